@@ -1,0 +1,146 @@
+import { z } from 'zod'
+
+/** The strategies that may assemble a timeline (seed 1). Which of them serve here is `feed.maintained`. */
+export const feedStrategyNames = [
+  'FANOUT_ON_READ',
+  'TIME_BUCKETS',
+  'SIZED_BUCKETS',
+  'CACHE',
+  'INBOX',
+  'HYBRID',
+] as const
+export type FeedStrategyName = (typeof feedStrategyNames)[number]
+
+/** Where "whom does this user follow" is answered from: a second collection, or the reverse index on followers (seed 4). */
+export type FollowingMode = 'collection' | 'reverse-index'
+
+const hmacAlgorithms = ['HS256', 'HS384', 'HS512'] as const
+const keyAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
+
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+const list = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
+
+const environment = z.object({
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: z.coerce.number().int().min(0).max(65535).default(4000),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://').optional(),
+  MONGODB_DATABASE: z.string().regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"').default('feedline'),
+  MONGOD_BINARY: z.string().min(1).optional(),
+  FEEDLINE_DATA: z.string().min(1).default('.feedline'),
+  FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
+  FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
+  AUTH_JWT_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
+  AUTH_JWKS_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  AUTH_ISSUER: z.string().min(1).optional(),
+  AUTH_AUDIENCE: z.string().min(1).optional(),
+  AUTH_ALGORITHMS: list.pipe(z.array(z.enum([...hmacAlgorithms, ...keyAlgorithms]))).optional(),
+  AUTH_DEV: flag.optional(),
+  BLOCKED_WORDS: list.default([]),
+  CONTENT_VALIDATORS: list.default([]),
+})
+
+/** Everything that can be configured, read once at start. README lists the variables. */
+export interface Config {
+  readonly production: boolean
+  readonly http: { readonly host: string; readonly port: number }
+  readonly logLevel: string
+  readonly database: {
+    /** Undefined: an embedded mongod in `dataFolder`. */
+    readonly uri: string | undefined
+    readonly name: string
+    readonly mongodBinary: string | undefined
+    readonly dataFolder: string
+  }
+  readonly following: FollowingMode
+  readonly feed: { readonly strategy: FeedStrategyName; readonly maintained: readonly FeedStrategyName[] }
+  readonly auth: AuthConfig
+  readonly posts: {
+    readonly blockedWords: readonly string[]
+    /** ES modules whose `validate` joins the chain of content validators. */
+    readonly validatorModules: readonly string[]
+  }
+}
+
+/** How the viewer of a request is known. */
+export interface AuthConfig {
+  /** Accepts `Authorization: Dev <handle>`. Never in production. */
+  readonly dev: boolean
+  readonly secret: string | undefined
+  readonly jwksUrl: string | undefined
+  readonly issuer: string | undefined
+  readonly audience: string | undefined
+  readonly algorithms: readonly string[]
+}
+
+/** What is wrong with the configuration, all of it at once. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+
+  constructor(readonly problems: readonly string[]) {
+    super(`bad configuration: ${problems.join('; ')}`)
+  }
+}
+
+/**
+ * Reads the configuration from environment variables; an empty one counts as absent.
+ * @throws {ConfigError} naming every variable that is wrong.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = environment.safeParse(given)
+  const problems = (parsed.error?.issues ?? []).map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
+  if (!parsed.success) throw new ConfigError([...problems, ...authProblems(given as AuthVariables)])
+  const e = parsed.data
+  const maintained: FeedStrategyName[] = ['FANOUT_ON_READ']
+  problems.push(...authProblems(e))
+  if (!maintained.includes(e.FEED_STRATEGY)) {
+    problems.push(`FEED_STRATEGY: ${e.FEED_STRATEGY} is not maintained here; maintained: ${maintained.join(', ')}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    production: e.NODE_ENV === 'production',
+    http: { host: e.HOST, port: e.PORT },
+    logLevel: e.LOG_LEVEL,
+    database: { uri: e.MONGODB_URI, name: e.MONGODB_DATABASE, mongodBinary: e.MONGOD_BINARY, dataFolder: e.FEEDLINE_DATA },
+    following: e.FOLLOWING,
+    feed: { strategy: e.FEED_STRATEGY, maintained },
+    auth: {
+      dev: e.AUTH_DEV ?? e.NODE_ENV !== 'production',
+      secret: e.AUTH_JWT_SECRET,
+      jwksUrl: e.AUTH_JWKS_URL,
+      issuer: e.AUTH_ISSUER,
+      audience: e.AUTH_AUDIENCE,
+      algorithms: e.AUTH_ALGORITHMS ?? (e.AUTH_JWKS_URL ? ['RS256', 'ES256', 'EdDSA'] : ['HS256']),
+    },
+    posts: { blockedWords: e.BLOCKED_WORDS, validatorModules: e.CONTENT_VALIDATORS },
+  }
+}
+
+type AuthVariables = Partial<
+  Pick<z.infer<typeof environment>, 'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS'>
+> & { AUTH_DEV?: boolean | string | undefined }
+
+function authProblems(e: AuthVariables): string[] {
+  const problems: string[] = []
+  if (e.NODE_ENV === 'production') {
+    if (String(e.AUTH_DEV) === 'true') {
+      problems.push('AUTH_DEV: must not be true in production: it lets anyone act as anyone')
+    }
+    if (!e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
+      problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: one is needed in production')
+    }
+  }
+  if (e.AUTH_JWT_SECRET && e.AUTH_JWKS_URL) {
+    problems.push('AUTH_JWT_SECRET and AUTH_JWKS_URL: only one may be set')
+  }
+  if (Array.isArray(e.AUTH_ALGORITHMS)) {
+    const allowed: readonly string[] = e.AUTH_JWKS_URL ? keyAlgorithms : hmacAlgorithms
+    const wrong = e.AUTH_ALGORITHMS.filter((name) => !allowed.includes(name))
+    if (wrong.length > 0) {
+      problems.push(`AUTH_ALGORITHMS: ${wrong.join(', ')} does not fit ${e.AUTH_JWKS_URL ? 'AUTH_JWKS_URL' : 'AUTH_JWT_SECRET'}`)
+    }
+  }
+  return problems
+}

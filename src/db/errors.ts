@@ -1,0 +1,44 @@
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoServerSelectionError,
+} from 'mongodb'
+import { DomainError } from '../errors.ts'
+
+const duplicateKeyCode = 11000
+const maxTimeExpiredCode = 50
+
+/** Whether a write met a document that a unique index holds already. */
+export const isDuplicateKey = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === duplicateKeyCode
+
+/** Whether an unordered bulk insert failed on nothing but documents that were there already. */
+export const isOnlyDuplicateKeys = (error: unknown): boolean =>
+  error instanceof MongoBulkWriteError &&
+  [error.writeErrors].flat().every((one) => one.code === duplicateKeyCode)
+
+/** Whether the server said that a transaction may simply be tried again. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel('TransientTransactionError')
+
+/** Whether it is unknown if a commit took effect. */
+export const isCommitUnknown = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')
+
+/**
+ * What a driver error means to a client: UNAVAILABLE when the database could not be reached in time,
+ * undefined when it is a fault of ours. The only place where driver errors are told apart for clients.
+ */
+export function clientErrorOf(error: unknown): DomainError | undefined {
+  const unavailable =
+    error instanceof MongoServerSelectionError ||
+    error instanceof MongoNetworkError ||
+    isTransient(error) ||
+    (error instanceof MongoServerError &&
+      (error.code === maxTimeExpiredCode || error.hasErrorLabel('RetryableWriteError')))
+  return unavailable
+    ? new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again later.', { cause: error })
+    : undefined
+}

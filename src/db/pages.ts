@@ -1,0 +1,98 @@
+import type { Collection, Document, Filter, ObjectId } from 'mongodb'
+import type { TimeId } from '../lib/ids.ts'
+import { type Page, type Range, pageFrom, rangeOf, type Window } from '../lib/page.ts'
+import { bounded } from './client.ts'
+import { toObjectId } from './object-id.ts'
+
+/** A list per owner, newest first by `_id`, that an index `{[owner]: 1, …, _id: -1, …}` covers. */
+export interface OwnedList<Doc extends { _id: ObjectId }> {
+  readonly collection: Collection<Doc>
+  /** The field that names whose list it is. */
+  readonly owner: keyof Doc & string
+  /** What else must hold of an item. */
+  readonly where?: Filter<Doc>
+  readonly fields: readonly (keyof Doc & string)[]
+}
+
+/** The condition on `_id` that a range sets; none when it is open on both sides. */
+export function idRange({ olderThan, newerThan }: Omit<Range, 'limit' | 'oldestFirst'>): Document {
+  if (olderThan === undefined && newerThan === undefined) return {}
+  return {
+    _id: {
+      ...(olderThan === undefined ? {} : { $lt: toObjectId(olderThan) }),
+      ...(newerThan === undefined ? {} : { $gt: toObjectId(newerThan) }),
+    },
+  }
+}
+
+/** Reads one range of one owner's list. One command on one shard. */
+async function readOne<Doc extends { _id: ObjectId }>(list: OwnedList<Doc>, owner: string, range: Range): Promise<Doc[]> {
+  return (await list.collection
+    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, bounded)
+    .sort({ _id: range.oldestFirst ? 1 : -1 })
+    .limit(range.limit)
+    .project(projectionOf(list))
+    .toArray()) as Doc[]
+}
+
+/** Reads the same range of many owners' lists in one command: per owner as many index keys as items. */
+async function readMany<Doc extends { _id: ObjectId }>(
+  list: OwnedList<Doc>,
+  owners: readonly string[],
+  range: Range,
+): Promise<Map<string, Doc[]>> {
+  const rows = await list.collection.db
+    .aggregate<{ owner: string; items: Doc[] }>(
+      [
+        { $documents: owners.map((owner) => ({ owner: { $literal: owner } })) },
+        {
+          $lookup: {
+            from: list.collection.collectionName,
+            localField: 'owner',
+            foreignField: list.owner,
+            pipeline: [
+              { $match: { ...list.where, ...idRange(range) } },
+              { $sort: { _id: range.oldestFirst ? 1 : -1 } },
+              { $limit: range.limit },
+              { $project: projectionOf(list) },
+            ],
+            as: 'items',
+          },
+        },
+      ],
+      bounded,
+    )
+    .toArray()
+  return new Map(rows.map(({ owner, items }) => [owner, items]))
+}
+
+const projectionOf = ({ fields }: { fields: readonly string[] }) =>
+  Object.fromEntries(fields.includes('_id') ? fields.map((name) => [name, 1]) : [['_id', 0], ...fields.map((name) => [name, 1])])
+
+/**
+ * The same window of many owners' lists.
+ * One command, whatever the number of owners and the length of their lists; every owner named has a page.
+ * Exactness of the far side of a page costs one more covered command, only when it is asked for.
+ */
+export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends string, T>(
+  list: OwnedList<Doc>,
+  owners: readonly Owner[],
+  window: Window,
+  toItem: (doc: Doc) => T,
+): Promise<Map<Owner, Page<T>>> {
+  const [only] = owners
+  const range = rangeOf(window)
+  const found =
+    owners.length === 1 && only !== undefined
+      ? new Map<string, Doc[]>([[only, await readOne(list, only, range)]])
+      : await readMany(list, owners, range)
+  return new Map(
+    owners.map((owner) => [
+      owner,
+      pageFrom(window, (found.get(owner) ?? []).map(toItem), async (probe) => (await readOne(list, owner, probe)).length > 0),
+    ]),
+  )
+}
+
+/** An index condition on ids, for callers that hold branded ones. */
+export const idIn = (ids: readonly TimeId[]) => ({ $in: ids.map(toObjectId) })

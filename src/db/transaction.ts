@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Binary, type ClientSession, type MongoClient } from 'mongodb'
+import { DomainError } from '../errors.ts'
+import { backoffMs } from '../lib/backoff.ts'
+import type { UserId } from '../lib/ids.ts'
+import { bounded, commandMsMax } from './client.ts'
+import type { Collections } from './collections.ts'
+import { isCommitUnknown, isDuplicateKey, isTransient } from './errors.ts'
+
+/** An open transaction: every command of a write carries it. */
+export interface Tx {
+  readonly session: ClientSession
+}
+
+/** What makes a mutation take effect once (law L4). */
+export interface OnceKey {
+  readonly viewer: UserId
+  readonly clientMutationId: string
+  /** SHA-256 of the mutation's name and input. */
+  readonly fingerprint: Buffer
+}
+
+/** The key of one mutation of one viewer, or undefined without a `clientMutationId`. */
+export const onceKey = (
+  viewer: UserId,
+  mutation: string,
+  { clientMutationId, ...input }: { clientMutationId?: string | undefined },
+): OnceKey | undefined =>
+  clientMutationId === undefined
+    ? undefined
+    : {
+        viewer,
+        clientMutationId,
+        fingerprint: createHash('sha256').update(JSON.stringify([mutation, input])).digest(),
+      }
+
+/** How long a transaction is tried, in milliseconds. */
+const deadlineMs = 5_000
+
+/** The one way to write more than one document: opens, retries and commits transactions. */
+export class Transactions {
+  constructor(
+    private readonly client: MongoClient,
+    private readonly mutations: Collections['mutations'],
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * Runs `work` in a transaction on one snapshot, and again when it collides with another, for up to 5 s.
+   * `work` must choose its ids before it is called, and write nothing outside the transaction.
+   * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
+   * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
+   * Cost: `work`'s commands, one commit, and with `once` one find and one insert.
+   * @throws {DomainError} UNAVAILABLE past the deadline; CONFLICT when the clientMutationId was used for another input.
+   * @see law L4
+   */
+  async run<T>(work: (tx: Tx) => Promise<T>, once?: OnceKey): Promise<T> {
+    const before = once && (await this.firstResult<T>(once))
+    if (before) return before.result
+    const giveUpAt = this.now() + deadlineMs
+    const session = this.client.startSession({ defaultTransactionOptions: { readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' }, maxCommitTimeMS: commandMsMax } })
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          session.startTransaction()
+          const result = await work({ session })
+          if (once) await this.remember(once, result, { session })
+          await this.commit(session, giveUpAt)
+          return result
+        } catch (error) {
+          if (session.inTransaction()) await session.abortTransaction()
+          if (!isTransient(error) && !isDuplicateKey(error)) throw error
+          const repeated = once && (await this.firstResult<T>(once))
+          if (repeated) return repeated.result
+          if (this.now() >= giveUpAt) {
+            throw new DomainError('UNAVAILABLE', 'Too many writes meet here now. Nothing was changed. Try again later.', { cause: error })
+          }
+          await sleep(backoffMs(attempt, { baseMs: 4, capMs: 200 }))
+        }
+      }
+    } finally {
+      await session.endSession()
+    }
+  }
+
+  /** Repeats a commit whose answer was lost: the server applies it once. */
+  private async commit(session: ClientSession, giveUpAt: number): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await session.commitTransaction()
+      } catch (error) {
+        if (!isCommitUnknown(error)) throw error
+        if (this.now() >= giveUpAt) {
+          throw new DomainError('UNAVAILABLE', 'It is not known whether the change was made. Repeat it with the same clientMutationId, or look.', { cause: error })
+        }
+        await sleep(backoffMs(attempt, { baseMs: 20, capMs: 500 }))
+      }
+    }
+  }
+
+  private async firstResult<T>(once: OnceKey): Promise<{ result: T } | undefined> {
+    const found = await this.mutations.findOne(this.idOf(once), bounded)
+    if (!found) return undefined
+    if (!once.fingerprint.equals(Buffer.from(found.fingerprint.buffer))) {
+      throw new DomainError('CONFLICT', 'clientMutationId: was used for another mutation or another input', { argument: 'input.clientMutationId' })
+    }
+    return { result: found.result as T }
+  }
+
+  private async remember(once: OnceKey, result: unknown, tx: Tx): Promise<void> {
+    await this.mutations.insertOne(
+      { ...this.idOf(once), fingerprint: new Binary(once.fingerprint), result, at: new Date(this.now()) },
+      { session: tx.session },
+    )
+  }
+
+  private idOf(once: OnceKey) {
+    return { _id: { viewer: once.viewer, id: once.clientMutationId } }
+  }
+}

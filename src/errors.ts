@@ -1,0 +1,45 @@
+/** Every code a client can meet, with the HTTP status of a request that fails as a whole and what it means. */
+export const errorCodes = {
+  BAD_USER_INPUT: { status: 400, meaning: 'An argument is wrong. `argument` names it. Nothing was changed.' },
+  GRAPHQL_PARSE_FAILED: { status: 400, meaning: 'The document is not GraphQL.' },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: 'The document does not fit the schema.' },
+  OPERATION_RESOLUTION_FAILURE: { status: 400, meaning: 'The document does not hold the operation to run.' },
+  BAD_REQUEST: { status: 400, meaning: 'The HTTP request is not a GraphQL request, or could be forged by another site.' },
+  LIMIT_EXCEEDED: { status: 400, meaning: 'The document passes a limit. `limit` names it. Nothing was executed.' },
+  UNAUTHENTICATED: { status: 401, meaning: 'The request needs a valid token.' },
+  FORBIDDEN: { status: 403, meaning: 'The viewer may not do this.' },
+  NOT_FOUND: { status: 404, meaning: 'What was named does not exist, or the viewer may not see it.' },
+  CONFLICT: { status: 409, meaning: 'It clashes with what exists: a taken handle, a clientMutationId used for something else.' },
+  PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body passes the size limit.' },
+  INTERNAL_SERVER_ERROR: { status: 500, meaning: 'A fault of the server. `requestId` finds it in the log.' },
+  UNAVAILABLE: { status: 503, meaning: 'The database is out of reach or too busy. Try again later, a mutation with the same clientMutationId.' },
+} as const satisfies Record<string, { status: number; meaning: string }>
+
+export type ErrorCode = keyof typeof errorCodes
+
+/** What an error tells beyond its message, all of it public but `cause`. */
+export interface ErrorDetails {
+  /** The path of the argument that was wrong, e.g. `input.text`. */
+  readonly argument?: string
+  /** The limit that was passed, e.g. `depth`. */
+  readonly limit?: string
+  /** For the log alone. */
+  readonly cause?: unknown
+}
+
+/** A failure that the client may read: `message` is public, `cause` is not. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError'
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+  }
+}
+
+/** A BAD_USER_INPUT error for one argument. */
+export const badInput = (argument: string, problem: string): DomainError =>
+  new DomainError('BAD_USER_INPUT', `${argument}: ${problem}`, { argument })

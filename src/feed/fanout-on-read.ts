@@ -1,0 +1,50 @@
+import type { Follows } from '../follows/follows.ts'
+import { batches } from '../lib/batch.ts'
+import type { PostRef, UserId } from '../lib/ids.ts'
+import type { Range } from '../lib/page.ts'
+import type { Posts } from '../posts/posts.ts'
+import type { FeedStrategy } from './strategy.ts'
+
+/** The most authors for which MongoDB merges the index instead of sorting everything: 201 cost 100 times as much. */
+const authorsPerQuery = 200
+
+/**
+ * Assembles the timeline when it is read (seed 1): the newest posts of everyone followed, and of the reader.
+ * Reads no more than a page from each of a bounded number of authors at a time; the number of queries grows with the
+ * number followed, one for 200. Every chunk after the first looks only where the page so far leaves room.
+ * Materialises nothing, so it is right by construction, and the other strategies are compared with it.
+ */
+export class FanoutOnRead implements FeedStrategy {
+  constructor(
+    private readonly follows: Follows,
+    private readonly posts: Posts,
+  ) {}
+
+  /** One covered command for 1,000 followees, and one for 200. */
+  async candidates(reader: UserId, range: Range, group: string | undefined): Promise<PostRef[]> {
+    let page: PostRef[] = []
+    for await (const authors of batches(this.authors(reader, group), authorsPerQuery)) {
+      const found = await this.posts.refsByAuthors(authors, narrowed(range, page))
+      page = page.length === 0 ? found : merged(page, found, range)
+    }
+    return page
+  }
+
+  private async *authors(reader: UserId, group: string | undefined): AsyncGenerator<UserId> {
+    if (group === undefined) yield reader
+    yield* this.follows.followeesOf(reader, group)
+  }
+}
+
+/** The part of the range that can still change a page that is full. */
+function narrowed(range: Range, page: readonly PostRef[]): Range {
+  const last = page.length >= range.limit ? page.at(-1)?.id : undefined
+  if (last === undefined) return range
+  const bound = range.oldestFirst ? { olderThan: last } : { newerThan: last }
+  return { ...range, ...bound }
+}
+
+function merged(a: readonly PostRef[], b: readonly PostRef[], range: Range): PostRef[] {
+  const sign = range.oldestFirst ? 1 : -1
+  return [...a, ...b].sort((x, y) => (x.id < y.id ? -sign : sign)).slice(0, range.limit)
+}

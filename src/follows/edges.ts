@@ -1,0 +1,162 @@
+import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
+import type { FollowingMode } from '../config.ts'
+import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
+import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
+
+/** Somebody follows somebody. The id tells since when. */
+export interface FollowEdge {
+  readonly id: EdgeId
+  readonly follower: UserId
+  readonly followee: UserId
+  readonly source: EdgeSource
+}
+
+/** An edge as any of the two collections stores it. */
+export interface StoredEdge {
+  readonly _id: ObjectId
+  readonly user: string
+  readonly follower?: string
+  readonly followee?: string
+  readonly source: EdgeSource
+  readonly groups?: string[]
+}
+
+/** One direction of the graph: which collection answers, under which field its owner and the other end stand. */
+export interface Side {
+  readonly collection: Collection<StoredEdge>
+  readonly owner: 'user' | 'follower'
+  readonly other: 'user' | 'follower' | 'followee'
+}
+
+/**
+ * The stored edges in both directions, with their history.
+ * Seed 4's two options differ in nothing but {@link Edges.following}: a second collection, or the reverse index.
+ */
+export class Edges {
+  /** Who follows a user. */
+  readonly followers: Side
+  /** Whom a user follows. The follower's groups stand here. */
+  readonly following: Side
+
+  constructor(
+    private readonly collections: Pick<Collections, 'followers' | 'following' | 'follow_events'>,
+    private readonly mode: FollowingMode,
+    private readonly mint: IdMint,
+  ) {
+    const followers = collections.followers as unknown as Collection<StoredEdge>
+    this.followers = { collection: followers, owner: 'user', other: 'follower' }
+    this.following =
+      mode === 'reverse-index'
+        ? { collection: followers, owner: 'follower', other: 'user' }
+        : {
+            collection: collections.following as unknown as Collection<StoredEdge>,
+            owner: 'user',
+            other: 'followee',
+          }
+  }
+
+  /** The edge from `follower` to `followee`, or undefined. One command. */
+  async find(tx: Tx, follower: UserId, followee: UserId): Promise<FollowEdge | undefined> {
+    const found = await this.followers.collection.findOne(
+      { user: followee, follower },
+      { session: tx.session, projection: { _id: 1, source: 1 } },
+    )
+    return found
+      ? { id: fromObjectId(found._id), follower, followee, source: found.source }
+      : undefined
+  }
+
+  /** Stores edges that do not exist, on both sides, with their history. Two commands, three with a second collection. */
+  async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
+    const { session } = tx
+    await this.collections.followers.insertMany(
+      edges.map(({ id, follower, followee, source }) => ({
+        _id: toObjectId(id),
+        user: followee,
+        follower,
+        source,
+      })),
+      { session },
+    )
+    if (this.mode === 'collection') {
+      await this.collections.following.insertMany(
+        edges.map(({ id, follower, followee, source }) => ({
+          _id: toObjectId(id),
+          user: follower,
+          followee,
+          source,
+        })),
+        { session },
+      )
+    }
+    await this.record(tx, 'FOLLOWED', edges)
+  }
+
+  /**
+   * Removes edges on both sides, with their groups, and writes it into the history.
+   * Two commands, three with a second collection.
+   */
+  async remove(
+    tx: Tx,
+    edges: readonly FollowEdge[],
+    cause?: FollowEventDoc['cause'],
+  ): Promise<void> {
+    const { session } = tx
+    const pairs = (filter: (edge: FollowEdge) => object) => ({ $or: edges.map(filter) })
+    await this.collections.followers.deleteMany(
+      pairs(({ follower, followee }) => ({ user: followee, follower })),
+      { session },
+    )
+    if (this.mode === 'collection') {
+      await this.collections.following.deleteMany(
+        pairs(({ follower, followee }) => ({ user: follower, followee })),
+        { session },
+      )
+    }
+    await this.record(tx, 'UNFOLLOWED', edges, cause)
+  }
+
+  /** Sets the follower's groups of an edge. @returns false when there is no such edge. One command. */
+  async setGroups(
+    tx: Tx,
+    follower: UserId,
+    followee: UserId,
+    groups: readonly string[],
+  ): Promise<boolean> {
+    const { collection, owner, other } = this.following
+    const update: UpdateFilter<StoredEdge> =
+      groups.length > 0 ? { $set: { groups: [...groups] } } : { $unset: { groups: '' } }
+    const filter = { [owner]: follower, [other]: followee } as Filter<StoredEdge>
+    return (await collection.updateOne(filter, update, { session: tx.session })).matchedCount === 1
+  }
+
+  private async record(
+    tx: Tx,
+    type: FollowEventDoc['type'],
+    edges: readonly FollowEdge[],
+    cause?: FollowEventDoc['cause'],
+  ): Promise<void> {
+    const events = edges.map((edge) => {
+      const id = this.mint.next<EdgeId>()
+      return {
+        _id: toObjectId(id),
+        user: edge.follower,
+        followee: edge.followee,
+        type,
+        source: edge.source,
+        at: timeOf(type === 'FOLLOWED' ? edge.id : id),
+        ...(cause ? { cause } : {}),
+      }
+    })
+    await this.collections.follow_events.insertMany(events, { session: tx.session })
+  }
+}
+
+/** The core's form of an edge read from one side. */
+export function toEdge(side: Side, doc: StoredEdge): FollowEdge {
+  const [owner, other] = [doc[side.owner] as UserId, doc[side.other] as UserId]
+  const [follower, followee] = side.other === 'follower' ? [other, owner] : [owner, other]
+  return { id: fromObjectId(doc._id), follower, followee, source: doc.source }
+}

@@ -1,0 +1,183 @@
+import { bounded } from '../db/client.ts'
+import type { EdgeSource } from '../db/collections.ts'
+import type { Filter } from '../db/mongo.ts'
+import { pagesByOwner } from '../db/pages.ts'
+import type { OnceKey, Transactions } from '../db/transaction.ts'
+import { badInput, DomainError } from '../errors.ts'
+import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
+import type { Page, Window } from '../lib/page.ts'
+import type { UserStats } from '../users/stats.ts'
+import { type Edges, type FollowEdge, type Side, type StoredEdge, toEdge } from './edges.ts'
+import { checkGroups, groupsPerUserMax } from './groups.ts'
+import { blocks, type Restrictions } from './restrictions.ts'
+
+/** What a repeatable write did: nothing when it had been done before. */
+export interface FollowChange {
+  readonly changed: boolean
+  readonly edge?: FollowEdge | undefined
+}
+
+/** The follow graph (seeds 3 and 4): who follows whom, since when, from where, and in which of their groups. */
+export class Follows {
+  constructor(
+    private readonly edges: Edges,
+    private readonly restrictions: Restrictions,
+    private readonly stats: UserStats,
+    private readonly transactions: Transactions,
+    private readonly mint: IdMint,
+  ) {}
+
+  /**
+   * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
+   * One transaction of at most eight commands. A repeat changes nothing.
+   * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND.
+   */
+  async follow(
+    actor: UserId,
+    followee: UserId,
+    once?: OnceKey,
+    source: EdgeSource = 'FEEDLINE',
+  ): Promise<FollowChange> {
+    if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
+    const edge: FollowEdge = { id: this.mint.next<EdgeId>(), follower: actor, followee, source }
+    return this.transactions.run(async (tx) => {
+      const before = await this.edges.find(tx, actor, followee)
+      if (before) return { changed: false, edge: before }
+      const between = (await this.restrictions.between(actor, [followee], tx)).get(followee)
+      if (between && blocks(between)) {
+        throw new DomainError('FORBIDDEN', `You cannot follow "${followee}": a block stands between you`)
+      }
+      await this.edges.insert(tx, [edge])
+      await this.stats.change(tx, new Map([[actor, { following: 1 }], [followee, { followers: 1 }]]))
+      return { changed: true, edge }
+    }, once)
+  }
+
+  /** Ends it. One transaction of at most six commands. A repeat changes nothing. */
+  async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
+    return this.transactions.run(async (tx) => {
+      const edge = await this.edges.find(tx, actor, followee)
+      if (!edge) return { changed: false }
+      await this.edges.remove(tx, [edge])
+      await this.stats.changeLive(tx, new Map([[actor, { following: -1 }], [followee, { followers: -1 }]]))
+      return { changed: true, edge }
+    }, once)
+  }
+
+  /**
+   * Puts the followee into exactly these of the actor's groups; none takes it out of all.
+   * @throws {DomainError} NOT_FOUND when `actor` does not follow `followee`; BAD_USER_INPUT.
+   */
+  async setGroups(
+    actor: UserId,
+    followee: UserId,
+    names: readonly string[],
+    once?: OnceKey,
+  ): Promise<readonly string[]> {
+    const groups = checkGroups('input.groups', names)
+    return this.transactions.run(async (tx) => {
+      const all = new Set([...(await this.groupsOf(actor)), ...groups])
+      if (all.size > groupsPerUserMax) {
+        throw badInput('input.groups', `you may have at most ${groupsPerUserMax} groups`)
+      }
+      if (!(await this.edges.setGroups(tx, actor, followee, groups))) {
+        throw new DomainError('NOT_FOUND', `You do not follow "${followee}"`)
+      }
+      return groups
+    }, once)
+  }
+
+  /** A page of each user's followers, newest first. One covered command. */
+  async followers(users: readonly UserId[], window: Window): Promise<Map<UserId, Page<FollowEdge>>> {
+    return this.pages(this.edges.followers, users, window)
+  }
+
+  /** A page of whom each user follows, newest first, of one group when named. One covered command. */
+  async following(
+    users: readonly UserId[],
+    window: Window,
+    group?: string,
+  ): Promise<Map<UserId, Page<FollowEdge>>> {
+    return this.pages(this.edges.following, users, window, group)
+  }
+
+  /** Which of `others` the follower follows now, in the group when named. One covered command on one shard. */
+  async followeesAmong(
+    follower: UserId,
+    others: readonly UserId[],
+    group?: string,
+  ): Promise<Set<UserId>> {
+    return this.among(this.edges.following, follower, others, group)
+  }
+
+  /** Which of `others` follow the user now. One covered command on one shard. */
+  async followersAmong(user: UserId, others: readonly UserId[]): Promise<Set<UserId>> {
+    return this.among(this.edges.followers, user, others)
+  }
+
+  /** Everyone the user follows now, in no order, of one group when named; holds 1,000 at a time. Covered. */
+  async *followeesOf(user: UserId, group?: string): AsyncGenerator<UserId> {
+    const { collection, owner, other } = this.edges.following
+    const cursor = collection.find(edgeFilter({ [owner]: user }, group), {
+      ...bounded,
+      projection: { _id: 0, [other]: 1 },
+      batchSize: 1000,
+    })
+    for await (const doc of cursor) yield doc[other] as UserId
+  }
+
+  /** The follower's groups of each of `others` that has any. One command. */
+  async groupsAmong(
+    follower: UserId,
+    others: readonly UserId[],
+  ): Promise<Map<UserId, readonly string[]>> {
+    const { collection, owner, other } = this.edges.following
+    const found = await collection
+      .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
+        ...bounded,
+        projection: { _id: 0, [other]: 1, groups: 1 },
+      })
+      .toArray()
+    return new Map(found.map((doc) => [doc[other] as UserId, doc.groups ?? []]))
+  }
+
+  /** The names of a user's groups, sorted, at most 100. One command. */
+  async groupsOf(user: UserId): Promise<string[]> {
+    const { collection, owner } = this.edges.following
+    const filter = { [owner]: user } as Filter<StoredEdge>
+    return ((await collection.distinct('groups', filter, bounded)) as string[]).sort()
+  }
+
+  private pages(side: Side, users: readonly UserId[], window: Window, group?: string) {
+    const { collection, owner, other } = side
+    return pagesByOwner(
+      {
+        collection,
+        owner,
+        where: edgeFilter({}, group),
+        fields: ['_id', owner, other, 'source'],
+      },
+      users,
+      window,
+      (doc) => toEdge(side, doc),
+    )
+  }
+
+  private async among(
+    { collection, owner, other }: Side,
+    user: UserId,
+    others: readonly UserId[],
+    group?: string,
+  ): Promise<Set<UserId>> {
+    const found = await collection
+      .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
+        ...bounded,
+        projection: { _id: 0, [other]: 1 },
+      })
+      .toArray()
+    return new Set(found.map((doc) => doc[other] as UserId))
+  }
+}
+
+const edgeFilter = (filter: object, group: string | undefined): Filter<StoredEdge> =>
+  group === undefined ? filter : { ...filter, groups: group }

@@ -1,0 +1,30 @@
+import { badInput } from '../errors.ts'
+import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
+
+/** How many groups one edge may be in. */
+const groupsPerEdgeMax = 10
+/** How many different groups one user may have. */
+export const groupsPerUserMax = 100
+
+/**
+ * Group names as they are stored: NFC, trimmed, without repeats, sorted.
+ * @throws {DomainError} BAD_USER_INPUT for more than ten, or one that is empty, malformed or over 64 characters.
+ */
+export function checkGroups(argument: string, names: readonly string[]): string[] {
+  if (names.length > groupsPerEdgeMax) {
+    throw badInput(argument, `must hold at most ${groupsPerEdgeMax} groups`)
+  }
+  return [...new Set(names.map((name, at) => checkGroup(`${argument}.${at}`, name)))].sort()
+}
+
+/** As {@link checkGroups}, for one name. */
+export function checkGroup(argument: string, given: string): string {
+  const name = normalise(given).trim()
+  const problem =
+    unicodeProblem(name) ??
+    (name === ''
+      ? 'must not be empty'
+      : lengthProblem(name, { graphemesMax: 64, bytesMax: 256 }))
+  if (problem) throw badInput(argument, problem)
+  return name
+}

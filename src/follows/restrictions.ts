@@ -1,0 +1,146 @@
+import { bounded } from '../db/client.ts'
+import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { pagesByOwner } from '../db/pages.ts'
+import type { OnceKey, Transactions, Tx } from '../db/transaction.ts'
+import { badInput, DomainError } from '../errors.ts'
+import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
+import type { Page, Window } from '../lib/page.ts'
+import type { UserStats } from '../users/stats.ts'
+import type { Edges, FollowEdge } from './edges.ts'
+
+/** What stands between a user and another, seen from the first. */
+export type RestrictionKind = RestrictionDoc['kind']
+
+/** A mute or block of one's own. */
+export interface Restriction {
+  readonly id: EdgeId
+  readonly other: UserId
+}
+
+/** Whether a block stands between the two, in either direction. */
+export const blocks = (kinds: ReadonlySet<RestrictionKind>): boolean =>
+  kinds.has('BLOCK') || kinds.has('BLOCKED_BY')
+
+/** Mutes and blocks: private to their owner, and in force on the very next read (law L1). */
+export class Restrictions {
+  constructor(
+    private readonly restrictions: Collections['restrictions'],
+    private readonly edges: Edges,
+    private readonly stats: UserStats,
+    private readonly transactions: Transactions,
+    private readonly mint: IdMint,
+  ) {}
+
+  /** What stands between `owner` and each of `others`; those without anything are absent. One covered command on one shard. */
+  async between(
+    owner: UserId,
+    others: readonly UserId[],
+    tx?: Tx,
+  ): Promise<Map<UserId, Set<RestrictionKind>>> {
+    const found = this.restrictions.find(
+      { owner, other: { $in: [...others] } },
+      { ...bounded, ...tx, projection: { _id: 0, other: 1, kind: 1 } },
+    )
+    const kinds = new Map<UserId, Set<RestrictionKind>>()
+    for await (const { other, kind } of found) {
+      const among = kinds.get(other as UserId)
+      if (among) among.add(kind)
+      else kinds.set(other as UserId, new Set([kind]))
+    }
+    return kinds
+  }
+
+  /** A page of what `owner` muted or blocked, newest first. One covered command on one shard. */
+  async list(owner: UserId, kind: 'MUTE' | 'BLOCK', window: Window): Promise<Page<Restriction>> {
+    const pages = await pagesByOwner(
+      { collection: this.restrictions, owner: 'owner', where: { kind }, fields: ['_id', 'other'] },
+      [owner],
+      window,
+      (doc): Restriction => ({ id: fromObjectId(doc._id), other: doc.other as UserId }),
+    )
+    return pages.get(owner) as Page<Restriction>
+  }
+
+  /** Hides the other's posts from `actor`'s timelines. @returns false when it stood already. */
+  async mute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
+    return this.restrict(actor, other, ['MUTE'], once, async (tx) => {
+      const live = await this.stats.liveAmong([actor, other], tx)
+      const missing = [actor, other].find((user) => !live.has(user))
+      if (missing) throw new DomainError('NOT_FOUND', `There is no user "${missing}"`)
+    })
+  }
+
+  /** @returns false when there was no mute. */
+  async unmute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
+    return this.lift(actor, other, 'MUTE', once)
+  }
+
+  /**
+   * Hides each from the other and ends what they follow of each other, in one transaction.
+   * @returns false when the block stood already.
+   */
+  async block(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
+    return this.restrict(actor, other, ['BLOCK', 'BLOCKED_BY'], once, async (tx) => {
+      const [out, back] = [
+        await this.edges.find(tx, actor, other),
+        await this.edges.find(tx, other, actor),
+      ]
+      const edges = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
+      if (edges.length > 0) await this.edges.remove(tx, edges, 'BLOCK')
+      const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]
+      await this.stats.change(
+        tx,
+        new Map([
+          [actor, { following: lost, followers: lostBack, guard: 1 }],
+          [other, { followers: lost, following: lostBack, guard: 1 }],
+        ]),
+      )
+    })
+  }
+
+  /** @returns false when there was no block. Edges do not come back. */
+  async unblock(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
+    return this.lift(actor, other, 'BLOCK', once)
+  }
+
+  private async restrict(
+    actor: UserId,
+    other: UserId,
+    kinds: readonly RestrictionKind[],
+    once: OnceKey | undefined,
+    effect: (tx: Tx) => Promise<void>,
+  ): Promise<boolean> {
+    if (actor === other) throw badInput('input.handle', 'you cannot do this to yourself')
+    const docs = kinds.map((kind) => ({
+      _id: toObjectId(this.mint.next<EdgeId>()),
+      ...(kind === 'BLOCKED_BY' ? { owner: other, other: actor } : { owner: actor, other }),
+      kind,
+    }))
+    return this.transactions.run(async (tx) => {
+      const standing = (await this.between(actor, [other], tx)).get(other)
+      if (kinds[0] && standing?.has(kinds[0])) return false
+      await this.restrictions.insertMany(docs, { session: tx.session })
+      await effect(tx)
+      return true
+    }, once)
+  }
+
+  private async lift(
+    actor: UserId,
+    other: UserId,
+    kind: 'MUTE' | 'BLOCK',
+    once: OnceKey | undefined,
+  ): Promise<boolean> {
+    return this.transactions.run(async (tx) => {
+      const own = { owner: actor, other, kind }
+      const lifted = await this.restrictions.deleteOne(own, { session: tx.session })
+      if (lifted.deletedCount === 0) return false
+      if (kind === 'BLOCK') {
+        const mirror = { owner: other, other: actor, kind: 'BLOCKED_BY' as const }
+        await this.restrictions.deleteOne(mirror, { session: tx.session })
+      }
+      return true
+    }, once)
+  }
+}

@@ -1,0 +1,67 @@
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import type { AuthConfig } from '../config.ts'
+import { DomainError } from '../errors.ts'
+import { parseUserId, type UserId } from '../lib/ids.ts'
+
+/** Tells who sends a request from its Authorization header; undefined: nobody says so. */
+export type Authenticate = (header: string | undefined) => Promise<UserId | undefined>
+
+const refused = (problem: string, cause?: unknown) =>
+  new DomainError('UNAUTHENTICATED', `Authorization: ${problem}`, { cause })
+
+/**
+ * Verifies `Bearer` tokens by secret or JWKS, with an allowlist of algorithms, issuer and audience; in development
+ * also takes `Dev <handle>` at its word.
+ * The function throws {DomainError} UNAUTHENTICATED for anything it cannot verify, UNAVAILABLE when the keys cannot be fetched.
+ */
+export function createAuthenticate(auth: AuthConfig): Authenticate {
+  const verify = createVerify(auth)
+  return async (header) => {
+    if (header === undefined || header === '') return undefined
+    const [scheme = '', credentials = '', ...rest] = header.split(' ')
+    if (rest.length > 0 || credentials === '') throw refused('expected "Bearer <token>"')
+    if (auth.dev && scheme.toLowerCase() === 'dev') return subject(credentials)
+    if (scheme.toLowerCase() !== 'bearer') throw refused('expected "Bearer <token>"')
+    if (!verify) throw refused('this server verifies no tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
+    return subject(await verify(credentials))
+  }
+}
+
+function subject(text: string | undefined): UserId {
+  const handle = parseUserId(text ?? '')
+  if (handle === undefined) throw refused('the subject is not a handle')
+  return handle
+}
+
+function createVerify(auth: AuthConfig): ((token: string) => Promise<string | undefined>) | undefined {
+  const keys = keysOf(auth)
+  if (keys === undefined) return undefined
+  const options = {
+    algorithms: [...auth.algorithms],
+    ...(auth.issuer === undefined ? {} : { issuer: auth.issuer }),
+    ...(auth.audience === undefined ? {} : { audience: auth.audience }),
+    requiredClaims: ['sub', 'exp'],
+    clockTolerance: 5,
+  }
+  return async (token) => {
+    try {
+      return (await jwtVerify(token, keys, options)).payload.sub
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw refused('the token has expired', error)
+      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+        throw new DomainError('UNAVAILABLE', 'The keys to verify tokens with are out of reach', { cause: error })
+      }
+      throw refused('the token is not valid here', error)
+    }
+  }
+}
+
+function keysOf({ secret, jwksUrl }: AuthConfig): JWTVerifyGetKey | undefined {
+  if (secret !== undefined) {
+    const key = new TextEncoder().encode(secret)
+    return async () => key
+  }
+  return jwksUrl === undefined
+    ? undefined
+    : createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: 3000 })
+}

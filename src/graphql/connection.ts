@@ -1,0 +1,76 @@
+import { ArgsType, Field, Int } from 'type-graphql'
+import { badInput } from '../errors.ts'
+import type { TimeId } from '../lib/ids.ts'
+import { type Page, pageSizeMax, type Window } from '../lib/page.ts'
+import { cursorOf, parseCursor } from './node-id.ts'
+
+/** How many items a connection gives when it is not told. */
+export const pageSizeDefault = 20
+
+@ArgsType()
+export class ConnectionArgs {
+  @Field(() => Int, {
+    nullable: true,
+    description: `How many items from the start, 0 to ${pageSizeMax}. Without first and last: ${pageSizeDefault}.`,
+  })
+  readonly first?: number | null
+
+  @Field(() => String, { nullable: true, description: 'Only what comes after this cursor, which is older.' })
+  readonly after?: string | null
+
+  @Field(() => Int, { nullable: true, description: `How many items from the end, 0 to ${pageSizeMax}. Not together with first.` })
+  readonly last?: number | null
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Only what comes before this cursor, which is newer: with the first cursor of the last answer, what is new since.',
+  })
+  readonly before?: string | null
+}
+
+/**
+ * The part of a list that Relay's four arguments ask for.
+ * @throws {DomainError} BAD_USER_INPUT naming the argument.
+ * @see https://relay.dev/graphql/connections.htm
+ */
+export function windowOf({ first, after, last, before }: ConnectionArgs): Window {
+  if (first != null && last != null) throw badInput('last', 'cannot be given together with first')
+  const argument = last == null ? 'first' : 'last'
+  const limit = first ?? last ?? pageSizeDefault
+  if (limit < 0 || limit > pageSizeMax) throw badInput(argument, `must be 0 to ${pageSizeMax}`)
+  return {
+    limit,
+    backward: last != null,
+    ...(after == null ? {} : { after: parseCursor('after', after) }),
+    ...(before == null ? {} : { before: parseCursor('before', before) }),
+  }
+}
+
+/** A connection as resolvers return it: plain, so that no field below costs a promise. */
+export interface ConnectionSource<Edge> {
+  readonly edges: readonly Edge[]
+  readonly pageInfo: {
+    readonly hasNextPage: () => boolean | Promise<boolean>
+    readonly hasPreviousPage: () => boolean | Promise<boolean>
+    readonly startCursor: string | null
+    readonly endCursor: string | null
+  }
+}
+
+/** Dresses a page as a Relay connection. */
+export function connectionFrom<T extends { readonly id: TimeId }, Extra extends object>(
+  page: Page<T>,
+  edgeOf: (item: T) => Extra,
+): ConnectionSource<Extra & { cursor: string }> {
+  const edges = page.items.map((item) => ({ ...edgeOf(item), cursor: cursorOf(item.id) }))
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: page.hasNextPage,
+      hasPreviousPage: page.hasPreviousPage,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import type { ApolloServerPlugin } from '@apollo/server'
+import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
+import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
+import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
+import { GraphQLError, type ValidationContext } from 'graphql'
+import { type ComplexityEstimatorArgs, getComplexity, simpleEstimator } from 'graphql-query-complexity'
+import { pageSizeMax } from '../lib/page.ts'
+import { pageSizeDefault } from './connection.ts'
+import type { Context } from './context.ts'
+
+/** What a request may ask for. Each is checked before anything is executed. */
+export const limits = {
+  /** Fields inside fields; a Relay page of posts with authors' followers takes eight. */
+  depth: 12,
+  aliases: 30,
+  directives: 30,
+  tokens: 2000,
+  /** Fields after fragments are unfolded. */
+  selections: 2000,
+  /** One for every field, times the size of the pages it stands in. */
+  cost: 10_000,
+  bodyBytes: 100_000,
+} as const
+
+const limitError = (limit: keyof typeof limits, message: string) =>
+  new GraphQLError(message, { extensions: { code: 'LIMIT_EXCEEDED', limit, http: { status: 400 } } })
+
+const rejecting = (limit: 'depth' | 'aliases' | 'directives') => ({
+  n: limits[limit],
+  propagateOnRejection: false,
+  onReject: [
+    (context: ValidationContext | null) =>
+      context?.reportError(limitError(limit, `The document passes the limit of ${limits[limit]} ${limit}`)),
+  ],
+})
+
+/** Limits that the document alone decides. */
+export const limitRules = [
+  maxDepthRule({ ...rejecting('depth'), flattenFragments: true }),
+  maxAliasesRule(rejecting('aliases')),
+  maxDirectivesRule(rejecting('directives')),
+]
+
+/** The cost of a field: what is below it, as often as its page can hold it. */
+function estimate({ args, childComplexity, field }: ComplexityEstimatorArgs): number | undefined {
+  const size = args.first ?? args.last
+  if (field.args.some(({ name }) => name === 'first')) return 1 + childComplexity * pageSize(size)
+  if (field.name === 'nodes' && Array.isArray(args.ids)) return 1 + childComplexity * args.ids.length
+  return undefined
+}
+
+/** A size out of bounds is for the resolver to refuse; it must not make the query look cheap. */
+const pageSize = (size: unknown): number =>
+  typeof size === 'number' && size >= 0 && size <= pageSizeMax ? size : pageSizeDefault
+
+/** Refuses an operation whose cost, pages multiplied, passes the limit; sizes in variables count. */
+export const costPlugin: ApolloServerPlugin<Context> = {
+  requestDidStart: async () => ({
+    didResolveOperation: async ({ schema, document, operationName, request }) => {
+      const cost = getComplexity({
+        schema,
+        query: document,
+        ...(operationName ? { operationName } : {}),
+        variables: request.variables ?? {},
+        estimators: [estimate, simpleEstimator({ defaultComplexity: 1 })],
+      })
+      if (cost <= limits.cost) return
+      throw limitError('cost', `The operation costs ${cost}; the limit is ${limits.cost}. Ask for smaller pages.`)
+    },
+  }),
+}

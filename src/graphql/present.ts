@@ -1,0 +1,86 @@
+import type { PostRef, UserId } from '../lib/ids.ts'
+import type { Page } from '../lib/page.ts'
+import type { Post as CorePost } from '../posts/posts.ts'
+import { connectionFrom } from './connection.ts'
+import type { Context } from './context.ts'
+import { postNodeId, userNodeId } from './node-id.ts'
+import type { Selection } from './selection.ts'
+import type { Post } from './types/post.ts'
+import type { User } from './types/user.ts'
+
+/** Post fields that need no more than the entry. */
+const entryFields = ['id', 'author'] as const
+
+/** Whether a selection on Post needs the stored post. */
+export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
+
+/**
+ * The users as plain objects that hold all the client asked for, so that their fields cost nothing more.
+ * Everything goes through the request's loaders: whatever the number of users and of parents, one command for
+ * each of profile, stats and the viewer's relations that is asked for, none for handle and id.
+ * Those whose account turned out to be gone are absent.
+ */
+export async function presentUsers(
+  { loaders }: Context,
+  handles: readonly UserId[],
+  asked: Selection,
+): Promise<Map<UserId, User>> {
+  const distinct = [...new Set(handles)]
+  const when = <V>(names: readonly string[], load: (handle: UserId) => Promise<V>) =>
+    asked.has(...names) ? Promise.all(distinct.map(load)) : undefined
+  const [profiles, stats, follows, followed, groups, between] = await Promise.all([
+    when(['name', 'bio', 'createdAt'], (handle) => loaders.user.load(handle)),
+    when(['stats'], (handle) => loaders.stats.load(handle)),
+    when(['viewerFollows'], (handle) => loaders.viewerFollows.load(handle)),
+    when(['followsViewer'], (handle) => loaders.followsViewer.load(handle)),
+    when(['viewerGroups'], (handle) => loaders.viewerGroups.load(handle)),
+    when(['viewerHasMuted', 'viewerHasBlocked'], (handle) => loaders.restrictions.load(handle)),
+  ])
+  const users = new Map<UserId, User>()
+  distinct.forEach((handle, at) => {
+    if (profiles?.[at] === null || stats?.[at] === null) return
+    users.set(handle, {
+      ...profiles?.[at],
+      __typename: 'User',
+      id: userNodeId(handle),
+      handle,
+      stats: stats?.[at],
+      viewerFollows: follows?.[at],
+      followsViewer: followed?.[at],
+      viewerGroups: groups?.[at] ?? [],
+      viewerHasMuted: between?.[at]?.has('MUTE') ?? false,
+      viewerHasBlocked: between?.[at]?.has('BLOCK') ?? false,
+    } as User)
+  })
+  return users
+}
+
+/** One user, as {@link presentUsers}; null when the account is gone. */
+export async function presentUser(ctx: Context, handle: UserId, asked: Selection): Promise<User | null> {
+  return (await presentUsers(ctx, [handle], asked)).get(handle) ?? null
+}
+
+/** Posts with their authors, as plain objects. Those whose author is gone are absent. */
+export async function presentPosts(
+  ctx: Context,
+  posts: readonly (CorePost | PostRef)[],
+  asked: Selection,
+): Promise<Map<PostRef, Post>> {
+  const authors = asked.has('author')
+    ? await presentUsers(ctx, posts.map(({ author }) => author), asked.of('author'))
+    : undefined
+  const presented = new Map<PostRef, Post>()
+  for (const post of posts) {
+    const author = authors?.get(post.author)
+    if (authors && !author) continue
+    const node = { ...post, __typename: 'Post', id: postNodeId(post), author }
+    presented.set(post, node as unknown as Post)
+  }
+  return presented
+}
+
+/** A page of posts as a connection, loaded in one go by what is asked for below `asked`. */
+export async function presentPostPage(ctx: Context, page: Page<CorePost | PostRef>, asked: Selection) {
+  const nodes = await presentPosts(ctx, page.items, asked.of('edges', 'node'))
+  return connectionFrom(page, (post) => ({ node: nodes.get(post) ?? null }))
+}

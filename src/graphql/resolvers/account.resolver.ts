@@ -1,0 +1,63 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import { badInput } from '../../errors.ts'
+import type { User as CoreUser } from '../../users/users.ts'
+import type { Context } from '../context.ts'
+import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../inputs.ts'
+import { mutate } from '../mutate.ts'
+import { DeleteUserPayload, UserPayload } from '../payloads.ts'
+import { presentUser } from '../present.ts'
+import { selectionOf } from '../selection.ts'
+
+const inputDescription = 'What to do, in one object.'
+
+/** The viewer's own account. */
+@Resolver()
+export class AccountResolver {
+  @Mutation(() => UserPayload, { description: "Opens the viewer's account. CONFLICT when there is one." })
+  async createUser(
+    @Arg('input', () => CreateUserInput, { description: inputDescription }) input: CreateUserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const { clientMutationId, user } = await mutate(ctx, 'createUser', input, async (viewer, once) => ({
+      user: await ctx.services.users.create(viewer, input, once),
+    }))
+    return { clientMutationId, user: await presentOwn(ctx, user, info) }
+  }
+
+  @Mutation(() => UserPayload, { description: "Changes the viewer's profile." })
+  async updateUser(
+    @Arg('input', () => UpdateUserInput, { description: inputDescription }) input: UpdateUserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const { name } = input
+    if (name === null) throw badInput('input.name', 'must not be null')
+    const { clientMutationId, user } = await mutate(ctx, 'updateUser', input, async (viewer, once) => ({
+      user: await ctx.services.users.update(viewer, { ...input, name }, once),
+    }))
+    return { clientMutationId, user: await presentOwn(ctx, user, info) }
+  }
+
+  @Mutation(() => DeleteUserPayload, {
+    description:
+      'Removes the person at once, then edges and posts in the background. The handle is free when that is done.',
+  })
+  async deleteUser(
+    @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,
+    @Ctx() ctx: Context,
+  ) {
+    return mutate(ctx, 'deleteUser', input, async (viewer, once) => {
+      const changed = await ctx.services.users.delete(viewer, once)
+      if (changed) ctx.nudge()
+      return { changed, handle: viewer }
+    })
+  }
+}
+
+/** The account as the mutation left it, also when this is the repeat of one long ago. */
+async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo) {
+  const presented = await presentUser(ctx, user.handle, selectionOf(info).of('user'))
+  return presented && { ...presented, ...user }
+}

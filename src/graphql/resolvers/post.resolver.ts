@@ -1,0 +1,45 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import type { Context } from '../context.ts'
+import { CreatePostInput, DeletePostInput } from '../inputs.ts'
+import { mutate } from '../mutate.ts'
+import { parsePostNodeId } from '../node-id.ts'
+import { CreatePostPayload, DeletePostPayload } from '../payloads.ts'
+import { presentPosts } from '../present.ts'
+import { selectionOf } from '../selection.ts'
+
+/** Publishing. */
+@Resolver()
+export class PostResolver {
+  @Mutation(() => CreatePostPayload, { description: 'Publishes a post as the viewer.' })
+  async createPost(
+    @Arg('input', () => CreatePostInput, { description: 'What to do, in one object.' })
+    input: CreatePostInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const attachments = (input.attachments ?? []).map(({ url, kind, alt }) => ({
+      url,
+      kind,
+      ...(alt == null ? {} : { alt }),
+    }))
+    const { post, clientMutationId } = await mutate(ctx, 'createPost', input, async (viewer, once) => ({
+      post: await ctx.services.posts.create(viewer, { text: input.text, attachments }, once),
+    }))
+    const presented = await presentPosts(ctx, [post], selectionOf(info).of('post'))
+    return { clientMutationId, post: presented.get(post) }
+  }
+
+  @Mutation(() => DeletePostPayload, { description: "Removes a post of the viewer's own, everywhere and at once." })
+  async deletePost(
+    @Arg('input', () => DeletePostInput, { description: 'What to do, in one object.' })
+    input: DeletePostInput,
+    @Ctx() ctx: Context,
+  ) {
+    const ref = parsePostNodeId('input.postId', input.postId)
+    return mutate(ctx, 'deletePost', input, async (viewer, once) => ({
+      changed: await ctx.services.posts.delete(viewer, ref, once),
+      deletedPostId: input.postId,
+    }))
+  }
+}

@@ -1,0 +1,118 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Args, Ctx, ID, Info, Query, Resolver } from 'type-graphql'
+import type { FeedStrategyName } from '../../config.ts'
+import { badInput, type ErrorCode, errorCodes } from '../../errors.ts'
+import { pageSizeMax } from '../../lib/page.ts'
+import { mayRead } from '../../posts/visibility.ts'
+import { ConnectionArgs, windowOf } from '../connection.ts'
+import type { Context } from '../context.ts'
+import { type NodeRef, parseHandle, parseNodeId } from '../node-id.ts'
+import { needsContent, presentPostPage, presentPosts, presentUser, presentUsers } from '../present.ts'
+import { type Selection, selectionOf } from '../selection.ts'
+import { ErrorCodeEnum, FeedStrategyEnum, Node } from '../types/common.ts'
+import { Timeline } from '../types/post.ts'
+import { User } from '../types/user.ts'
+
+/** Where reading begins. */
+@Resolver()
+export class QueryResolver {
+  @Query(() => User, { nullable: true, description: 'A user by handle; null when there is none.' })
+  async user(
+    @Arg('handle', () => String, { description: 'The handle.' }) handle: string,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const id = parseHandle('handle', handle)
+    if ((await ctx.loaders.user.load(id)) === null) return null
+    return presentUser(ctx, id, selectionOf(info))
+  }
+
+  @Query(() => Node, { nullable: true, description: 'An object by its global id; null when it is gone or hidden from the viewer.' })
+  async node(
+    @Arg('id', () => ID, { description: 'The global id.' }) id: string,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const [found] = await readNodes(ctx, [parseNodeId('id', id)], selectionOf(info))
+    return found
+  }
+
+  @Query(() => [Node], {
+    nullable: 'items',
+    description: 'Objects by their global ids, in their order; null where one is gone or hidden from the viewer.',
+  })
+  async nodes(
+    @Arg('ids', () => [ID], { description: 'At most 100 global ids.' }) ids: string[],
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    if (ids.length > pageSizeMax) throw badInput('ids', `must hold at most ${pageSizeMax}`)
+    const refs = ids.map((id, at) => parseNodeId(`ids.${at}`, id))
+    return readNodes(ctx, refs, selectionOf(info))
+  }
+
+  @Query(() => Timeline, {
+    description: "The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold.",
+  })
+  async timeline(
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Arg('strategy', () => FeedStrategyEnum, {
+      nullable: true,
+      description: 'How to assemble it. All strategies give the same; only the maintained ones are there to choose.',
+    })
+    strategy: FeedStrategyName | undefined,
+    @Arg('group', () => String, { nullable: true, description: 'Only authors whom the viewer keeps in this group.' })
+    group: string | undefined,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const reader = ctx.requireViewer()
+    const asked = selectionOf(info)
+    const page = await ctx.services.feed.timeline(reader, {
+      window: windowOf(args),
+      strategy: strategy ?? undefined,
+      group: group ?? undefined,
+      content: needsContent(asked.of('edges', 'node')),
+    })
+    return { ...(await presentPostPage(ctx, page, asked)), strategy: page.strategy }
+  }
+
+  @Query(() => String, { description: 'What an error code means. Reads nothing.' })
+  errorMeaning(
+    @Arg('code', () => ErrorCodeEnum, { description: 'As in `extensions.code`.' }) code: ErrorCode,
+  ) {
+    return errorCodes[code].meaning
+  }
+}
+
+/** Users and visible posts by reference, in order, each kind in as many commands as its fields need. */
+async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
+  const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
+  const postRefs = refs.flatMap((ref) => (ref.type === 'Post' ? [ref.post] : []))
+  const [exist, users, posts] = await Promise.all([
+    ctx.loaders.user.loadMany(handles),
+    presentUsers(ctx, handles, asked),
+    readPosts(ctx, postRefs, asked),
+  ])
+  const live = new Set(handles.filter((_, at) => exist[at] !== null))
+  return refs.map((ref) => {
+    if (ref.type === 'Post') return posts.get(ref.post.id) ?? null
+    return (live.has(ref.handle) && users.get(ref.handle)) || null
+  })
+}
+
+async function readPosts(ctx: Context, refs: readonly NodeRefPost[], asked: Selection) {
+  if (refs.length === 0) return new Map()
+  const [found, between] = await Promise.all([
+    ctx.services.posts.byRefs(refs),
+    ctx.loaders.restrictions.loadMany(refs.map(({ author }) => author)),
+  ])
+  const visible = refs.flatMap(({ id, author }, at) => {
+    const [post, standing] = [found.get(id), between[at]]
+    return post && !(standing instanceof Error) && mayRead(ctx.viewer, author, standing) ? [post] : []
+  })
+  const presented = await presentPosts(ctx, visible, asked)
+  return new Map([...presented].map(([{ id }, post]) => [id, post]))
+}
+
+type NodeRefPost = Extract<NodeRef, { type: 'Post' }>['post']

@@ -1,0 +1,76 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import type { OnceKey } from '../../db/transaction.ts'
+import type { UserId } from '../../lib/ids.ts'
+import type { Context } from '../context.ts'
+import { SetFollowGroupsInput, UserInput } from '../inputs.ts'
+import { mutate } from '../mutate.ts'
+import { parseHandle } from '../node-id.ts'
+import { RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
+import { presentUser } from '../present.ts'
+import { selectionOf } from '../selection.ts'
+
+const input = () => Arg('input', () => UserInput, { description: 'What to do, in one object.' })
+
+/** Who follows, mutes and blocks whom. */
+@Resolver()
+export class RelationResolver {
+  @Mutation(() => RelationPayload, { description: 'Makes the viewer follow the user.' })
+  async followUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, async (viewer, other, once) =>
+      (await ctx.services.follows.follow(viewer, other, once)).changed)
+  }
+
+  @Mutation(() => RelationPayload, { description: 'Ends it, and takes the user out of all groups.' })
+  async unfollowUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, async (viewer, other, once) =>
+      (await ctx.services.follows.unfollow(viewer, other, once)).changed)
+  }
+
+  @Mutation(() => RelationPayload, { description: "Hides the user's posts from the viewer's timelines. The user is not told." })
+  async muteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
+  }
+
+  @Mutation(() => RelationPayload, { description: 'Shows them again.' })
+  async unmuteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, (...who) => ctx.services.restrictions.unmute(...who))
+  }
+
+  @Mutation(() => RelationPayload, { description: 'Hides each from the other, and ends what they follow of each other.' })
+  async blockUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, (...who) => ctx.services.restrictions.block(...who))
+  }
+
+  @Mutation(() => RelationPayload, { description: 'Lifts the block. Follows do not come back.' })
+  async unblockUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, (...who) => ctx.services.restrictions.unblock(...who))
+  }
+
+  @Mutation(() => SetFollowGroupsPayload, { description: "Puts a followee into exactly these of the viewer's groups." })
+  async setFollowGroups(
+    @Arg('input', () => SetFollowGroupsInput, { description: 'What to do, in one object.' })
+    given: SetFollowGroupsInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const other = parseHandle('input.handle', given.handle)
+    const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => ({
+      groups: await ctx.services.follows.setGroups(viewer, other, given.groups, once),
+    }))
+    return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
+  }
+}
+
+async function change(
+  ctx: Context,
+  info: GraphQLResolveInfo,
+  given: UserInput,
+  run: (viewer: UserId, other: UserId, once: OnceKey | undefined) => Promise<boolean>,
+) {
+  const other = parseHandle('input.handle', given.handle)
+  const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => ({
+    changed: await run(viewer, other, once),
+  }))
+  return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
+}

@@ -1,0 +1,83 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Args, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql'
+import { DomainError } from '../../errors.ts'
+import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
+import { checkGroup } from '../../follows/groups.ts'
+import { timeOf, type UserId } from '../../lib/ids.ts'
+import { emptyPage, type Page } from '../../lib/page.ts'
+import { mayRead } from '../../posts/visibility.ts'
+import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
+import type { Context } from '../context.ts'
+import { needsContent, presentPostPage, presentUsers } from '../present.ts'
+import { selectionOf } from '../selection.ts'
+import { PostConnection } from '../types/post.ts'
+import { FollowConnection, User } from '../types/user.ts'
+
+/** The lists of a user. Those of many users in one request are read together. */
+@Resolver(() => User)
+export class UserResolver {
+  @FieldResolver(() => FollowConnection, { description: 'Who follows the user, newest first.' })
+  async followers(
+    @Root() { handle }: User,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const key = { owner: handle, window: windowOf(args), more: undefined }
+    const page = await ctx.loaders.followers.load(key)
+    return presentEdges(ctx, page, (edge) => edge.follower, info)
+  }
+
+  @FieldResolver(() => FollowConnection, { description: 'Whom the user follows, newest first.' })
+  async following(
+    @Root() { handle }: User,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Arg('group', () => String, {
+      nullable: true,
+      description: "Only this group. Groups are private: on the viewer's own list alone.",
+    })
+    group: string | undefined,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    if (group != null && handle !== ctx.requireViewer()) {
+      throw new DomainError('FORBIDDEN', 'Only its owner may read a group', { argument: 'group' })
+    }
+    const more = group == null ? undefined : checkGroup('group', group)
+    const page = await ctx.loaders.following.load({ owner: handle, window: windowOf(args), more })
+    return presentEdges(ctx, page, (edge) => edge.followee, info)
+  }
+
+  @FieldResolver(() => PostConnection, {
+    description: 'What the user published, newest first. Empty where a block stands between the user and the viewer.',
+  })
+  async posts(
+    @Root() { handle }: User,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const asked = selectionOf(info)
+    const more = needsContent(asked.of('edges', 'node'))
+    const [between, page] = await Promise.all([
+      ctx.loaders.restrictions.load(handle),
+      ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more }),
+    ])
+    return presentPostPage(ctx, mayRead(ctx.viewer, handle, between) ? page : emptyPage(), asked)
+  }
+}
+
+async function presentEdges(
+  ctx: Context,
+  page: Page<CoreEdge>,
+  otherOf: (edge: CoreEdge) => UserId,
+  info: GraphQLResolveInfo,
+) {
+  const asked = selectionOf(info).of('edges', 'node')
+  const users = await presentUsers(ctx, page.items.map(otherOf), asked)
+  return connectionFrom(page, (edge) => ({
+    node: users.get(otherOf(edge)) ?? null,
+    followedAt: timeOf(edge.id),
+    source: edge.source,
+  }))
+}

@@ -1,0 +1,64 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Args, Ctx, FieldResolver, Info, Query, Resolver, Root } from 'type-graphql'
+import type { UserId } from '../../lib/ids.ts'
+import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
+import type { Context } from '../context.ts'
+import { presentUser, presentUsers } from '../present.ts'
+import { type Selection, selectionOf } from '../selection.ts'
+import { UserConnection } from '../types/user.ts'
+import { FollowGroupConnection, Viewer } from '../types/viewer.ts'
+import { pageOfNames } from '../names.ts'
+
+/** What is the viewer's alone (law L6). */
+@Resolver(() => Viewer)
+export class ViewerResolver {
+  @Query(() => Viewer, { nullable: true, description: 'Who is signed in; null for nobody.' })
+  viewer(@Ctx() { viewer }: Context) {
+    return viewer === undefined ? null : { handle: viewer }
+  }
+
+  @FieldResolver()
+  async user(
+    @Root() { handle }: { handle: UserId },
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    if ((await ctx.loaders.user.load(handle)) === null) return null
+    return presentUser(ctx, handle, selectionOf(info))
+  }
+
+  @FieldResolver(() => UserConnection, { description: 'Whom the viewer muted, newest first.' })
+  async mutes(
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return restricted(ctx, 'MUTE', args, selectionOf(info))
+  }
+
+  @FieldResolver(() => UserConnection, { description: 'Whom the viewer blocked, newest first.' })
+  async blocks(
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return restricted(ctx, 'BLOCK', args, selectionOf(info))
+  }
+
+  @FieldResolver(() => FollowGroupConnection, { description: 'The groups of the viewer, by name; at most 100.' })
+  async groups(@Args(() => ConnectionArgs) args: ConnectionArgs, @Ctx() ctx: Context) {
+    return pageOfNames(await ctx.services.follows.groupsOf(ctx.requireViewer()), args)
+  }
+}
+
+async function restricted(
+  ctx: Context,
+  kind: 'MUTE' | 'BLOCK',
+  args: ConnectionArgs,
+  asked: Selection,
+) {
+  const page = await ctx.services.restrictions.list(ctx.requireViewer(), kind, windowOf(args))
+  const others = page.items.map(({ other }) => other)
+  const users = await presentUsers(ctx, others, asked.of('edges', 'node'))
+  return connectionFrom(page, ({ other }) => ({ node: users.get(other) ?? null }))
+}

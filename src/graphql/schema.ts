@@ -1,0 +1,23 @@
+import 'reflect-metadata'
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql'
+import { buildSchemaSync } from 'type-graphql'
+import { AccountResolver } from './resolvers/account.resolver.ts'
+import { PostResolver } from './resolvers/post.resolver.ts'
+import { QueryResolver } from './resolvers/query.resolver.ts'
+import { RelationResolver } from './resolvers/relation.resolver.ts'
+import { UserResolver } from './resolvers/user.resolver.ts'
+import { ViewerResolver } from './resolvers/viewer.resolver.ts'
+import { Post } from './types/post.ts'
+import { User } from './types/user.ts'
+
+/** The executable schema. Resolvers hold no state: everything comes with the request's context. */
+export function createSchema(): GraphQLSchema {
+  return buildSchemaSync({
+    resolvers: [QueryResolver, ViewerResolver, UserResolver, AccountResolver, RelationResolver, PostResolver],
+    orphanedTypes: [User, Post],
+    validate: false,
+  })
+}
+
+/** The schema in SDL, sorted: what schema/schema.graphql holds. */
+export const schemaText = (): string => `${printSchema(lexicographicSortSchema(createSchema()))}\n`

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { ApolloServer } from '@apollo/server'
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from '@apollo/server/plugin/disabled'
+import fastifyApollo from '@as-integrations/fastify'
+import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
+import type { Config } from '../config.ts'
+import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
+import type { UserId } from '../lib/ids.ts'
+import type { Log } from '../log.ts'
+import type { Services } from '../services.ts'
+import { createAuthenticate } from './auth.ts'
+import { Context } from './context.ts'
+import { errorPlugin, formatError, requestError } from './errors.ts'
+import { costPlugin, limitRules, limits } from './limits.ts'
+import { playgroundPage } from './playground.ts'
+import { createSchema } from './schema.ts'
+
+/** What the HTTP server needs of the rest. */
+export interface ServerParts {
+  readonly config: Pick<Config, 'production' | 'auth'>
+  readonly services: Services
+  readonly log: Log
+  /** Tells the worker of this process that a job was just committed. */
+  readonly nudge: () => void
+  /** Whether the database answers. */
+  readonly ready: () => Promise<boolean>
+}
+
+/** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
+export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
+  const http = fastify({
+    bodyLimit: limits.bodyBytes,
+    genReqId: () => randomUUID(),
+    disableRequestLogging: true,
+    forceCloseConnections: 'idle',
+  })
+  answerErrorsInJson(http, parts.log)
+  http.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
+  })
+  http.get('/healthz', async () => ({ status: 'up' }))
+  http.get('/readyz', async (_, reply) => {
+    if (await parts.ready()) return { status: 'ready' }
+    return reply.code(503).send({ status: 'the database does not answer' })
+  })
+  if (!parts.config.production) {
+    const page = playgroundPage()
+    http.get('/', async (_, reply) => reply.type('text/html; charset=utf-8').send(page))
+  }
+  await mountGraphql(http, parts)
+  return http
+}
+
+async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<void> {
+  const { config, services, nudge, log } = parts
+  const authenticate = createAuthenticate(config.auth)
+  const apollo = new ApolloServer<Context>({
+    schema: createSchema(),
+    introspection: !config.production,
+    allowBatchedHttpRequests: false,
+    persistedQueries: false,
+    hideSchemaDetailsFromClientErrors: true,
+    includeStacktraceInErrorResponses: false,
+    stopOnTerminationSignals: false,
+    parseOptions: { maxTokens: limits.tokens },
+    maxRecursiveSelections: limits.selections,
+    validationRules: limitRules,
+    formatError,
+    plugins: [
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginLandingPageDisabled(),
+      errorPlugin(log),
+      costPlugin,
+    ],
+  })
+  await apollo.start()
+  const viewerOf = async (header: string | undefined): Promise<UserId | undefined> => {
+    try {
+      return await authenticate(header)
+    } catch (error) {
+      throw error instanceof DomainError ? requestError(error) : error
+    }
+  }
+  await http.register(fastifyApollo(apollo), {
+    context: async (request) =>
+      new Context(services, await viewerOf(request.headers.authorization), request.id, nudge),
+  })
+  http.addHook('onClose', async () => apollo.stop())
+}
+
+/** Fastify's own answers, in the shape of every other. */
+function answerErrorsInJson(http: FastifyInstance, log: Log): void {
+  const bodyOf = (code: ErrorCode, message: string, requestId: string) => ({
+    errors: [{ message, extensions: { code, requestId } }],
+  })
+  http.setNotFoundHandler((request, reply) =>
+    reply.code(404).send(bodyOf('NOT_FOUND', 'There is nothing here. GraphQL is at /graphql.', request.id)),
+  )
+  http.setErrorHandler((error: FastifyError, request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 500) log.error({ requestId: request.id, err: error }, 'request failed')
+    const code: ErrorCode =
+      status === 413 ? 'PAYLOAD_TOO_LARGE' : status < 500 ? 'BAD_REQUEST' : 'INTERNAL_SERVER_ERROR'
+    const message = {
+      PAYLOAD_TOO_LARGE: `The body passes the limit of ${limits.bodyBytes} bytes`,
+      BAD_REQUEST: status === 415 ? 'The content type must be application/json' : 'The body is not JSON',
+      INTERNAL_SERVER_ERROR: 'The server failed. Its log knows why.',
+    }[code]
+    reply.code(code === 'BAD_REQUEST' ? status : errorCodes[code].status)
+    return reply.send(bodyOf(code, message, request.id))
+  })
+}

@@ -1,0 +1,65 @@
+import { Field, GraphQLISODateTime, ID, ObjectType, registerEnumType } from 'type-graphql'
+import type { FeedStrategyName } from '../../config.ts'
+import { connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
+import { User } from './user.ts'
+
+export const AttachmentKindEnum = { IMAGE: 'IMAGE', VIDEO: 'VIDEO', LINK: 'LINK' } as const
+export type AttachmentKind = keyof typeof AttachmentKindEnum
+registerEnumType(AttachmentKindEnum, {
+  name: 'AttachmentKind',
+  description: 'What stands at the URL of an attachment.',
+  valuesConfig: {
+    IMAGE: { description: 'A picture.' },
+    VIDEO: { description: 'A film.' },
+    LINK: { description: 'A page.' },
+  },
+})
+
+@ObjectType({ simpleResolvers: true, description: 'Something shown with a post.' })
+export class Attachment {
+  @Field(() => String, { description: 'Where it is: http or https.' })
+  readonly url!: string
+
+  @Field(() => AttachmentKindEnum, { description: 'What it is.' })
+  readonly kind!: AttachmentKind
+
+  @Field(() => String, { nullable: true, description: 'What it shows, in words.' })
+  readonly alt?: string | null
+}
+
+@ObjectType({ simpleResolvers: true, implements: Node, description: 'What somebody published.' })
+export class Post extends Node {
+  @Field(() => ID, { description: 'The global id of the post.' })
+  override readonly id!: string
+
+  @Field(() => User, { description: 'Who published it.' })
+  readonly author!: User
+
+  @Field(() => String, { description: 'At most 300 characters and 3,000 bytes, in Unicode NFC.' })
+  readonly text!: string
+
+  @Field(() => [Attachment], { description: 'What is shown with it, at most four.' })
+  readonly attachments!: readonly Attachment[]
+
+  @Field(() => GraphQLISODateTime, { description: 'When it was published, to the millisecond.' })
+  readonly createdAt!: Date
+}
+
+@ObjectType({ simpleResolvers: true, description: 'A post in a list.' })
+export class PostEdge extends edgeOf(() => Post, 'The post.') {}
+
+@ObjectType({ simpleResolvers: true, description: "A page of an author's posts." })
+export class PostConnection extends connectionOf(() => PostEdge) {}
+
+@ObjectType({ simpleResolvers: true, description: 'A post in a timeline.' })
+export class TimelineEdge extends edgeOf(() => Post, 'The post.') {}
+
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'A page of a timeline: every post of everyone the reader follows, and of the reader, less those muted or blocked.',
+})
+export class Timeline extends connectionOf(() => TimelineEdge) {
+  @Field(() => FeedStrategyEnum, { description: 'The strategy that was asked for, or the configured one.' })
+  readonly strategy!: FeedStrategyName
+}

@@ -1,0 +1,218 @@
+import type { Collections } from '../db/collections.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
+import type { Edges, FollowEdge } from '../follows/edges.ts'
+import { batches } from '../lib/batch.ts'
+import type { EdgeId, UserId } from '../lib/ids.ts'
+import type { StatsChange, UserStats } from '../users/stats.ts'
+import { openAccounts } from './accounts.ts'
+import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoint.ts'
+import { type BadLines, EdgeList, type EdgeLine } from './edge-list.ts'
+import { pairKey, storedPairs } from './pairs.ts'
+import { writePatiently } from './patience.ts'
+import { TextFile } from './text-file.ts'
+
+/** What imports write through. */
+export interface ImportServices {
+  readonly collections: Collections
+  readonly transactions: Transactions
+  readonly edges: Edges
+  readonly stats: UserStats
+}
+
+/** How far a run has come. `done` of `total` is for a bar; the units are the import's own. */
+export interface ImportProgress {
+  readonly done: number
+  readonly total: number
+  /** Written by this run. */
+  readonly written: number
+}
+
+/** What every import can be told. */
+export interface ImportRun {
+  /** Called after each batch that was committed; what it throws ends the run, which a repeat resumes. */
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined
+  /** Ends the run between two batches. */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined
+}
+
+export interface GraphImportOptions extends ImportRun {
+  readonly file: string
+  /** Each line makes both follow each other. */
+  readonly mutual: boolean
+  /** Lines in one transaction. */
+  readonly batchSize?: number | undefined
+}
+
+type Counter = 'users' | 'edges'
+type Counts = Readonly<Record<Counter, number>>
+
+/** What an import has come to. */
+export interface GraphImportResult {
+  /** Written by this run: nothing when the import was complete before. */
+  readonly written: Counts
+  /** Written by all runs of this import. */
+  readonly total: Counts
+  readonly bad: BadLines
+}
+
+const batchLines = 1_000
+
+/**
+ * Imports the edges of a file (see {@link EdgeList}) and opens accounts for whom it names.
+ * One transaction a batch writes accounts, edges, history, counters and the checkpoint: a kill at any moment resumes
+ * exactly where it was, a repeat changes nothing, and counters stay exact beside live traffic.
+ * Passed over: edges that exist, edges of deleted people, edges across a block.
+ * Cost: eight to twelve commands per batch of 1,000 lines. Reads the file from its beginning, also to resume.
+ * @throws {DomainError} BAD_USER_INPUT when the file cannot be read; CONFLICT when another process runs the same
+ *   import; UNAVAILABLE after 90 s without progress.
+ */
+export async function importGraph(
+  services: ImportServices,
+  options: GraphImportOptions,
+): Promise<GraphImportResult> {
+  const file = await TextFile.open(options.file)
+  const { mutual, now = Date.now } = options
+  const checkpoints = new Checkpoints(services.collections.imports)
+  const key = { kind: 'graph', file, options: { mutual } } as const
+  const start = await checkpoints.open<Counter>(key, { users: 0, edges: 0 }, now())
+  return new GraphImport(services, checkpoints, start, file, options).run()
+}
+
+class GraphImport {
+  private checkpoint: Checkpoint<Counter>
+
+  constructor(
+    private readonly services: ImportServices,
+    private readonly checkpoints: Checkpoints,
+    private readonly start: Checkpoint<Counter>,
+    private readonly file: TextFile,
+    private readonly options: GraphImportOptions,
+  ) {
+    this.checkpoint = start
+  }
+
+  async run(): Promise<GraphImportResult> {
+    const list = new EdgeList(this.file)
+    const { onProgress, signal, batchSize = batchLines } = this.options
+    for await (const lines of batches(this.remainder(list), batchSize)) {
+      signal?.throwIfAborted()
+      await writePatiently(lines, (some) => this.write(some), (some) => this.unwritten(some))
+      onProgress?.(this.progress())
+    }
+    if (!this.checkpoint.done) await this.finish()
+    onProgress?.(this.progress())
+    return { written: this.written(), total: this.checkpoint.counts, bad: list.bad }
+  }
+
+  /** Bad lines are counted by the walk itself, so also those before the checkpoint. */
+  private async *remainder(list: EdgeList): AsyncGenerator<EdgeLine> {
+    for await (const edge of list) {
+      if (!this.start.done && edge.line > this.start.position) yield edge
+    }
+  }
+
+  private async unwritten(lines: readonly EdgeLine[]): Promise<readonly EdgeLine[]> {
+    this.checkpoint = await this.checkpoints.reload(this.checkpoint)
+    return lines.filter(({ line }) => line > this.checkpoint.position)
+  }
+
+  private async write(lines: readonly EdgeLine[]): Promise<void> {
+    const { services, checkpoint } = this
+    const edges = this.edgesOf(lines)
+    const handles = new Set(edges.flatMap(({ follower, followee }) => [follower, followee]))
+    this.checkpoint = await services.transactions.run(async (tx) => {
+      const { collections } = services
+      const { live, opened } = await openAccounts(collections, tx, handles, checkpoint.startedAt)
+      const fresh = await this.importable(
+        tx,
+        edges.filter(({ follower, followee }) => live.has(follower) && live.has(followee)),
+      )
+      if (fresh.length > 0) {
+        await services.stats.change(tx, changesOf(fresh))
+        await services.edges.insert(tx, fresh)
+      }
+      const { users, edges: before } = checkpoint.counts
+      const counts = { users: users + opened, edges: before + fresh.length }
+      const position = lines.at(-1)?.line ?? checkpoint.position
+      return this.checkpoints.move(tx, checkpoint, { position, done: false, counts })
+    })
+  }
+
+  /** The edges of some lines, each once, with ids that a repeat makes again. */
+  private edgesOf(lines: readonly EdgeLine[]): FollowEdge[] {
+    const edges = new Map<string, FollowEdge>()
+    const { id: importId, startedAt } = this.checkpoint
+    const add = (follower: UserId, followee: UserId, place: number) => {
+      const key = pairKey({ one: followee, other: follower })
+      if (edges.has(key)) return
+      if (place >= placesMax) throw new DomainError('BAD_USER_INPUT', 'The file has too many lines')
+      const id = importedId<EdgeId>(importId, startedAt.getTime(), place)
+      edges.set(key, { id, follower, followee, source: 'IMPORT' })
+    }
+    for (const { line, from, to } of lines) {
+      add(from, to, 2 * line)
+      if (this.options.mutual) add(to, from, 2 * line + 1)
+    }
+    return [...edges.values()]
+  }
+
+  /** Those that neither exist nor cross a block. */
+  private async importable(tx: Tx, edges: readonly FollowEdge[]): Promise<FollowEdge[]> {
+    const { followers, restrictions } = this.services.collections
+    const towards = edges.map((edge) => ({ one: edge.followee, other: edge.follower }))
+    const existing = await storedPairs(
+      { collection: followers, one: 'user', other: 'follower', hint: { user: 1, follower: 1 } },
+      tx,
+      towards,
+    )
+    const blocked = await storedPairs(
+      {
+        collection: restrictions,
+        one: 'owner',
+        other: 'other',
+        hint: { owner: 1, other: 1, kind: 1 },
+        where: { kind: { $in: ['BLOCK', 'BLOCKED_BY'] } },
+      },
+      tx,
+      towards,
+    )
+    return edges.filter((_, at) => {
+      const pair = towards[at]
+      return pair && !existing.has(pairKey(pair)) && !blocked.has(pairKey(pair))
+    })
+  }
+
+  private async finish(): Promise<void> {
+    const { checkpoint } = this
+    this.checkpoint = await this.services.transactions.run((tx) =>
+      this.checkpoints.move(tx, checkpoint, { ...checkpoint, done: true }),
+    )
+  }
+
+  private written(): Counts {
+    const { users, edges } = this.checkpoint.counts
+    return { users: users - this.start.counts.users, edges: edges - this.start.counts.edges }
+  }
+
+  private progress(): ImportProgress {
+    const { bytesRead, sizeBytes } = this.file
+    return { done: bytesRead, total: sizeBytes, written: this.written().edges }
+  }
+}
+
+/** The summed differences that edges make to counters. */
+function changesOf(edges: readonly FollowEdge[]): Map<UserId, StatsChange> {
+  const changes = new Map<UserId, StatsChange>()
+  const add = (id: UserId, field: 'followers' | 'following') => {
+    const change = changes.get(id)
+    changes.set(id, { ...change, [field]: (change?.[field] ?? 0) + 1 })
+  }
+  for (const { follower, followee } of edges) {
+    add(follower, 'following')
+    add(followee, 'followers')
+  }
+  return changes
+}

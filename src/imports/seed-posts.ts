@@ -1,0 +1,130 @@
+import { toObjectId } from '../db/object-id.ts'
+import { badInput } from '../errors.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
+import type { StatsChange } from '../users/stats.ts'
+import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoint.ts'
+import { EdgeList } from './edge-list.ts'
+import type { ImportRun, ImportServices } from './import-graph.ts'
+import { type MadeUpPost, madeUpPosts } from './made-up-posts.ts'
+import { writePatiently } from './patience.ts'
+import { TextFile } from './text-file.ts'
+
+export interface SeedPostsOptions extends ImportRun {
+  /** The edge list whose people post. */
+  readonly file: string
+  /** Posts for each person in the file on average; at least 1. */
+  readonly postsPerUser: number
+  /** 0 to 4,294,967,295. The same seed makes the same posts. */
+  readonly seed: number
+  /** Posts in one transaction. */
+  readonly batchSize?: number | undefined
+}
+
+/** What seeding has come to. */
+export interface SeedPostsResult {
+  /** Written by this run: none when it was complete before. */
+  readonly written: number
+  /** Written by all runs. */
+  readonly total: number
+}
+
+const batchPosts = 2_000
+/** The handles of a file are held in memory, about 100 bytes each. */
+const usersMax = 5_000_000
+
+/**
+ * Writes `postsPerUser` times as many posts as the file names people, by {@link madeUpPosts}.
+ * One transaction a batch writes posts, counters and the checkpoint: a kill at any moment resumes exactly where it was
+ * and a repeat changes nothing. Posts of people without an account are left out.
+ * Cost: four commands per batch of 2,000 posts; one walk through the file and up to 500 MB for 5 million people.
+ * @throws {DomainError} BAD_USER_INPUT for a file that cannot be read or is too large, and for numbers out of bounds;
+ *   CONFLICT when another process seeds the same; UNAVAILABLE after 90 s without progress.
+ */
+export async function seedPosts(
+  services: ImportServices,
+  options: SeedPostsOptions,
+): Promise<SeedPostsResult> {
+  const { postsPerUser, seed, now = Date.now } = options
+  const file = await TextFile.open(options.file)
+  const authors = await handlesIn(new EdgeList(file))
+  const total = authors.length * postsPerUser
+  if (total > placesMax) throw badInput('posts', `makes more than ${placesMax} posts in all`)
+  const checkpoints = new Checkpoints(services.collections.imports)
+  const key = { kind: 'posts', file, options: { postsPerUser, seed } } as const
+  const start = await checkpoints.open(key, { posts: 0 }, now())
+  const post = madeUpPosts(authors, total, seed, start.startedAt.getTime())
+  return new Seeding(services, checkpoints, start, post, total, options).run()
+}
+
+/** In the order in which the file first names them. */
+async function handlesIn(list: EdgeList): Promise<UserId[]> {
+  const handles = new Set<UserId>()
+  for await (const { from, to } of list) {
+    handles.add(from).add(to)
+    if (handles.size > usersMax) throw badInput('posts', `the file names more than ${usersMax} people`)
+  }
+  return [...handles]
+}
+
+class Seeding {
+  private checkpoint: Checkpoint<'posts'>
+
+  constructor(
+    private readonly services: ImportServices,
+    private readonly checkpoints: Checkpoints,
+    private readonly start: Checkpoint<'posts'>,
+    private readonly post: (index: number) => MadeUpPost,
+    private readonly total: number,
+    private readonly options: SeedPostsOptions,
+  ) {
+    this.checkpoint = start
+  }
+
+  async run(): Promise<SeedPostsResult> {
+    const { onProgress, signal, batchSize = batchPosts } = this.options
+    while (this.checkpoint.position < this.total) {
+      signal?.throwIfAborted()
+      const { position } = this.checkpoint
+      const size = Math.min(batchSize, this.total - position)
+      const indexes = Array.from({ length: size }, (_, at) => position + at)
+      await writePatiently(indexes, (some) => this.write(some), (some) => this.unwritten(some))
+      onProgress?.({ done: this.checkpoint.position, total: this.total, written: this.written() })
+    }
+    return { written: this.written(), total: this.checkpoint.counts.posts }
+  }
+
+  private async unwritten(indexes: readonly number[]): Promise<readonly number[]> {
+    this.checkpoint = await this.checkpoints.reload(this.checkpoint)
+    return indexes.filter((index) => index >= this.checkpoint.position)
+  }
+
+  private async write(indexes: readonly number[]): Promise<void> {
+    const { services, checkpoint } = this
+    const docs = indexes.map((index) => {
+      const { author, text, atMs } = this.post(index)
+      return { _id: toObjectId(importedId<PostId>(checkpoint.id, atMs, index)), author, text }
+    })
+    const position = (indexes.at(-1) ?? checkpoint.position) + 1
+    this.checkpoint = await services.transactions.run(async (tx) => {
+      const live = await services.stats.liveAmong([...new Set(docs.map(({ author }) => author))], tx)
+      const own = docs.filter(({ author }) => live.has(author))
+      if (own.length > 0) {
+        await services.stats.change(tx, changesOf(own))
+        await services.collections.posts.insertMany(own, { session: tx.session })
+      }
+      const posts = checkpoint.counts.posts + own.length
+      const done = position >= this.total
+      return this.checkpoints.move(tx, checkpoint, { position, done, counts: { posts } })
+    })
+  }
+
+  private written(): number {
+    return this.checkpoint.counts.posts - this.start.counts.posts
+  }
+}
+
+function changesOf(docs: readonly { readonly author: UserId }[]): Map<UserId, StatsChange> {
+  const posts = new Map<UserId, number>()
+  for (const { author } of docs) posts.set(author, (posts.get(author) ?? 0) + 1)
+  return new Map([...posts].map(([author, count]) => [author, { posts: count }]))
+}

@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util'
+import { bounded } from '../db/client.ts'
+import type { Collections, JobDoc } from '../db/collections.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { backoffMs } from '../lib/backoff.ts'
+import type { TimeId } from '../lib/ids.ts'
+
+/** A job and the lease on it. Once a call has thrown {@link LeaseLost}, it is somebody else's. */
+export interface Job {
+  readonly id: TimeId
+  readonly kind: string
+  readonly payload: JobDoc['payload']
+  /** What the last `save` left; undefined before the first. */
+  readonly checkpoint: unknown
+  /** This try counted in: 1 is the first since the checkpoint last moved. */
+  readonly attempts: number
+  /** Names this lease: no other lease on the job has the same. */
+  readonly fence: number
+  readonly leaseMs: number
+}
+
+/** A job that nobody tries any more, and why. */
+export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs'> {
+  readonly error: string
+  readonly parkedAt: Date
+}
+
+/** A job went on without this worker: the lease ran out, or was ended. Nothing was changed. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+
+  constructor(readonly job: TimeId) {
+    super(`the lease on job ${job} is over`)
+  }
+}
+
+const backoff = { baseMs: 1_000, capMs: 300_000 }
+const errorCharactersMax = 2_000
+const parkedMax = 1_000
+
+/**
+ * The jobs of the outbox, each held by one worker at a time. Every method is one command, every
+ * instant is the server's. A method that takes a {@link Job} changes it only while its lease
+ * stands: until it is ended, or another claim has followed. Since writes wait for a majority, no
+ * election gives the same fence to two workers.
+ * @see law L4
+ */
+export class JobQueue {
+  /** @param attemptsMax how often a job is tried, without progress, before it is parked. */
+  constructor(
+    private readonly outbox: Collections['outbox'],
+    readonly attemptsMax = 10,
+    private readonly random: () => number = Math.random,
+  ) {}
+
+  /**
+   * Leases the job that has been due the longest; a lease that ran out makes its job due.
+   * Examines one index key, however many jobs are due later. A caller that dies uses up an attempt.
+   * @returns undefined when nothing is due.
+   */
+  async claim(leaseMs: number): Promise<Job | undefined> {
+    const claimed = await this.outbox.findOneAndUpdate(
+      { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } },
+      [
+        {
+          $set: { runAt: inMs(leaseMs), fence: plusOne('$fence'), attempts: plusOne('$attempts') },
+        },
+      ],
+      { sort: { runAt: 1 }, returnDocument: 'after', ...bounded },
+    )
+    return claimed ? { ...toJob(claimed), fence: claimed.fence, leaseMs } : undefined
+  }
+
+  /**
+   * Keeps how far the job has come and extends the lease. Progress starts the attempts anew.
+   * @param checkpoint plain JSON.
+   * @returns the job as it is now.
+   * @throws LeaseLost
+   */
+  async save(job: Job, checkpoint: unknown): Promise<Job> {
+    const attempts = isDeepStrictEqual(checkpoint, job.checkpoint) ? job.attempts : 1
+    const kept = { $literal: checkpoint ?? null }
+    await this.update(job, { checkpoint: kept, attempts, runAt: inMs(job.leaseMs) })
+    return { ...job, checkpoint, attempts }
+  }
+
+  /** Extends the lease. @throws LeaseLost */
+  async extend(job: Job): Promise<void> {
+    await this.update(job, { runAt: inMs(job.leaseMs) })
+  }
+
+  /** Removes a job that is done. @throws LeaseLost */
+  async complete(job: Job): Promise<void> {
+    const { deletedCount } = await this.outbox.deleteOne(leaseOf(job), bounded)
+    if (deletedCount === 0) throw new LeaseLost(job.id)
+  }
+
+  /**
+   * Ends the lease of a try that failed: due again after a back-off, parked after the last attempt.
+   * @returns whether it was parked.
+   * @throws LeaseLost
+   */
+  async fail(job: Job, error: unknown): Promise<boolean> {
+    const parked = job.attempts >= this.attemptsMax
+    await this.update(job, {
+      state: parked ? 'PARKED' : 'READY',
+      runAt: parked ? '$$NOW' : inMs(backoffMs(job.attempts, backoff, this.random)),
+      fence: job.fence + 1,
+      error: { $literal: String(error).slice(0, errorCharactersMax) },
+    })
+    return parked
+  }
+
+  /** Hands back a job, due at once from its checkpoint; not counted as a try. @throws LeaseLost */
+  async release(job: Job): Promise<void> {
+    await this.update(job, { runAt: '$$NOW', fence: job.fence + 1, attempts: job.attempts - 1 })
+  }
+
+  /** The parked jobs, latest first, at most `limit` and never more than 1,000. */
+  async parked(limit: number): Promise<ParkedJob[]> {
+    const found = await this.outbox
+      .find({ state: 'PARKED' }, bounded)
+      .sort({ runAt: -1 })
+      .limit(Math.max(1, Math.min(limit, parkedMax)))
+      .toArray()
+    return found.map((doc) => ({ ...toJob(doc), error: doc.error ?? '', parkedAt: doc.runAt }))
+  }
+
+  /**
+   * Makes a parked job due at once, from its checkpoint, with all its attempts before it.
+   * @returns false when it is not parked.
+   */
+  async retry(id: TimeId): Promise<boolean> {
+    const { matchedCount } = await this.outbox.updateOne(
+      { _id: toObjectId(id), state: 'PARKED' },
+      [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }],
+      bounded,
+    )
+    return matchedCount === 1
+  }
+
+  /** Removes a parked job for good. @returns false when it is not parked. */
+  async drop(id: TimeId): Promise<boolean> {
+    const { deletedCount } = await this.outbox.deleteOne(
+      { _id: toObjectId(id), state: 'PARKED' },
+      bounded,
+    )
+    return deletedCount === 1
+  }
+
+  private async update(job: Job, set: Readonly<Record<string, unknown>>): Promise<void> {
+    const { matchedCount } = await this.outbox.updateOne(leaseOf(job), [{ $set: set }], bounded)
+    if (matchedCount === 0) throw new LeaseLost(job.id)
+  }
+}
+
+const leaseOf = ({ id, fence }: Job) => ({ _id: toObjectId(id), state: 'READY' as const, fence })
+
+const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
+
+const plusOne = (field: string) => ({ $add: [field, 1] })
+
+const toJob = ({ _id, kind, payload, checkpoint, attempts }: JobDoc) => ({
+  id: fromObjectId<TimeId>(_id),
+  kind,
+  payload,
+  checkpoint,
+  attempts,
+})

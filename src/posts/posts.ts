@@ -1,0 +1,134 @@
+import { bounded } from '../db/client.ts'
+import type { Collections, PostDoc } from '../db/collections.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
+import type { OnceKey, Transactions } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
+import { type IdMint, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import type { Page, Range, Window } from '../lib/page.ts'
+import type { UserStats } from '../users/stats.ts'
+import { type Attachment, type Content, type ContentValidator, checkContent } from './content.ts'
+
+/** A post as everyone sees it. */
+export interface Post extends PostRef, Content {
+  readonly createdAt: Date
+}
+
+/** The posts (seed 1's content service), each found by author and id, the key they are sharded by. */
+export class Posts {
+  constructor(
+    private readonly posts: Collections['posts'],
+    private readonly stats: UserStats,
+    private readonly transactions: Transactions,
+    private readonly mint: IdMint,
+    private readonly validators: readonly ContentValidator[],
+  ) {}
+
+  /**
+   * Publishes a post; it and the author's counter change in one transaction.
+   * @throws {DomainError} BAD_USER_INPUT naming what a validator refuses; NOT_FOUND without an account.
+   */
+  async create(
+    actor: UserId,
+    given: { text: string; attachments?: readonly Attachment[] | undefined },
+    once?: OnceKey,
+  ): Promise<Post> {
+    const { text, attachments } = await checkContent(given, this.validators)
+    const doc: PostDoc = {
+      _id: toObjectId(this.mint.next<PostId>()),
+      author: actor,
+      text,
+      ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
+    }
+    return this.transactions.run(async (tx) => {
+      await this.stats.change(tx, new Map([[actor, { posts: 1 }]]))
+      await this.posts.insertOne(doc, { session: tx.session })
+      return toPost(doc)
+    }, once)
+  }
+
+  /**
+   * Removes a post of the actor's own.
+   * @returns false when it was gone already.
+   * @throws {DomainError} FORBIDDEN for somebody else's.
+   */
+  async delete(actor: UserId, { id, author }: PostRef, once?: OnceKey): Promise<boolean> {
+    if (author !== actor) throw new DomainError('FORBIDDEN', 'Only its author may delete a post')
+    return this.transactions.run(async (tx) => {
+      const filter = { author, _id: toObjectId(id) }
+      const { deletedCount } = await this.posts.deleteOne(filter, { session: tx.session })
+      if (deletedCount === 0) return false
+      await this.stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
+      return true
+    }, once)
+  }
+
+  /** Those of `refs` that exist. One command, which carries the shard key. */
+  async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
+    const authors = [...new Set(refs.map(({ author }) => author))]
+    const found = await this.posts
+      .find({ author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) }, bounded)
+      .toArray()
+    const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
+    return new Map(
+      refs.flatMap(({ id, author }) => {
+        const post = posts.get(id)
+        return post?.author === author ? [[id, post] as const] : []
+      }),
+    )
+  }
+
+  /**
+   * A page of each author's posts, newest first. One command.
+   * @param content false reads ids alone, from the index.
+   */
+  async byAuthors(
+    authors: readonly UserId[],
+    window: Window,
+    content: boolean,
+  ): Promise<Map<UserId, Page<Post | PostRef>>> {
+    const fields: (keyof PostDoc)[] = ['_id', 'author', ...(content ? contentFields : [])]
+    return pagesByOwner(
+      { collection: this.posts, owner: 'author', fields },
+      authors,
+      window,
+      content ? toPost : toRef,
+    )
+  }
+
+  /**
+   * The posts of any of `authors` in a range, in the order it walks. One command, covered by the index;
+   * beyond 200 authors MongoDB stops merging the index and reads everything: callers cut their list.
+   */
+  async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
+    const found = await this.posts
+      .find({ author: { $in: [...authors] }, ...idRange(range) }, bounded)
+      .sort({ _id: range.oldestFirst ? 1 : -1 })
+      .limit(range.limit)
+      .project<PostDoc>({ author: 1 })
+      .toArray()
+    return found.map(toRef)
+  }
+
+  /** Removes everything a deleted user posted, in bounded batches. A repeat goes on where it ended. */
+  async purge(author: UserId, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted()
+      const batch = await this.posts.find({ author }, { projection: { _id: 1 } }).limit(500).toArray()
+      if (batch.length === 0) return
+      await this.posts.deleteMany({ author, _id: { $in: batch.map(({ _id }) => _id) } })
+    }
+  }
+}
+
+const contentFields = ['text', 'attachments'] as const
+
+const toRef = ({ _id, author }: PostDoc): PostRef => ({
+  id: fromObjectId(_id),
+  author: author as UserId,
+})
+
+function toPost(doc: PostDoc): Post {
+  const ref = toRef(doc)
+  return { ...ref, text: doc.text, attachments: doc.attachments ?? [], createdAt: timeOf(ref.id) }
+}

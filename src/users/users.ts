@@ -1,0 +1,151 @@
+import { bounded } from '../db/client.ts'
+import type { Collections, UserDoc } from '../db/collections.ts'
+import type { OnceKey, Transactions, Tx } from '../db/transaction.ts'
+import { badInput, DomainError } from '../errors.ts'
+import type { Outbox } from '../jobs/outbox.ts'
+import type { UserId } from '../lib/ids.ts'
+import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
+import type { UserStats } from './stats.ts'
+
+/** A person with an account. */
+export interface User {
+  readonly handle: UserId
+  readonly name: string
+  readonly bio?: string | undefined
+  readonly createdAt: Date
+}
+
+/** What a person says about themselves. Absent: left as it is. */
+export interface Profile {
+  readonly name?: string | undefined
+  /** Null removes it. */
+  readonly bio?: string | null | undefined
+}
+
+const nameLimits = { graphemesMax: 64, bytesMax: 640 }
+const bioLimits = { graphemesMax: 256, bytesMax: 2560 }
+
+/** The accounts (seed 4: the handle is the `_id`). */
+export class Users {
+  constructor(
+    private readonly users: Collections['users'],
+    private readonly stats: UserStats,
+    private readonly outbox: Outbox,
+    private readonly transactions: Transactions,
+    private readonly now: () => number,
+  ) {}
+
+  /** Those of `ids` who have an account. One command. */
+  async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
+    const found = await this.users
+      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, bounded)
+      .toArray()
+    return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
+  }
+
+  /**
+   * Opens the account of `actor`, whose token names the handle.
+   * @throws {DomainError} CONFLICT when there is one, or the purge of a deleted one is not over; BAD_USER_INPUT.
+   */
+  async create(actor: UserId, profile: Profile & { name: string }, once?: OnceKey): Promise<User> {
+    const { name, bio } = checked(profile)
+    const doc: UserDoc = {
+      _id: actor,
+      name: name ?? actor,
+      createdAt: new Date(this.now()),
+      ...(bio ? { bio } : {}),
+    }
+    return this.transactions.run(async (tx) => {
+      await this.mustBeFree(actor, tx)
+      await this.users.insertOne(doc, { session: tx.session })
+      await this.stats.open(tx, actor)
+      return toUser(doc)
+    }, once)
+  }
+
+  /**
+   * Changes what is given of the profile. A repeat changes nothing.
+   * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
+   */
+  async update(actor: UserId, profile: Profile, once?: OnceKey): Promise<User> {
+    const { name, bio } = checked(profile)
+    return this.transactions.run(async (tx) => {
+      const updated = await this.users.findOneAndUpdate(
+        { _id: actor, deletedAt: { $exists: false } },
+        [
+          {
+            $set: {
+              ...(name === undefined ? {} : { name: { $literal: name } }),
+              ...(bio === undefined ? {} : { bio: bio === null ? '$$REMOVE' : { $literal: bio } }),
+              _id: '$_id',
+            },
+          },
+        ],
+        { session: tx.session, returnDocument: 'after' },
+      )
+      if (!updated) throw noAccount()
+      return toUser(updated)
+    }, once)
+  }
+
+  /**
+   * Removes the person at once and promises the purge of edges and posts in the same transaction.
+   * The handle stays taken until the purge is over.
+   * @returns false when there was no account.
+   */
+  async delete(actor: UserId, once?: OnceKey): Promise<boolean> {
+    return this.transactions.run(async (tx) => {
+      const removed = await this.users.updateOne(
+        { _id: actor, deletedAt: { $exists: false } },
+        { $set: { deletedAt: new Date(this.now()) }, $unset: { name: '', bio: '' } },
+        { session: tx.session },
+      )
+      if (removed.modifiedCount === 0) return false
+      await this.stats.close(tx, actor)
+      await this.outbox.append(tx, 'user.deleted', { user: actor })
+      return true
+    }, once)
+  }
+
+  /** Frees the handle of a deleted person once nothing of theirs is left. Idempotent. */
+  async free(handle: UserId): Promise<void> {
+    await this.users.deleteOne({ _id: handle, deletedAt: { $exists: true } })
+  }
+
+  private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
+    const taken = await this.users.findOne({ _id: handle }, { session: tx.session })
+    if (!taken) return
+    throw new DomainError(
+      'CONFLICT',
+      taken.deletedAt
+        ? `"${handle}" was deleted and is still being cleared. Try again later.`
+        : `"${handle}" has an account already`,
+    )
+  }
+}
+
+/** The answer to one who acts without an account. */
+export const noAccount = (): DomainError =>
+  new DomainError('NOT_FOUND', 'You have no account yet: open one with createUser')
+
+function checked({ name, bio }: Profile): Profile {
+  return {
+    name: name === undefined ? undefined : line('input.name', name, nameLimits),
+    bio: bio ? line('input.bio', bio, bioLimits) : bio === '' ? null : bio,
+  }
+}
+
+function line(argument: string, given: string, limits: typeof nameLimits): string {
+  const text = normalise(given).trim()
+  const problem =
+    unicodeProblem(text) ?? (text === '' ? 'must not be empty' : lengthProblem(text, limits))
+  if (problem) throw badInput(argument, problem)
+  return text
+}
+
+const toUser = ({ _id, name, bio, createdAt }: UserDoc): User => ({
+  handle: _id as UserId,
+  name: name ?? _id,
+  createdAt,
+  ...(bio === undefined ? {} : { bio }),
+})

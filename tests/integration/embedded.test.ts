@@ -1,0 +1,237 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { MongoClient } from 'mongodb'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { EmbeddedError } from '../../src/db/embedded/error.ts'
+import { hasEnded, isAlive } from '../../src/db/embedded/pid.ts'
+import { endMongod, freePort, spawnMongod } from '../../src/db/embedded/process.ts'
+import { type EmbeddedOptions, openEmbedded } from '../../src/db/embedded.ts'
+import { findMongod } from '../../src/db/mongod-binary.ts'
+import { binFolder } from '../support/bin-folder.ts'
+
+const endMsMax = 15_000
+const program = join(import.meta.dirname, '../support/open-embedded.ts')
+const mongodBinary = process.env.MONGOD_BINARY
+
+let dataFolder: string
+let toStop: { stop(): Promise<void> }[]
+let children: ChildProcess[]
+
+beforeEach(async () => {
+  dataFolder = await mkdtemp(join(tmpdir(), 'feedline-embedded-'))
+  toStop = []
+  children = []
+})
+
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const opened of toStop) await opened.stop()
+  const { pid } = await state().catch(() => ({ pid: undefined }))
+  if (pid !== undefined && isAlive(pid)) await endMongod(pid)
+  await rm(dataFolder, { recursive: true, force: true })
+})
+
+async function open(options: Partial<EmbeddedOptions> = {}) {
+  const opened = await openEmbedded({
+    dataFolder,
+    binFolder,
+    mongodBinary,
+    say: () => {},
+    ...options,
+  })
+  toStop.push(opened)
+  return opened
+}
+
+const state = async (): Promise<{ pid: number; port: number }> =>
+  JSON.parse(await readFile(join(dataFolder, 'mongod.json'), 'utf8'))
+
+async function withClient<T>(uri: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = await new MongoClient(uri, { serverSelectionTimeoutMS: 5_000 }).connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+const notes = (client: MongoClient) => client.db('test').collection<{ _id: string }>('notes')
+const write = (uri: string, _id: string) =>
+  withClient(uri, (client) => notes(client).insertOne({ _id }, { writeConcern: { w: 'majority' } }))
+const written = (uri: string) =>
+  withClient(uri, async (client) => (await notes(client).find().toArray()).map(({ _id }) => _id))
+
+/** Another process that opens the same folder. */
+async function openElsewhere() {
+  const args = ['--import', 'tsx', program, dataFolder, binFolder]
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  return { child, ...(JSON.parse(line) as { uri: string; joined: boolean }) }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  await exited
+}
+
+/** The message of the EmbeddedError that `work` fails with. */
+async function complaint(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(EmbeddedError)
+  return (error as EmbeddedError).message
+}
+
+describe('alone', () => {
+  test('is a primary that runs transactions', async () => {
+    const { uri, joined } = await open()
+    expect(joined).toBe(false)
+    await withClient(uri, async (client) => {
+      await client.withSession((session) =>
+        session.withTransaction(() => notes(client).insertOne({ _id: 'a' }, { session })),
+      )
+    })
+    expect(await written(uri)).toEqual(['a'])
+  })
+
+  test('finds its data again after a stop, on another port', async () => {
+    const first = await open()
+    await write(first.uri, 'a')
+    const { pid } = await state()
+    await first.stop()
+    expect(isAlive(pid)).toBe(false)
+    await expect(state()).rejects.toThrow('ENOENT')
+    const second = await open()
+    expect(second.uri).not.toBe(first.uri)
+    expect(await written(second.uri)).toEqual(['a'])
+    await write(second.uri, 'b')
+  })
+
+  test('starts again after mongod was killed, with every acknowledged write', async () => {
+    const first = await open()
+    await write(first.uri, 'a')
+    const { pid } = await state()
+    process.kill(pid, 'SIGKILL')
+    expect(await hasEnded(pid, endMsMax)).toBe(true)
+    const second = await open()
+    expect(second.joined).toBe(false)
+    expect(await written(second.uri)).toEqual(['a'])
+    await first.stop()
+    expect(await written(second.uri)).toEqual(['a'])
+  })
+})
+
+describe('with others', () => {
+  test('the second opener joins, and leaves mongod to the first', async () => {
+    const first = await open()
+    const second = await openElsewhere()
+    expect(second).toMatchObject({ uri: first.uri, joined: true })
+    await end(second.child, 'SIGINT')
+    await write(first.uri, 'a')
+    const { pid } = await state()
+    await first.stop()
+    expect(isAlive(pid)).toBe(false)
+  })
+
+  test('the one who stays keeps mongod when the one who started it leaves', async () => {
+    const starter = await openElsewhere()
+    const second = await open()
+    expect(second.joined).toBe(true)
+    await end(starter.child, 'SIGTERM')
+    await write(second.uri, 'a')
+    const { pid } = await state()
+    await second.stop()
+    expect(isAlive(pid)).toBe(false)
+  })
+
+  test('of several that open at once one starts mongod and the others join it', async () => {
+    const here = Promise.all([open(), open()])
+    const elsewhere = Promise.all([openElsewhere(), openElsewhere()])
+    const all = [...(await here), ...(await elsewhere)]
+    expect(new Set(all.map(({ uri }) => uri)).size).toBe(1)
+    expect(all.filter(({ joined }) => !joined)).toHaveLength(1)
+  })
+
+  test('takes over the mongod of a process that was killed, and ends it', async () => {
+    const killed = await openElsewhere()
+    await write(killed.uri, 'a')
+    await end(killed.child, 'SIGKILL')
+    const { pid } = await state()
+    expect(isAlive(pid)).toBe(true)
+    const heir = await open()
+    expect(heir).toMatchObject({ uri: killed.uri, joined: false })
+    expect(await written(heir.uri)).toEqual(['a'])
+    await heir.stop()
+    expect(isAlive(pid)).toBe(false)
+  })
+
+  test('mongod ends with a process that exits, and the next one opens at once', async () => {
+    const other = await openElsewhere()
+    await write(other.uri, 'a')
+    const { pid } = await state()
+    await end(other.child, 'SIGTERM')
+    const next = await open()
+    expect(next.joined).toBe(false)
+    expect(await written(next.uri)).toEqual(['a'])
+    expect(isAlive(pid)).toBe(false)
+  })
+
+  test('a Ctrl-C to the process group leaves time for a last write', async () => {
+    const { child } = await openElsewhere()
+    const exited = once(child, 'exit')
+    process.kill(-(child.pid ?? Number.NaN), 'SIGINT')
+    expect(await exited).toEqual([0, null])
+    const { uri } = await open()
+    const last = await withClient(uri, (client) => client.db('test').collection('last').findOne())
+    expect(last).toMatchObject({ words: 'bye' })
+  })
+})
+
+describe('where it cannot be', () => {
+  test('names the folder that another mongod holds', async () => {
+    const first = await open()
+    await first.stop()
+    const { path } = await findMongod({ mongodBinary, binFolder, say: () => {} })
+    const foreign = await spawnMongod(path, dataFolder, await freePort(), [])
+    toStop.push({ stop: () => endMongod(foreign.pid) })
+    const message = await complaint(open())
+    expect(message).toContain(`The data folder ${dataFolder} is in use by another mongod`)
+    expect(isAlive(foreign.pid)).toBe(true)
+  })
+
+  test('says what mongod says of an argument', async () => {
+    const message = await complaint(open({ extraArgs: ['--nope'] }))
+    expect(message).toContain("unrecognised option '--nope'")
+  })
+
+  test('says what mongod says of data it cannot read', async () => {
+    const first = await open()
+    await first.stop()
+    await writeFile(join(dataFolder, 'db/storage.bson'), 'x')
+    const message = await complaint(open())
+    expect(message).toContain('Unable to read the storage engine metadata file')
+  })
+
+  test('says that MONGOD_BINARY names nothing, and looks no further', async () => {
+    const missing = join(dataFolder, 'none')
+    const message = await complaint(open({ mongodBinary: missing }))
+    expect(message).toBe(`MONGOD_BINARY names ${missing}, which does not run (there is none).`)
+  })
+
+  test('says that MONGOD_BINARY names no program', async () => {
+    const text = join(dataFolder, 'text')
+    await writeFile(text, 'not a program')
+    expect(await complaint(open({ mongodBinary: text }))).toContain(`MONGOD_BINARY names ${text}`)
+  })
+})

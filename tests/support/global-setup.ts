@@ -1,0 +1,74 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { ensurePrimary, replicaSetName } from '../../src/db/embedded/primary.ts'
+import { openEmbedded } from '../../src/db/embedded.ts'
+import { binFolder } from './bin-folder.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The run's MongoDB: one replica set for all test files. */
+    mongoUri: string
+  }
+}
+
+interface RunMongo {
+  readonly uri: string
+  readonly description: string
+  stop(): Promise<void>
+}
+
+const failpoints = ['--setParameter', 'enableTestCommands=1']
+const containerImage = 'mongo:6'
+const containerPort = 27_017
+const primaryMsMax = 60_000
+
+/** Starts the MongoDB of a test run, says which it is, and returns what stops it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const mongo = await runMongo()
+  console.log(`MongoDB for the tests: ${mongo.description}`)
+  project.provide('mongoUri', mongo.uri)
+  return () => mongo.stop()
+}
+
+async function runMongo(): Promise<RunMongo> {
+  const uri = process.env.TEST_MONGODB_URI
+  if (uri) return { uri, description: 'TEST_MONGODB_URI', stop: async () => {} }
+  return process.env.TEST_MONGO === 'testcontainers' ? container() : embedded()
+}
+
+/** A direct connection: the member's own address means nothing outside its container. */
+async function container(): Promise<RunMongo> {
+  const { GenericContainer } = await import('testcontainers')
+  const started = await new GenericContainer(containerImage)
+    .withCommand(['mongod', '--replSet', replicaSetName, '--bind_ip_all', ...failpoints])
+    .withExposedPorts(containerPort)
+    .start()
+  const address = { host: started.getHost(), port: started.getMappedPort(containerPort) }
+  await ensurePrimary({ address, self: `127.0.0.1:${containerPort}` }, primaryMsMax)
+  return {
+    uri: `mongodb://${address.host}:${address.port}/?directConnection=true`,
+    description: `a container of ${containerImage}`,
+    stop: async () => void (await started.stop()),
+  }
+}
+
+async function embedded(): Promise<RunMongo> {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'feedline-test-'))
+  const mongod = await openEmbedded({
+    dataFolder,
+    binFolder,
+    mongodBinary: process.env.MONGOD_BINARY,
+    say: (line) => console.log(line),
+    extraArgs: failpoints,
+  })
+  return {
+    uri: mongod.uri,
+    description: mongod.description,
+    stop: async () => {
+      await mongod.stop()
+      await rm(dataFolder, { recursive: true, force: true })
+    },
+  }
+}

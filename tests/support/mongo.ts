@@ -1,0 +1,166 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CommandStartedEvent, Db, Document, MongoClient } from 'mongodb'
+import { afterAll, beforeAll, inject } from 'vitest'
+import type { FollowingMode } from '../../src/config.ts'
+import { connect } from '../../src/db/client.ts'
+import { type Collections, openCollections } from '../../src/db/collections.ts'
+import { hold } from '../../src/db/embedded/exclusive.ts'
+import { applyIndexes } from '../../src/db/indexes.ts'
+
+/** A database of a test file's own, on a client whose commands can be watched. */
+export interface TestDatabase {
+  readonly client: MongoClient
+  readonly db: Db
+  readonly name: string
+  readonly uri: string
+  readonly collections: Collections
+}
+
+/** A command as the driver sent it. */
+export interface RecordedCommand {
+  readonly name: string
+  /** Undefined where a command is not about one, like commitTransaction. */
+  readonly collection: string | undefined
+  readonly command: Document
+}
+
+/** Opens a fresh database with a random name; disposing of it drops it and closes the client. */
+export async function testDatabase(
+  following: FollowingMode = 'collection',
+): Promise<TestDatabase & AsyncDisposable> {
+  const uri = inject('mongoUri')
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await inBulk(uri, (bulk) => applyIndexes(bulk.db(name), following))
+  const client = await connect(uri, 'serving', { monitorCommands: true, appName: name })
+  const db = client.db(name)
+  return {
+    client,
+    db,
+    name,
+    uri,
+    collections: openCollections(db),
+    [Symbol.asyncDispose]: async () => {
+      await client.close()
+      await inBulk(uri, (bulk) => bulk.db(name).dropDatabase())
+    },
+  }
+}
+
+/** Making and dropping takes longer than a command of a request may. */
+async function inBulk(uri: string, work: (client: MongoClient) => Promise<unknown>): Promise<void> {
+  const client = await connect(uri, 'bulk')
+  try {
+    await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+/** Gives a test file a fresh database with all its indexes; its fields are there once hooks run. */
+export function useDatabase(following: FollowingMode = 'collection'): TestDatabase {
+  let opened: (TestDatabase & AsyncDisposable) | undefined
+  beforeAll(async () => {
+    opened = await testDatabase(following)
+  })
+  afterAll(async () => {
+    await opened?.[Symbol.asyncDispose]()
+  })
+  const current = (): TestDatabase => {
+    if (!opened) throw new Error('the database is there from beforeAll to afterAll')
+    return opened
+  }
+  return {
+    get client() {
+      return current().client
+    },
+    get db() {
+      return current().db
+    },
+    get name() {
+      return current().name
+    },
+    get uri() {
+      return current().uri
+    },
+    get collections() {
+      return current().collections
+    },
+  }
+}
+
+const housekeeping = new Set(['hello', 'ping', 'endSessions', 'killCursors', 'configureFailPoint'])
+
+/**
+ * Runs `work` and records what the client sent to MongoDB meanwhile, in order: every try of a
+ * retried command, every getMore, and what runs at the same time. Left out: hello, ping,
+ * endSessions, killCursors and failpoints.
+ */
+export async function recorded<T>(
+  client: MongoClient,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly commands: readonly RecordedCommand[] }> {
+  const commands: RecordedCommand[] = []
+  const listener = ({ commandName: name, command }: CommandStartedEvent) => {
+    if (housekeeping.has(name)) return
+    const target = name === 'getMore' ? command.collection : command[name]
+    commands.push({ name, command, collection: typeof target === 'string' ? target : undefined })
+  }
+  client.on('commandStarted', listener)
+  try {
+    return { result: await work(), commands }
+  } finally {
+    client.off('commandStarted', listener)
+  }
+}
+
+/** Which commands fail, and how. */
+export interface Failure {
+  readonly failCommands: readonly string[]
+  /** So many of them, then none. Default: all. */
+  readonly times?: number
+  /** None of the first so many, then all. Not beside `times`. */
+  readonly skip?: number
+  readonly errorCode?: number
+  readonly errorLabels?: readonly string[]
+  /** The connection breaks before the command is run. */
+  readonly closeConnection?: boolean
+  /** The command is run, and then reports this. */
+  readonly writeConcernError?: Document
+  /** The command waits for so long before it is run. */
+  readonly blockMs?: number
+}
+
+/**
+ * Makes commands of this client fail, and of no other, until disposed of. The server has one such
+ * failpoint, so test files take turns with it, and one test has one at a time.
+ */
+export async function failCommand(client: MongoClient, failure: Failure): Promise<AsyncDisposable> {
+  const { times, skip, blockMs, ...how } = failure
+  if (times !== undefined && skip !== undefined) throw new Error('times or skip, not both')
+  const release = await hold(failpointLock(client))
+  const set = (mode: Document | string, data: Document = {}) =>
+    inBulk(inject('mongoUri'), (bulk) =>
+      bulk.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
+    )
+  const off = async () => {
+    await set('off').finally(release)
+  }
+  const mode = times !== undefined ? { times } : skip !== undefined ? { skip } : 'alwaysOn'
+  const blocking = blockMs === undefined ? {} : { blockConnection: true, blockTimeMS: blockMs }
+  try {
+    await set(mode, { ...how, ...blocking, appName: client.options.appName })
+  } catch (error) {
+    await off()
+    throw error
+  }
+  return { [Symbol.asyncDispose]: off }
+}
+
+/** One per server: another run's is left alone. */
+function failpointLock(client: MongoClient): string {
+  const server = client.options.hosts.join()
+  const hash = createHash('sha256').update(server).digest('hex').slice(0, 12)
+  return join(tmpdir(), `feedline-test-failpoint-${hash}.lock`)
+}

@@ -1,0 +1,32 @@
+import { createRequire } from 'node:module'
+import { defineConfig } from 'vitest/config'
+
+const { resolve } = createRequire(import.meta.url)
+
+const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e']
+
+export default defineConfig({
+  resolve: {
+    // Two copies of graphql, ES module and CommonJS, refuse each other's types.
+    alias: [{ find: /^graphql$/, replacement: resolve('graphql/index.js') }],
+  },
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    reporters: ['default', 'json'],
+    outputFile: { json: 'test-results/vitest.json' },
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'database',
+          include: databaseTests.map((folder) => `${folder}/**/*.test.ts`),
+          globalSetup: 'tests/support/global-setup.ts',
+        },
+      },
+    ],
+  },
+})

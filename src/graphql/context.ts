@@ -5,7 +5,8 @@ import { createLoaders, type Loaders } from './loaders.ts'
 
 /** What every resolver of one request shares. */
 export class Context {
-  #loaders: Loaders | undefined
+  /** Not a #private field: Apollo copies the context of each request. */
+  private current: Loaders | undefined
 
   constructor(
     readonly services: Services,
@@ -17,13 +18,13 @@ export class Context {
   ) {}
 
   get loaders(): Loaders {
-    this.#loaders ??= createLoaders(this.services, this.viewer)
-    return this.#loaders
+    this.current ??= createLoaders(this.services, this.viewer)
+    return this.current
   }
 
   /** Forgets what was read, so that what follows a mutation sees its effect. */
   forget(): void {
-    this.#loaders = undefined
+    this.current = undefined
   }
 
   /** @throws {DomainError} UNAUTHENTICATED when nobody is signed in. */

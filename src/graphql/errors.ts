@@ -1,5 +1,4 @@
 import type { ApolloServerPlugin } from '@apollo/server'
-import { unwrapResolverError } from '@apollo/server/errors'
 import { GraphQLError, type GraphQLErrorOptions, type GraphQLFormattedError } from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
@@ -20,7 +19,7 @@ const suggestion = / Did you mean [^?]*\?/g
 
 /** What a client may read of any error: an allowlisted code and message, or nothing but a request id. */
 function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainError {
-  const thrown = unwrapResolverError(error)
+  const thrown = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (thrown instanceof DomainError) return thrown
   const { code, limit } = given.extensions ?? {}
   if (typeof limit === 'string') return new DomainError('LIMIT_EXCEEDED', given.message, { limit })
@@ -54,10 +53,10 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
 }
 
 /** A DomainError for Apollo to answer the whole request with, under the code's HTTP status. */
-export function requestError(error: DomainError): GraphQLError {
+export function requestError(error: DomainError, requestId: string): GraphQLError {
   const options: GraphQLErrorOptions = {
     originalError: error,
-    extensions: { code: error.code, http: { status: errorCodes[error.code].status } },
+    extensions: { code: error.code, requestId, http: { status: errorCodes[error.code].status } },
   }
   return new GraphQLError(error.message, options)
 }

@@ -5,7 +5,7 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
 import fastifyApollo from '@as-integrations/fastify'
-import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
+import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Config } from '../config.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -34,7 +34,6 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
   const http = fastify({
     bodyLimit: limits.bodyBytes,
     genReqId: () => randomUUID(),
-    disableRequestLogging: true,
     forceCloseConnections: 'idle',
   })
   answerErrorsInJson(http, parts.log)
@@ -78,16 +77,16 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const viewerOf = async (header: string | undefined): Promise<UserId | undefined> => {
+  const viewerOf = async ({ headers, id }: FastifyRequest): Promise<UserId | undefined> => {
     try {
-      return await authenticate(header)
+      return await authenticate(headers.authorization)
     } catch (error) {
-      throw error instanceof DomainError ? requestError(error) : error
+      throw error instanceof DomainError ? requestError(error, id) : error
     }
   }
   await http.register(fastifyApollo(apollo), {
     context: async (request) =>
-      new Context(services, await viewerOf(request.headers.authorization), request.id, nudge),
+      new Context(services, await viewerOf(request), request.id, nudge),
   })
   http.addHook('onClose', async () => apollo.stop())
 }

@@ -83,3 +83,7 @@ export async function followingModeOf(db: Db, wanted: FollowingMode): Promise<Fo
   )
   return (found?.value ?? wanted) as FollowingMode
 }
+
+/** Which of seed 4's two options the database was built with; undefined when it is fresh. */
+export const recordedFollowingMode = async (db: Db): Promise<string | undefined> =>
+  (await openCollections(db).meta.findOne({ _id: 'following' }))?.value

@@ -70,9 +70,12 @@ export class Transactions {
           return result
         } catch (error) {
           if (session.inTransaction()) await session.abortTransaction()
-          if (!isTransient(error) && !isDuplicateKey(error)) throw error
-          const repeated = once && (await this.firstResult<T>(once))
+          const collided = isTransient(error) || isDuplicateKey(error)
+          // What refuses this try may be the very mutation, committed by a repeat meanwhile: a handle is taken, by itself.
+          const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
+          const repeated = once && (collided || refused) ? await this.firstResult<T>(once) : undefined
           if (repeated) return repeated.result
+          if (!collided) throw error
           if (this.now() >= giveUpAt) {
             throw new DomainError('UNAVAILABLE', 'Too many writes meet here now. Nothing was changed. Try again later.', { cause: error })
           }

@@ -12,6 +12,8 @@ export const createTasks = (
 ): Readonly<Record<string, Task>> => ({
   'user.deleted': async (payload, { signal }) => {
     const user = payload.user as UserId
+    // A run after the one that freed the handle: whoever has it now keeps what is theirs.
+    if (!(await users.isLeaving(user))) return
     await posts.purge(user, signal)
     await graph.run(user, signal)
     await users.free(user)

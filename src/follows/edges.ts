@@ -28,6 +28,10 @@ export interface Side {
   readonly collection: Collection<StoredEdge>
   readonly owner: 'user' | 'follower'
   readonly other: 'user' | 'follower' | 'followee'
+  /** The index that answers whether an edge exists; named in commands, so that no plan scans a long list instead. */
+  readonly membership: Readonly<Record<string, 1>>
+  /** The same within a group. */
+  readonly groupMembership?: Readonly<Record<string, 1>>
 }
 
 /**
@@ -46,14 +50,23 @@ export class Edges {
     private readonly mint: IdMint,
   ) {
     const followers = collections.followers as unknown as Collection<StoredEdge>
-    this.followers = { collection: followers, owner: 'user', other: 'follower' }
+    const membership = { user: 1, follower: 1 } as const
+    this.followers = { collection: followers, owner: 'user', other: 'follower', membership }
     this.following =
       mode === 'reverse-index'
-        ? { collection: followers, owner: 'follower', other: 'user' }
+        ? {
+            collection: followers,
+            owner: 'follower',
+            other: 'user',
+            membership,
+            groupMembership: { follower: 1, groups: 1, user: 1 },
+          }
         : {
             collection: collections.following as unknown as Collection<StoredEdge>,
             owner: 'user',
             other: 'followee',
+            membership: { user: 1, followee: 1 },
+            groupMembership: { user: 1, groups: 1, followee: 1 },
           }
   }
 

@@ -131,11 +131,12 @@ export class Follows {
     follower: UserId,
     others: readonly UserId[],
   ): Promise<Map<UserId, readonly string[]>> {
-    const { collection, owner, other } = this.edges.following
+    const { collection, owner, other, membership } = this.edges.following
     const found = await collection
       .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
         ...bounded,
         projection: { _id: 0, [other]: 1, groups: 1 },
+        hint: membership,
       })
       .toArray()
     return new Map(found.map((doc) => [doc[other] as UserId, doc.groups ?? []]))
@@ -164,7 +165,7 @@ export class Follows {
   }
 
   private async among(
-    { collection, owner, other }: Side,
+    { collection, owner, other, ...index }: Side,
     user: UserId,
     others: readonly UserId[],
     group?: string,
@@ -173,6 +174,7 @@ export class Follows {
       .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
         ...bounded,
         projection: { _id: 0, [other]: 1 },
+        hint: (group !== undefined && index.groupMembership) || index.membership,
       })
       .toArray()
     return new Set(found.map((doc) => doc[other] as UserId))

@@ -3,7 +3,7 @@ import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { OnceKey, Transactions, Tx } from '../db/transaction.ts'
-import { badInput, DomainError } from '../errors.ts'
+import { badInput } from '../errors.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -40,7 +40,12 @@ export class Restrictions {
   ): Promise<Map<UserId, Set<RestrictionKind>>> {
     const found = this.restrictions.find(
       { owner, other: { $in: [...others] } },
-      { ...bounded, ...tx, projection: { _id: 0, other: 1, kind: 1 } },
+      {
+        ...bounded,
+        ...tx,
+        projection: { _id: 0, other: 1, kind: 1 },
+        hint: { owner: 1, other: 1, kind: 1 },
+      },
     )
     const kinds = new Map<UserId, Set<RestrictionKind>>()
     for await (const { other, kind } of found) {
@@ -64,11 +69,9 @@ export class Restrictions {
 
   /** Hides the other's posts from `actor`'s timelines. @returns false when it stood already. */
   async mute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
-    return this.restrict(actor, other, ['MUTE'], once, async (tx) => {
-      const live = await this.stats.liveAmong([actor, other], tx)
-      const missing = [actor, other].find((user) => !live.has(user))
-      if (missing) throw new DomainError('NOT_FOUND', `There is no user "${missing}"`)
-    })
+    return this.restrict(actor, other, ['MUTE'], once, (tx) =>
+      this.stats.mustBeLive(tx, [actor, other]),
+    )
   }
 
   /** @returns false when there was no mute. */

@@ -5,7 +5,9 @@ import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { type TimeId, timeIdAt } from '../lib/ids.ts'
 
-/** How far an import has come: moves in the transactions that write what it imports, so it is exact. */
+/**
+ * How far an import has come: moves in the transactions that write what it imports, so it is exact.
+ */
 export interface Checkpoint<Counter extends string> {
   readonly id: string
   /** When the import first began; everything it writes is dated by it. */
@@ -44,7 +46,14 @@ export class Checkpoints {
     now: number,
   ): Promise<Checkpoint<Counter>> {
     const path = resolve(key.file.path)
-    const fresh = { kind: key.kind, path, startedAt: new Date(now), position: 0, done: false, counts: zero }
+    const fresh = {
+      kind: key.kind,
+      path,
+      startedAt: new Date(now),
+      position: 0,
+      done: false,
+      counts: zero,
+    }
     const found = await this.imports.findOneAndUpdate(
       { _id: idOf(key) },
       { $setOnInsert: fresh },
@@ -57,13 +66,15 @@ export class Checkpoints {
   /** Where it stands now. One command. */
   async reload<Counter extends string>({ id }: Checkpoint<Counter>): Promise<Checkpoint<Counter>> {
     const found = await this.imports.findOne({ _id: id })
-    if (!found) throw new DomainError('CONFLICT', 'The record of this import was removed while it ran')
+    if (!found)
+      throw new DomainError('CONFLICT', 'The record of this import was removed while it ran')
     return fromDoc(found)
   }
 
   /**
    * Moves it within the caller's transaction. One command.
-   * @throws {DomainError} CONFLICT when it no longer stands at `before`; the transaction must not commit then.
+   * @throws {DomainError} CONFLICT when it no longer stands at `before`; the transaction must not
+   *   commit then.
    */
   async move<Counter extends string>(
     tx: Tx,
@@ -83,8 +94,9 @@ export class Checkpoints {
 }
 
 /**
- * An id that depends on nothing but the import, the time and the place in the source, so that a repeat makes the same.
- * Ids of one import never meet; those of two do by chance of 1 in 65,536, and only within one millisecond.
+ * An id that depends on nothing but the import, the time and the place in the source, so that a
+ * repeat makes the same. Ids of one import never meet; those of two do by chance of 1 in 65,536,
+ * and only within one millisecond.
  * @param atMs milliseconds since 1970.
  * @param place 0 to 4,294,967,295, each used once.
  */

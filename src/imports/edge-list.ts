@@ -26,10 +26,11 @@ export const badLinesKept = 20
 
 /**
  * An edge list: `a b` or `a b weight` a line, parted by tabs, spaces (SNAP) or a comma (CSV).
- * Passed over: blank lines, comments (`#`, `%`), and a header. The first line that is neither blank nor a comment
- * is a header when its two names are both words that head such columns (source,target; node_1,node_2; from,to; …),
- * or when neither is a number while both names of the next line are.
- * Names are lower-cased and must be handles; quotes around them are dropped. A weight must be a number, and is ignored.
+ * Passed over: blank lines, comments (`#`, `%`), and a header. The first line that is neither blank
+ * nor a comment is a header when its two names are both words that head such columns
+ * (source,target; node_1,node_2; from,to; …), or when neither is a number while both names of the
+ * next line are. Names are lower-cased and must be handles; quotes around them are dropped. A
+ * weight must be a number, and is ignored.
  */
 export class EdgeList {
   private count = 0
@@ -101,8 +102,31 @@ async function* withoutHeader(rows: AsyncGenerator<Row>): AsyncGenerator<Row> {
 
 /** Without single letters: those may as well be people. */
 const headings = new Set([
-  ...['source', 'target', 'from', 'to', 'src', 'dst', 'follower', 'followee', 'followed', 'following'],
-  ...['node', 'node1', 'node2', 'id1', 'id2', 'user', 'user1', 'user2', 'friend', 'userid', 'friendid'],
+  ...[
+    'source',
+    'target',
+    'from',
+    'to',
+    'src',
+    'dst',
+    'follower',
+    'followee',
+    'followed',
+    'following',
+  ],
+  ...[
+    'node',
+    'node1',
+    'node2',
+    'id1',
+    'id2',
+    'user',
+    'user1',
+    'user2',
+    'friend',
+    'userid',
+    'friendid',
+  ],
   ...['fromnode', 'tonode', 'fromnodeid', 'tonodeid', 'sourceid', 'targetid', 'fromid', 'toid'],
   ...['followerid', 'followeeid', 'numericid1', 'numericid2'],
 ])

@@ -14,8 +14,8 @@ const streams = { order: 0, author: 1, time: 2, length: 3, words: 16 }
 
 /**
  * Makes up posts: who wrote the `index`-th, what and when depends on nothing but the arguments.
- * Authors are drawn by Zipf's law, which of them are the busy ones by the seed. Times rise with the index, evenly
- * over the 30 days before `untilMs`.
+ * Authors are drawn by Zipf's law, which of them are the busy ones by the seed. Times rise with the
+ * index, evenly over the 30 days before `untilMs`.
  * @param authors at least one; 12 bytes are held for each.
  */
 export function madeUpPosts(

@@ -1,6 +1,6 @@
 /**
- * A number from 0 up to but not 1 that depends on nothing but its arguments: the `index`-th of a stream.
- * Any place of a stream costs the same, so that a run can go on in its middle.
+ * A number from 0 up to but not 1 that depends on nothing but its arguments: the `index`-th of a
+ * stream. Any place of a stream costs the same, so that a run can go on in its middle.
  * @param seed, index, stream integers from 0 to 4,294,967,295.
  */
 export function randomAt(seed: number, index: number, stream: number): number {

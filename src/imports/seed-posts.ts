@@ -6,7 +6,7 @@ import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoin
 import { EdgeList } from './edge-list.ts'
 import type { ImportRun, ImportServices } from './import-graph.ts'
 import { type MadeUpPost, madeUpPosts } from './made-up-posts.ts'
-import { writePatiently } from './patience.ts'
+import { type BatchWriter, writePatiently } from './patience.ts'
 import { TextFile } from './text-file.ts'
 
 export interface SeedPostsOptions extends ImportRun {
@@ -34,11 +34,13 @@ const usersMax = 5_000_000
 
 /**
  * Writes `postsPerUser` times as many posts as the file names people, by {@link madeUpPosts}.
- * One transaction a batch writes posts, counters and the checkpoint: a kill at any moment resumes exactly where it was
- * and a repeat changes nothing. Posts of people without an account are left out.
- * Cost: four commands per batch of 2,000 posts; one walk through the file and up to 500 MB for 5 million people.
- * @throws {DomainError} BAD_USER_INPUT for a file that cannot be read or is too large, and for numbers out of bounds;
- *   CONFLICT when another process seeds the same; UNAVAILABLE after 90 s without progress.
+ * One transaction a batch writes posts, counters and the checkpoint: a kill at any moment resumes
+ * exactly where it was and a repeat changes nothing. Posts of people without an account are left
+ * out. Cost: four commands per batch of 2,000 posts; one walk through the file and up to 500 MB for
+ * 5 million people.
+ * @throws {DomainError} BAD_USER_INPUT for a file that cannot be read or is too large, and for
+ *   numbers out of bounds; CONFLICT when another process seeds the same; UNAVAILABLE after 90 s
+ *   without progress.
  */
 export async function seedPosts(
   services: ImportServices,
@@ -61,12 +63,13 @@ async function handlesIn(list: EdgeList): Promise<UserId[]> {
   const handles = new Set<UserId>()
   for await (const { from, to } of list) {
     handles.add(from).add(to)
-    if (handles.size > usersMax) throw badInput('posts', `the file names more than ${usersMax} people`)
+    if (handles.size > usersMax)
+      throw badInput('posts', `the file names more than ${usersMax} people`)
   }
   return [...handles]
 }
 
-class Seeding {
+class Seeding implements BatchWriter<number> {
   private checkpoint: Checkpoint<'posts'>
 
   constructor(
@@ -81,24 +84,23 @@ class Seeding {
   }
 
   async run(): Promise<SeedPostsResult> {
-    const { onProgress, signal, batchSize = batchPosts } = this.options
+    const { onProgress, batchSize = batchPosts } = this.options
     while (this.checkpoint.position < this.total) {
-      signal?.throwIfAborted()
       const { position } = this.checkpoint
       const size = Math.min(batchSize, this.total - position)
       const indexes = Array.from({ length: size }, (_, at) => position + at)
-      await writePatiently(indexes, (some) => this.write(some), (some) => this.unwritten(some))
+      await writePatiently(indexes, this, this.options)
       onProgress?.({ done: this.checkpoint.position, total: this.total, written: this.written() })
     }
     return { written: this.written(), total: this.checkpoint.counts.posts }
   }
 
-  private async unwritten(indexes: readonly number[]): Promise<readonly number[]> {
+  async unwritten(indexes: readonly number[]): Promise<readonly number[]> {
     this.checkpoint = await this.checkpoints.reload(this.checkpoint)
     return indexes.filter((index) => index >= this.checkpoint.position)
   }
 
-  private async write(indexes: readonly number[]): Promise<void> {
+  async write(indexes: readonly number[]): Promise<void> {
     const { services, checkpoint } = this
     const docs = indexes.map((index) => {
       const { author, text, atMs } = this.post(index)
@@ -106,7 +108,10 @@ class Seeding {
     })
     const position = (indexes.at(-1) ?? checkpoint.position) + 1
     this.checkpoint = await services.transactions.run(async (tx) => {
-      const live = await services.stats.liveAmong([...new Set(docs.map(({ author }) => author))], tx)
+      const live = await services.stats.liveAmong(
+        [...new Set(docs.map(({ author }) => author))],
+        tx,
+      )
       const own = docs.filter(({ author }) => live.has(author))
       if (own.length > 0) {
         await services.stats.change(tx, changesOf(own))

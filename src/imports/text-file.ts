@@ -4,7 +4,9 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { DomainError } from '../errors.ts'
 
-/** The longest line that is handed out whole, in UTF-16 units; a longer one comes cut to one more. */
+/**
+ * The longest line that is handed out whole, in UTF-16 units; a longer one comes cut to one more.
+ */
 export const lineUnitsMax = 4_096
 
 /** A text file, gzipped or not, read line by line. */
@@ -41,7 +43,8 @@ export class TextFile {
   }
 
   /**
-   * Every line in order, without its end. Holds one chunk and one line, whatever the size of the file.
+   * Every line in order, without its end. Holds one chunk and one line, whatever the size of the
+   * file.
    * @throws {DomainError} BAD_USER_INPUT when the file cannot be read to its end.
    */
   async *lines(): AsyncGenerator<string> {
@@ -79,7 +82,9 @@ const cut = (line: string) =>
 function problemOf(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code?.startsWith('Z_')) {
-    return new DomainError('BAD_USER_INPUT', `${path} is no gzip file, or is damaged`, { cause: error })
+    return new DomainError('BAD_USER_INPUT', `${path} is no gzip file, or is damaged`, {
+      cause: error,
+    })
   }
   return syscall && code
     ? new DomainError('BAD_USER_INPUT', `${path} cannot be read (${code})`, { cause: error })

@@ -54,7 +54,11 @@ export function timeIdAt<Id extends TimeId>(atMs: number, tail: string): Id {
 
 /** The id right before (-1) or after (+1) another: turns an excluded bound into one that counts it in. */
 export const neighbour = <Id extends TimeId>(id: Id, step: -1 | 1): Id =>
-  hex(BigInt(`0x${id}`) + BigInt(step), 24) as Id
+  id === (step < 0 ? lowest : highest) ? id : (hex(BigInt(`0x${id}`) + BigInt(step), 24) as Id)
+
+// Forged cursors may carry these, which no mint makes; they have no neighbour.
+const lowest = '0'.repeat(24)
+const highest = 'f'.repeat(24)
 
 /**
  * Makes ids that rise strictly within a process, also when its clock steps back, and differ

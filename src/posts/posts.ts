@@ -67,7 +67,10 @@ export class Posts {
   async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
     const found = await this.posts
-      .find({ author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) }, bounded)
+      .find(
+        { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
+        { ...bounded, hint: { _id: 1 } },
+      )
       .toArray()
     const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
     return new Map(
@@ -102,7 +105,10 @@ export class Posts {
    */
   async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
     const found = await this.posts
-      .find({ author: { $in: [...authors] }, ...idRange(range) }, bounded)
+      .find(
+        { author: { $in: [...authors] }, ...idRange(range) },
+        { ...bounded, hint: { author: 1, _id: -1 } },
+      )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)
       .project<PostDoc>({ author: 1 })

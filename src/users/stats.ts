@@ -14,6 +14,10 @@ export interface Stats {
 /** A difference to add to a user's counters. `guard` collides with every follow and post of the user. */
 export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 
+/** The answer to one who acts without an account. */
+export const noAccount = (): DomainError =>
+  new DomainError('NOT_FOUND', 'You have no account yet: open one with createUser')
+
 /** The counters beside the edges (seed 3), which are also the mark of a live account (law L3). */
 export class UserStats {
   constructor(private readonly stats: Collections['user_stats']) {}
@@ -35,15 +39,25 @@ export class UserStats {
   }
 
   /**
+   * Sees that all of `users` are live; the first of them is the one who acts. One covered command.
+   * @throws {DomainError} NOT_FOUND naming one that is not.
+   */
+  async mustBeLive(tx: Tx, users: readonly UserId[]): Promise<void> {
+    const live = await this.liveAmong(users, tx)
+    const missing = users.find((id) => !live.has(id))
+    if (missing === undefined) return
+    if (missing === users[0]) throw noAccount()
+    throw new DomainError('NOT_FOUND', `There is no user "${missing}"`)
+  }
+
+  /**
    * Adds differences within the caller's transaction, and so collides with whatever else changes these accounts.
-   * One command.
+   * The first account is the one who acts. One command.
    * @throws {DomainError} NOT_FOUND naming an account that does not exist; the transaction must not commit then.
    */
   async change(tx: Tx, changes: ReadonlyMap<UserId, StatsChange>): Promise<void> {
     if ((await this.changeLive(tx, changes)) === changes.size) return
-    const live = await this.liveAmong([...changes.keys()], tx)
-    const missing = [...changes.keys()].find((id) => !live.has(id))
-    throw new DomainError('NOT_FOUND', `There is no user "${missing}"`)
+    await this.mustBeLive(tx, [...changes.keys()])
   }
 
   /** As {@link change}, passing over accounts that are gone. @returns how many were there. */

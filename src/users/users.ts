@@ -5,7 +5,7 @@ import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
 import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
-import type { UserStats } from './stats.ts'
+import { noAccount, type UserStats } from './stats.ts'
 
 /** A person with an account. */
 export interface User {
@@ -107,6 +107,12 @@ export class Users {
     }, once)
   }
 
+  /** Whether somebody deleted this account and its purge is not over. */
+  async isLeaving(handle: UserId): Promise<boolean> {
+    const leaving = { _id: handle, deletedAt: { $exists: true } }
+    return (await this.users.findOne(leaving, { ...bounded, projection: { _id: 1 } })) !== null
+  }
+
   /** Frees the handle of a deleted person once nothing of theirs is left. Idempotent. */
   async free(handle: UserId): Promise<void> {
     await this.users.deleteOne({ _id: handle, deletedAt: { $exists: true } })
@@ -123,10 +129,6 @@ export class Users {
     )
   }
 }
-
-/** The answer to one who acts without an account. */
-export const noAccount = (): DomainError =>
-  new DomainError('NOT_FOUND', 'You have no account yet: open one with createUser')
 
 function checked({ name, bio }: Profile): Profile {
   return {

@@ -1,0 +1,22 @@
+import type { Config } from '../config.ts'
+import { type OpenDatabase, openDatabase } from '../db/open.ts'
+import { createServices, type Services } from '../services.ts'
+
+/** Tells whoever runs a command what is going on, without mixing into its output. */
+export const say = (line: string): void => void process.stderr.write(`${line}\n`)
+
+/** The database as a command sees it. */
+export interface CommandDatabase extends OpenDatabase {
+  readonly services: Services
+}
+
+/**
+ * Opens the configured database for a command, beside a server that uses the same.
+ * @param prepare creates what indexes are missing; without it nothing is written.
+ * @throws as {@link openDatabase}.
+ */
+export async function openForCommand(config: Config, prepare: boolean): Promise<CommandDatabase> {
+  const database = await openDatabase(config, { profile: 'bulk', prepare, say })
+  const services = createServices(database.client, database.db, config)
+  return { ...database, services }
+}

@@ -1,0 +1,40 @@
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { type IndexState, indexStates } from '../db/indexes.ts'
+import { openForCommand } from './database.ts'
+
+interface IndexesOptions {
+  readonly apply?: true
+  readonly json?: true
+}
+
+/** `feedline indexes`: which indexes are declared, and which of them the database has. */
+export const indexesCommand = (): Command =>
+  new Command('indexes')
+    .description(
+      'Show the declared indexes and whether the database has them. Changes nothing without --apply.',
+    )
+    .option('--apply', 'create what is missing first; an existing index is never changed')
+    .option('--json', 'print one JSON object: following, indexes, missing')
+    .action(async ({ apply, json }: IndexesOptions) => {
+      const config = readConfig()
+      await using database = await openForCommand(config, apply === true)
+      const indexes = await indexStates(database.db, config.following)
+      const missing = indexes.filter(({ present }) => !present).length
+      if (json) console.log(JSON.stringify({ following: config.following, indexes, missing }))
+      else console.log(table(indexes, missing))
+    })
+
+function table(indexes: readonly IndexState[], missing: number): string {
+  const width = Math.max(...indexes.map(({ collection }) => collection.length))
+  const rows = indexes.map(({ collection, name, unique, present }) =>
+    [present ? 'present' : 'missing', collection.padEnd(width), name, unique ? '(unique)' : '']
+      .join('  ')
+      .trimEnd(),
+  )
+  const sum =
+    missing === 0
+      ? 'All are present.'
+      : `${missing} missing: feedline indexes --apply creates them.`
+  return [...rows, sum].join('\n')
+}

@@ -1,0 +1,21 @@
+import { Command } from 'commander'
+import { indexesCommand } from './indexes.ts'
+import { loadCommand } from './load.ts'
+import { serveCommand } from './serve.ts'
+import { tokenCommand } from './token.ts'
+
+/** The command line: one command a file. What an action throws is for the caller to print. */
+export const buildProgram = (): Command =>
+  new Command('feedline')
+    .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')
+    .addCommand(serveCommand())
+    .addCommand(loadCommand())
+    .addCommand(tokenCommand())
+    .addCommand(indexesCommand())
+    .showHelpAfterError('(--help tells more)')
+    .addHelpText(
+      'after',
+      `
+Every command reads its configuration from environment variables; README lists them. Without MONGODB_URI
+it uses an embedded mongod, which a running server and other commands share.`,
+    )

@@ -1,0 +1,67 @@
+import { Command } from 'commander'
+import { SignJWT } from 'jose'
+import { type AuthConfig, ConfigError, readConfig } from '../config.ts'
+import { badInput } from '../errors.ts'
+import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import { durationSeconds } from './numbers.ts'
+
+interface TokenOptions {
+  readonly expires: number
+  readonly json?: true
+}
+
+/** `feedline token HANDLE`: a token to try the API with. */
+export const tokenCommand = (): Command =>
+  new Command('token')
+    .description('Print a token that says who you are, signed with AUTH_JWT_SECRET.')
+    .argument('<handle>', 'whom the token speaks for; the account need not exist yet')
+    .option(
+      '--expires <duration>',
+      'how long it is valid: seconds, or e.g. 15m, 1h, 7d',
+      durationSeconds,
+      3_600,
+    )
+    .option('--json', 'print one JSON object: token, handle, expiresAt')
+    .addHelpText(
+      'after',
+      `
+Send it as "Authorization: Bearer <token>". It carries AUTH_ISSUER and AUTH_AUDIENCE where they are set.
+
+Example:
+  $ AUTH_JWT_SECRET=... feedline token ann --expires 7d`,
+    )
+    .action(async (handle: string, { expires, json }: TokenOptions) => {
+      const expiresAt = new Date((Math.floor(Date.now() / 1000) + expires) * 1000)
+      const token = await signToken(readConfig().auth, handle, expiresAt)
+      console.log(
+        json ? JSON.stringify({ token, handle, expiresAt: expiresAt.toISOString() }) : token,
+      )
+    })
+
+/**
+ * Signs a token that this configuration's server accepts until `expiresAt`.
+ * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT when `handle` is none.
+ */
+export async function signToken(
+  auth: AuthConfig,
+  handle: string,
+  expiresAt: Date,
+): Promise<string> {
+  const subject: UserId | undefined = parseUserId(handle)
+  if (subject === undefined) throw badInput('handle', `"${handle}" is not one: ${handleRule}`)
+  if (auth.secret === undefined) {
+    throw new ConfigError([
+      auth.jwksUrl === undefined
+        ? 'AUTH_JWT_SECRET: is not set, and tokens are signed with it'
+        : 'AUTH_JWT_SECRET: is not set; tokens for AUTH_JWKS_URL come from whoever holds its keys',
+    ])
+  }
+  const jwt = new SignJWT()
+    .setProtectedHeader({ alg: auth.algorithms[0] ?? 'HS256', typ: 'JWT' })
+    .setSubject(subject)
+    .setIssuedAt()
+    .setExpirationTime(expiresAt)
+  if (auth.issuer !== undefined) jwt.setIssuer(auth.issuer)
+  if (auth.audience !== undefined) jwt.setAudience(auth.audience)
+  return jwt.sign(new TextEncoder().encode(auth.secret))
+}

@@ -1,0 +1,71 @@
+import type { Db, MongoClient } from 'mongodb'
+import { type Config, ConfigError } from '../config.ts'
+import { type ClientProfile, connect } from './client.ts'
+import { openEmbedded } from './embedded.ts'
+import { applyIndexes, followingModeOf, recordedFollowingMode } from './indexes.ts'
+
+/** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
+export interface OpenDatabase extends AsyncDisposable {
+  readonly client: MongoClient
+  readonly db: Db
+  /** One line for the log: which database this is. */
+  readonly description: string
+}
+
+/** How a database is opened. */
+export interface OpenOptions {
+  readonly profile: ClientProfile
+  /** Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written. */
+  readonly prepare: boolean
+  /** Told what is going on where that takes a while. */
+  readonly say: (line: string) => void
+}
+
+/**
+ * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it.
+ * @throws {ConfigError} when the database was built with the other following mode; {EmbeddedError}; driver errors.
+ */
+export async function openDatabase(
+  config: Pick<Config, 'database' | 'following'>,
+  { profile, prepare, say }: OpenOptions,
+): Promise<OpenDatabase> {
+  const { uri, name, dataFolder, mongodBinary } = config.database
+  const mongod = uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, say }) : undefined
+  const address = uri ?? mongod?.uri ?? ''
+  let client: MongoClient | undefined
+  const close = async () => {
+    await client?.close()
+    await mongod?.stop()
+  }
+  try {
+    await check(address, config, prepare)
+    client = await connect(address, profile)
+    const hosts = client.options.hosts.join(',')
+    const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
+    return { client, db: client.db(name), description, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The mode comes first: the other one's indexes must not be created. Building one may take long. */
+async function check(
+  address: string,
+  { database, following }: Pick<Config, 'database' | 'following'>,
+  prepare: boolean,
+): Promise<void> {
+  const client = await connect(address, 'bulk')
+  try {
+    const db = client.db(database.name)
+    const built = prepare ? await followingModeOf(db, following) : await recordedFollowingMode(db)
+    if (built !== undefined && built !== following) {
+      throw new ConfigError([
+        `FOLLOWING: this database was built with "${built}"; set FOLLOWING=${built} or use another database`,
+      ])
+    }
+    if (prepare) await applyIndexes(db, following)
+  } finally {
+    await client.close()
+  }
+}

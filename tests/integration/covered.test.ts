@@ -1,0 +1,161 @@
+import type { Document } from 'mongodb'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+import type { Window } from '../../src/lib/page.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const limit = 20
+const crowd = Array.from({ length: 400 }, (_, n) => handle(`u${n}`))
+const [ann, ben] = [handle('ann'), handle('ben')]
+const some = crowd.slice(0, 50)
+const first: Window = { limit, backward: false }
+const postsEach = 10
+
+/** What one command examined, `$lookup` stages and what they start from together. */
+interface Examined {
+  keys: number
+  docs: number
+}
+
+describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+  const harness = useServices(following)
+
+  beforeAll(async () => {
+    const { services, clock } = harness
+    const { collections, edges, transactions } = services
+    const mint = new IdMint(clock.now)
+    await openAccounts(services, [ann, ben, ...crowd])
+    const edge = (follower: UserId, followee: UserId) => {
+      return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
+    }
+    for (const owner of [ann, ben]) {
+      const all = crowd.flatMap((other) => [edge(owner, other), edge(other, owner)])
+      await transactions.run((tx) => edges.insert(tx, all))
+    }
+    const { collection, owner, other } = edges.following
+    const grouped = { [owner]: ann, [other]: { $in: crowd.slice(0, 200) } }
+    await collection.updateMany(grouped, { $set: { groups: ['close', 'work'] } })
+    await collection.updateMany({ [owner]: ann }, { $addToSet: { groups: 'other' } })
+    const id = () => toObjectId(mint.next<TimeId>())
+    await collections.restrictions.insertMany(
+      crowd.flatMap((other) => [
+        { _id: id(), owner: ann, other, kind: 'MUTE' as const },
+        { _id: id(), owner: ann, other, kind: 'BLOCKED_BY' as const },
+      ]),
+    )
+    const authors = Array.from({ length: postsEach }, () => crowd).flat()
+    await collections.posts.insertMany(
+      authors.map((author) => ({ _id: toObjectId(mint.next<PostId>()), author, text: 'x' })),
+    )
+  })
+
+  /** The only command of `work`, explained as it was sent. */
+  async function examinedBy(name: string, work: () => Promise<unknown>): Promise<Examined> {
+    const { commands } = await recorded(harness.database.client, work)
+    expect(commands.map((command) => command.name)).toEqual([expect.stringMatching(/find|aggregate/)])
+    const examined = await explained(commands[0] as RecordedCommand)
+    console.info(`${following}: ${name}: ${examined.keys} keys, ${examined.docs} documents`)
+    return examined
+  }
+
+  async function explained({ command }: RecordedCommand): Promise<Examined> {
+    const { lsid, $db, $clusterTime, $readPreference, readConcern, writeConcern, ...bare } = command
+    const plan = await harness.database.db.command({ explain: bare, verbosity: 'executionStats' })
+    const examined = { keys: 0, docs: 0 }
+    add(plan.executionStats ?? {}, examined)
+    for (const stage of plan.stages ?? []) {
+      add(stage, examined)
+      add(stage.$cursor?.executionStats ?? {}, examined)
+    }
+    return examined
+  }
+
+  const add = (stats: Document, to: Examined) => {
+    to.keys += Number(stats.totalKeysExamined ?? 0)
+    to.docs += Number(stats.totalDocsExamined ?? 0)
+  }
+
+  test.each([1, 2])('lists of %i owners are read from the index, a page of each', async (count) => {
+    const owners = [ann, ben].slice(0, count)
+    const { follows } = harness.services
+    const lists: Record<string, () => Promise<unknown>> = {
+      followers: () => follows.followers(owners, first),
+      following: () => follows.following(owners, first),
+      'following backwards': () => follows.following(owners, { limit, backward: true }),
+      'following in a group': () => follows.following(owners, first, 'close'),
+    }
+    for (const [name, list] of Object.entries(lists)) {
+      const { keys, docs } = await examinedBy(`${name} of ${count}`, list)
+      expect(docs, name).toBe(0)
+      expect(keys, name).toBeGreaterThan(0)
+      expect(keys, name).toBeLessThanOrEqual(count * (limit + 2))
+    }
+  })
+
+  test.each([1, 2, 20])('the posts of %i authors, without content, come from the index', async (count) => {
+    const { posts } = harness.services
+    const size = { limit: 5, backward: false }
+    const { keys, docs } = await examinedBy(`posts of ${count}`, () =>
+      posts.byAuthors(crowd.slice(0, count), size, false),
+    )
+    expect(docs).toBe(0)
+    expect(keys).toBeGreaterThanOrEqual(count * 6)
+    expect(keys).toBeLessThanOrEqual(count * 7)
+  })
+
+  test('membership is answered by as many keys as names were asked for, twice over', async () => {
+    const { follows, restrictions, stats } = harness.services
+    const questions: Record<string, () => Promise<unknown>> = {
+      followeesAmong: () => follows.followeesAmong(ann, some),
+      'followeesAmong a group': () => follows.followeesAmong(ann, some, 'close'),
+      followersAmong: () => follows.followersAmong(ann, some),
+      'restrictions between': () => restrictions.between(ann, some.slice(0, 25)),
+      liveAmong: () => stats.liveAmong(some),
+    }
+    for (const [name, question] of Object.entries(questions)) {
+      const { keys, docs } = await examinedBy(name, question)
+      expect(docs, name).toBe(0)
+      expect(keys, name).toBeGreaterThanOrEqual(some.length)
+      expect(keys, name).toBeLessThanOrEqual(2 * some.length + 1)
+    }
+  })
+
+  test('the list of mutes is read from the index', async () => {
+    const { keys, docs } = await examinedBy('mutes', () =>
+      harness.services.restrictions.list(ann, 'MUTE', first),
+    )
+    expect(docs).toBe(0)
+    expect(keys).toBeGreaterThan(limit)
+    expect(keys).toBeLessThanOrEqual(limit + 2)
+  })
+
+  test('fan-out on read examines a page and one key of each of 200 authors', async () => {
+    const { posts } = harness.services
+    for (const oldestFirst of [false, true]) {
+      const { keys, docs } = await examinedBy(`posts by 200, oldestFirst ${oldestFirst}`, () =>
+        posts.refsByAuthors(crowd.slice(0, 200), { limit: limit + 1, oldestFirst }),
+      )
+      expect(docs).toBe(0)
+      expect(keys).toBeGreaterThan(limit)
+      expect(keys).toBeLessThanOrEqual(200 + limit + 1)
+    }
+  })
+
+  test('whom a reader follows, for fan-out on read, comes from the index alone', async () => {
+    for (const [group, count] of [[undefined, 400], ['close', 200]] as const) {
+      const { keys, docs } = await examinedBy(`followeesOf ${group ?? 'all'}`, () =>
+        all(harness.services.follows.followeesOf(ann, group)),
+      )
+      expect(docs).toBe(0)
+      expect(keys).toBeLessThanOrEqual(count + 1)
+    }
+  })
+})
+
+async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of source) items.push(item)
+  return items
+}

@@ -1,0 +1,284 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { fromObjectId, toObjectId } from '../../src/db/object-id.ts'
+import { type GraphImportOptions, importGraph } from '../../src/imports/import-graph.ts'
+import { type SeedPostsOptions, seedPosts } from '../../src/imports/seed-posts.ts'
+import { type PostId, parseUserId, timeOf, type UserId } from '../../src/lib/ids.ts'
+import { createServices } from '../../src/services.ts'
+import { failCommand, recorded, useDatabase } from '../support/mongo.ts'
+
+describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
+  const database = useDatabase(following)
+  const config = readConfig({ FOLLOWING: following })
+  const services = () => createServices(database.client, database.db, config)
+  const all = () => Object.values(database.collections)
+  let folder = ''
+  let file = ''
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'feedline-import-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  beforeEach(async () => {
+    for (const collection of all()) await collection.deleteMany({})
+    file = join(folder, 'graph.txt')
+    await writeFile(file, ring(60, 5))
+  })
+
+  const graph = (options: Partial<GraphImportOptions> = {}) =>
+    importGraph(services(), { file, mutual: false, ...options })
+  const posts = (options: Partial<SeedPostsOptions> = {}) =>
+    seedPosts(services(), { file, postsPerUser: 10, seed: 7, ...options })
+
+  /** Everything stored, but for ids made by the clock. */
+  async function snapshot() {
+    const { users, user_stats, followers, following, posts, imports } = database.collections
+    const read = [users, user_stats, followers, following, posts, imports].map((collection) =>
+      collection.find().sort({ _id: 1 }).toArray(),
+    )
+    const events = await database.collections.follow_events
+      .find({}, { projection: { _id: 0 } })
+      .sort({ user: 1, followee: 1 })
+      .toArray()
+    return [...(await Promise.all(read)), events]
+  }
+
+  /** Law L3: what the counters say is what is stored, on both sides. */
+  async function expectExact(): Promise<number> {
+    const { users, user_stats, followers, following: forward, posts } = database.collections
+    const edges = await followers.find().toArray()
+    const counted = new Map<string, { followers: number; following: number; posts: number }>()
+    const of = (id: string) => {
+      const found = counted.get(id) ?? { followers: 0, following: 0, posts: 0 }
+      counted.set(id, found)
+      return found
+    }
+    for (const { _id } of await users.find({ deletedAt: { $exists: false } }).toArray()) of(_id)
+    for (const { user, follower } of edges) {
+      of(user).followers++
+      of(follower).following++
+    }
+    for (const { author } of await posts.find().toArray()) of(author).posts++
+    const stats = await user_stats.find({}, { projection: { guard: 0 } }).toArray()
+    expect(new Map(stats.map(({ _id, ...counts }) => [_id, counts]))).toEqual(counted)
+    if (following === 'collection') {
+      const other = await forward.find().toArray()
+      expect(new Set(other.map((edge) => `${edge._id} ${edge.user} ${edge.followee}`))).toEqual(
+        new Set(edges.map((edge) => `${edge._id} ${edge.follower} ${edge.user}`)),
+      )
+    }
+    return edges.length
+  }
+
+  test('users, edges, history and counters are there, dated by the start', async () => {
+    const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+    const result = await graph({ now: () => at, batchSize: 70 })
+    expect(result).toEqual({
+      written: { users: 60, edges: 300 },
+      total: { users: 60, edges: 300 },
+      bad: { count: 0, first: [] },
+    })
+    expect(await expectExact()).toBe(300)
+    const { users, followers, follow_events } = database.collections
+    expect(await users.findOne({ _id: 'u0' })).toEqual({
+      _id: 'u0',
+      name: 'u0',
+      createdAt: new Date(at),
+    })
+    const edge = await followers.findOne({ user: 'u1', follower: 'u0' })
+    expect(edge).toMatchObject({ source: 'IMPORT' })
+    expect(edge?._id.getTimestamp()).toEqual(new Date(at - 678))
+    expect(
+      await follow_events.countDocuments({ type: 'FOLLOWED', source: 'IMPORT', at: new Date(at) }),
+    ).toBe(300)
+  })
+
+  test('a repeat changes nothing; the same edges in another file change no edge', async () => {
+    await graph({ mutual: true })
+    await posts()
+    const before = await snapshot()
+    expect((await graph({ mutual: true })).written).toEqual({ users: 0, edges: 0 })
+    expect((await posts()).written).toBe(0)
+    expect(await snapshot()).toEqual(before)
+    await writeFile(join(folder, 'copy.txt'), ring(60, 5))
+    const copy = await importGraph(services(), { file: join(folder, 'copy.txt'), mutual: true })
+    expect(copy.written).toEqual({ users: 0, edges: 0 })
+    expect((await snapshot()).slice(0, 5)).toEqual(before.slice(0, 5))
+  })
+
+  test('duplicates, in a batch and beyond it, are stored once', async () => {
+    await writeFile(file, 'a b\nb a\na b\nc a\na b 2\nA,B\nb a\nb c\n')
+    const result = await graph({ mutual: true, batchSize: 3 })
+    expect(result.written).toEqual({ users: 3, edges: 6 })
+    expect(await expectExact()).toBe(6)
+  })
+
+  test('bad lines are passed over and reported, also by a repeat', async () => {
+    await writeFile(file, 'a b\nnonsense\nb b\nb c\n')
+    for (const edges of [2, 0]) {
+      const { written, bad } = await graph()
+      expect(written.edges).toBe(edges)
+      expect(bad.first.map(({ line }) => line)).toEqual([2, 3])
+    }
+  })
+
+  test.each([1, 2, 5])(
+    'stopped after batch %i, it ends as if it had not been',
+    async (stopAfter) => {
+      const at = Date.UTC(2026, 0, 2)
+      await graph({ mutual: true, batchSize: 50, now: () => at })
+      await posts({ batchSize: 100, now: () => at })
+      const whole = await snapshot()
+      for (const collection of all()) await collection.deleteMany({})
+      let batches = 0
+      const onProgress = () => {
+        if (++batches === stopAfter) throw new Error('stopped')
+      }
+      const stopped = graph({ mutual: true, batchSize: 50, now: () => at, onProgress })
+      await expect(stopped).rejects.toThrow('stopped')
+      expect(await expectExact()).toBeGreaterThan(0)
+      await graph({ mutual: true, batchSize: 77, now: () => at + 1e6 })
+      batches = 0
+      await expect(posts({ batchSize: 100, now: () => at, onProgress })).rejects.toThrow('stopped')
+      await expectExact()
+      await posts({ batchSize: 77, now: () => at + 1e6 })
+      expect(await snapshot()).toEqual(whole)
+    },
+  )
+
+  test('an abort ends it between batches', async () => {
+    const controller = new AbortController()
+    const onProgress = () => controller.abort(new Error('enough'))
+    const aborted = graph({ batchSize: 50, onProgress, signal: controller.signal })
+    await expect(aborted).rejects.toThrow('enough')
+    expect(await expectExact()).toBe(50)
+  })
+
+  test('a commit whose answer is lost counts once', async () => {
+    const failure = {
+      failCommands: ['commitTransaction'],
+      times: 2,
+      writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+    }
+    await using _ = await failCommand(database.client, failure)
+    await graph({ batchSize: 100 })
+    expect(await expectExact()).toBe(300)
+  })
+
+  test('two runs of one import at once write each edge once', async () => {
+    const runs = await Promise.allSettled([graph({ batchSize: 20 }), graph({ batchSize: 30 })])
+    for (const run of runs) {
+      if (run.status === 'rejected') expect(run.reason).toMatchObject({ code: 'CONFLICT' })
+    }
+    await graph()
+    expect(await expectExact()).toBe(300)
+  })
+
+  test('counters are exact with follows and unfollows beside it', async () => {
+    await writeFile(file, ring(60, 30))
+    const { follows } = services()
+    const people = Array.from({ length: 60 }, (_, n) => handle(`u${n}`))
+    await writeFile(join(folder, 'first.txt'), ring(60, 1))
+    await importGraph(services(), { file: join(folder, 'first.txt'), mutual: false })
+    let going = true
+    let changes = 0
+    const traffic = async (offset: number) => {
+      for (let n = offset; going; n += 7) {
+        const [one, other] = [people[n % 60], people[(n * 11 + 1) % 60]]
+        if (!one || !other || one === other) continue
+        const act = n % 2 === 0 ? follows.follow(one, other) : follows.unfollow(one, other)
+        if ((await act).changed) changes++
+      }
+    }
+    const running = [traffic(0), traffic(3)]
+    await graph({ batchSize: 100, mutual: true }).finally(() => {
+      going = false
+    })
+    await Promise.all(running)
+    expect(changes).toBeGreaterThan(0)
+    expect(await expectExact()).toBeGreaterThan(1_000)
+  })
+
+  test('who was deleted stays deleted; a block is respected', async () => {
+    await writeFile(file, 'a b\nb c\nc d\nd a\n')
+    const { users, restrictions } = services()
+    const [a, b, c] = [handle('a'), handle('b'), handle('c')]
+    for (const id of [a, b, c]) await users.create(id, { name: id })
+    await users.delete(a)
+    await restrictions.block(c, b)
+    const { written } = await graph({ mutual: true })
+    expect(written).toEqual({ users: 1, edges: 2 })
+    expect(await expectExact()).toBe(2)
+    await posts()
+    expect(await database.collections.posts.countDocuments({ author: 'a' })).toBe(0)
+    await expectExact()
+  })
+
+  test('an edge that exists keeps its id and source', async () => {
+    const { users, follows } = services()
+    for (const id of ['u0', 'u1']) await users.create(handle(id), { name: id })
+    const { edge } = await follows.follow(handle('u0'), handle('u1'))
+    await graph()
+    const stored = await database.collections.followers.findOne({ user: 'u1', follower: 'u0' })
+    expect(stored?._id).toEqual(edge && toObjectId(edge.id))
+    expect(stored?.source).toBe('FEEDLINE')
+    expect(await expectExact()).toBe(300)
+  })
+
+  test('a batch is a bounded number of commands', async () => {
+    const { commands } = await recorded(database.client, () => graph({ batchSize: 1_000 }))
+    const names = commands.map(({ name, collection }) => `${name} ${collection ?? ''}`.trim())
+    expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(2)
+    expect(names.length).toBeLessThanOrEqual(16)
+  })
+
+  test('so many posts as asked for, few people write most, all in the last 30 days', async () => {
+    const at = Date.UTC(2026, 0, 31)
+    await graph()
+    expect(await posts({ now: () => at, batchSize: 250 })).toEqual({ written: 600, total: 600 })
+    await expectExact()
+    const stored = await database.collections.posts.find().sort({ _id: 1 }).toArray()
+    expect(stored).toHaveLength(600)
+    const times = stored.map(({ _id }) => timeOf(fromObjectId<PostId>(_id)).getTime())
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(at - 30 * 86_400_000)
+    expect(Math.max(...times)).toBeLessThan(at)
+    const stats = await database.collections.user_stats.find().sort({ posts: -1 }).toArray()
+    const top = stats.slice(0, 6).reduce((sum, { posts }) => sum + posts, 0)
+    expect(top / 600).toBeGreaterThan(0.4)
+    expect(top / 600).toBeLessThan(0.7)
+  })
+
+  test('the same seed makes the same posts, another seed others', async () => {
+    const now = () => Date.UTC(2026, 0, 31)
+    await graph()
+    const made = async (seed: number) => {
+      await posts({ now, seed })
+      const { posts: stored, imports } = database.collections
+      const found = await stored.find().sort({ _id: 1 }).toArray()
+      await stored.deleteMany({})
+      await imports.deleteMany({ kind: 'posts' })
+      return found
+    }
+    const first = await made(1)
+    expect(await made(1)).toEqual(first)
+    expect((await made(2)).map(({ text }) => text)).not.toEqual(first.map(({ text }) => text))
+  })
+})
+
+/** An edge list: each of `size` people follows the next `degree`. */
+function ring(size: number, degree: number): string {
+  const lines: string[] = []
+  for (let n = 0; n < size; n++) {
+    for (let step = 1; step <= degree; step++) lines.push(`u${n} u${(n + step) % size}`)
+  }
+  return `# a ring\n${lines.join('\n')}\n`
+}
+
+function handle(text: string): UserId {
+  const id = parseUserId(text)
+  if (!id) throw new Error(`"${text}" is not a handle`)
+  return id
+}

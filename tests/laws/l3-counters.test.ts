@@ -1,0 +1,292 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Edges } from '../../src/follows/edges.ts'
+import { Follows } from '../../src/follows/follows.ts'
+import { Restrictions } from '../../src/follows/restrictions.ts'
+import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import { type StatsChange, UserStats } from '../../src/users/stats.ts'
+import type { Tx } from '../../src/db/transaction.ts'
+import { failCommand } from '../support/mongo.ts'
+import { anyOp, Cast, type Op, type Outcome } from '../support/model.ts'
+import {
+  handle,
+  lawRuns,
+  lawSeed,
+  openAccounts,
+  type ServicesHarness,
+  useServices,
+} from '../support/services.ts'
+
+const histories = lawRuns(40)
+const writers = 16
+
+const race = fc.array(
+  anyOp(['createUser', 'deleteUser', 'follow', 'unfollow', 'block', 'unblock', 'post', 'deletePost']),
+  { minLength: writers, maxLength: writers * 4, size: 'max' },
+)
+
+/** What is wrong with the counters, edges and history of the users whose handles begin with `prefix`. */
+async function problemsOf({ services, following }: ServicesHarness, prefix: string) {
+  const { users, user_stats, followers, following: ahead, ...more } = services.collections
+  const mine = new RegExp(`^${prefix}`)
+  const pairs = new Set<string>()
+  for (const { user, follower } of await followers.find({ user: mine }).toArray()) {
+    pairs.add(`${follower}>${user}`)
+  }
+  const mirrored = new Set<string>()
+  for (const { user, followee } of await ahead.find({ user: mine }).toArray()) {
+    mirrored.add(`${user}>${followee}`)
+  }
+  const problems: string[] = []
+  const claim = (holds: boolean, problem: string) => void (holds || problems.push(problem))
+
+  const mirror = following === 'collection' ? pairs : new Set<string>()
+  claim(equal(mirror, mirrored), `sides differ: ${[...pairs]} | ${[...mirrored]}`)
+
+  const live = new Set<string>()
+  for (const { _id } of await users.find({ _id: mine }).toArray()) live.add(_id)
+  const counted = await user_stats.find({ _id: mine }).toArray()
+  claim(equal(live, new Set(counted.map(({ _id }) => _id))), 'accounts and counters differ')
+  for (const stats of counted) {
+    const ends = [...pairs].map((pair) => pair.split('>'))
+    const found = {
+      followers: ends.filter(([, to]) => to === stats._id).length,
+      following: ends.filter(([from]) => from === stats._id).length,
+      posts: await more.posts.countDocuments({ author: stats._id }),
+    }
+    for (const name of ['followers', 'following', 'posts'] as const) {
+      const [counts, holds] = [stats[name], found[name]]
+      claim(counts === holds, `${stats._id}.${name} counts ${counts}, stored ${holds}`)
+    }
+  }
+  for (const pair of pairs) {
+    const [from = '', to = ''] = pair.split('>')
+    claim(live.has(from) && live.has(to), `edge of a deleted user: ${pair}`)
+  }
+  const kinds = { $in: ['BLOCK', 'BLOCKED_BY'] as ('BLOCK' | 'BLOCKED_BY')[] }
+  for (const { owner, other } of await more.restrictions.find({ owner: mine, kind: kinds }).toArray()) {
+    claim(!pairs.has(`${owner}>${other}`), `edge across a block: ${owner}>${other}`)
+  }
+  const last = new Map<string, string>()
+  const events = more.follow_events.find({ user: mine }).sort({ _id: 1 })
+  for await (const { user, followee, type } of events) {
+    const pair = `${user}>${followee}`
+    claim((last.get(pair) ?? 'UNFOLLOWED') !== type, `${pair} twice ${type}`)
+    last.set(pair, type)
+  }
+  const derived = [...last].filter(([, type]) => type === 'FOLLOWED').map(([pair]) => pair)
+  claim(equal(new Set(derived), pairs), `history says ${derived}, edges say ${[...pairs]}`)
+  return problems
+}
+
+const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))
+
+describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+  const harness = useServices(following)
+  const budgetMs = 30_000 + histories * 5_000
+
+  test('16 writers at once leave counters, edges and history in agreement', async () => {
+    const tally: Partial<Record<Outcome, number>> = {}
+    const law = fc.asyncProperty(race, async (ops) => {
+      const cast = new Cast(harness.services)
+      await openAccounts(harness.services, cast.users)
+      const queue: Op[] = [...ops]
+      const write = async () => {
+        for (let op = queue.shift(); op; op = queue.shift()) {
+          const { found } = await cast.play(op)
+          tally[found] = (tally[found] ?? 0) + 1
+        }
+      }
+      await Promise.all(Array.from({ length: writers }, write))
+      await harness.rest()
+      expect(await problemsOf(harness, cast.prefix)).toEqual([])
+    })
+    await fc.assert(law, {
+      numRuns: histories,
+      interruptAfterTimeLimit: budgetMs,
+      markInterruptAsFailure: true,
+      ...lawSeed(),
+    })
+    console.info(`L3, ${following}: ${histories} histories, ${JSON.stringify(tally)}`)
+    expect(tally.changed).toBeGreaterThan(0)
+  }, budgetMs + 30_000)
+
+  test('a follow or unfollow that is repeated changes nothing', async () => {
+    const { services } = harness
+    const [a, b] = [handle('i-ann'), handle('i-ben')]
+    await openAccounts(services, [a, b])
+    const first = await services.follows.follow(a, b)
+    expect(await services.follows.follow(a, b)).toEqual({ changed: false, edge: first.edge })
+    expect((await services.stats.byIds([b])).get(b)).toMatchObject({ followers: 1 })
+    expect((await services.follows.unfollow(a, b)).changed).toBe(true)
+    expect((await services.follows.unfollow(a, b)).changed).toBe(false)
+    expect((await services.stats.byIds([b])).get(b)).toMatchObject({ followers: 0 })
+    expect(await problemsOf(harness, 'i-')).toEqual([])
+  })
+
+  test('a purge that is aborted after any batch goes on to the right counters', async () => {
+    const gone = await popular('pa-')
+    let aborts = 0
+    for (let finished = false; !finished; ) {
+      const stop = new AbortController()
+      let commits = 0
+      const onCommit = ({ commandName }: { commandName: string }) => {
+        if (commandName === 'commitTransaction' && ++commits > aborts) stop.abort(new Error('stopped'))
+      }
+      harness.database.client.on('commandSucceeded', onCommit)
+      finished = await purge(gone, stop.signal).then(
+        () => true,
+        (error: Error) => (expect(error.message).toBe('stopped'), false),
+      )
+      harness.database.client.off('commandSucceeded', onCommit)
+      if (!finished) aborts++
+      expect(await countersOff('pa-')).toEqual([])
+    }
+    expect(aborts).toBeGreaterThanOrEqual(2)
+    await reopened(gone, 'pa-')
+  })
+
+  test('a purge that fails at any of its deletes goes on to the right counters', async () => {
+    const gone = await popular('pf-')
+    let failures = 0
+    for (let finished = false; !finished; ) {
+      const failure = { failCommands: ['delete'], skip: failures, errorCode: 8 }
+      await using _ = await failCommand(harness.database.client, failure)
+      finished = await purge(gone, new AbortController().signal).then(
+        () => true,
+        (error: { code?: number }) => (expect(error.code).toBe(8), false),
+      )
+      if (!finished) failures++
+      expect(await countersOff('pf-')).toEqual([])
+    }
+    expect(failures).toBeGreaterThanOrEqual(4)
+    await reopened(gone, 'pf-')
+  })
+
+  test('a job that runs again after its handle was reopened takes nothing from the new account', async () => {
+    const { services } = harness
+    const [again, fan] = [handle('r-again'), handle('r-fan')]
+    await openAccounts(services, [again, fan])
+    await services.users.delete(again)
+    await harness.rest()
+    await services.users.create(again, { name: 'again' })
+    await services.posts.create(again, { text: 'back' })
+    await services.follows.follow(fan, again)
+    await purge(again, new AbortController().signal)
+    expect((await services.stats.byIds([again])).get(again)).toMatchObject({ followers: 1, posts: 1 })
+    expect(await problemsOf(harness, 'r-')).toEqual([])
+  })
+
+  /** A user with 250 followers, who follows them back, and posts: deleted, not purged. */
+  async function popular(prefix: string): Promise<UserId> {
+    const { services } = harness
+    const star = handle(`${prefix}star`)
+    const fans = Array.from({ length: 250 }, (_, n) => handle(`${prefix}fan${n}`))
+    await openAccounts(services, [star, ...fans])
+    const mint = new IdMint(harness.clock.now)
+    const source = 'FEEDLINE' as const
+    const edges = fans.flatMap((fan) => [
+      { id: mint.next<EdgeId>(), follower: fan, followee: star, source },
+      { id: mint.next<EdgeId>(), follower: star, followee: fan, source },
+    ])
+    const one = (user: UserId) => [user, { followers: 1, following: 1 }] as const
+    const changes: [UserId, StatsChange][] = fans.map((fan) => [...one(fan)])
+    await services.transactions.run(async (tx) => {
+      await services.edges.insert(tx, edges)
+      await services.stats.change(tx, new Map([...changes, [star, { followers: 250, following: 250 }]]))
+    })
+    await services.posts.create(star, { text: 'bye' })
+    expect(await problemsOf(harness, prefix)).toEqual([])
+    await services.users.delete(star)
+    return star
+  }
+
+  const purge = async (user: UserId, signal: AbortSignal) =>
+    harness.services.tasks['user.deleted']?.(
+      { user },
+      { signal, checkpoint: undefined, save: async () => {} },
+    )
+
+  const countersOff = async (prefix: string) =>
+    (await problemsOf(harness, prefix)).filter((problem) => problem.includes(' counts '))
+
+  async function reopened(user: UserId, prefix: string): Promise<void> {
+    const { services } = harness
+    await harness.rest()
+    expect(await problemsOf(harness, prefix)).toEqual([])
+    expect(await services.users.create(user, { name: 'again' })).toMatchObject({ handle: user })
+    const zero = { followers: 0, following: 0, posts: 0 }
+    expect((await services.stats.byIds([user])).get(user)).toEqual(zero)
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  }
+})
+
+describe('a block amid a follow', () => {
+  const harness = useServices()
+
+  test.each([
+    ['is seen by the follow, since both write the counters', true],
+    ['would be passed by the follow, if it did not', false],
+  ])('%s', async (_, guarded) => {
+    const { collections, edges, transactions } = harness.services
+    const prefix = guarded ? 'g-' : 'n-'
+    const [a, b] = [handle(`${prefix}ann`), handle(`${prefix}ben`)]
+    await openAccounts(harness.services, [a, b])
+    const mint = new IdMint(harness.clock.now)
+    const stats = guarded ? harness.services.stats : new Unguarded(collections.user_stats)
+    const blocking = new Restrictions(collections.restrictions, edges, stats, transactions, mint)
+    const meanwhile = once(() => blocking.block(b, a))
+    const watched = new Interrupted(meanwhile, collections.restrictions, edges, stats, transactions, mint)
+    const follows = new Follows(edges, watched, harness.services.stats, transactions, mint)
+    const outcome = await follows.follow(a, b).then(
+      () => 'followed',
+      (error: { code: string }) => error.code,
+    )
+    expect(outcome).toBe(guarded ? 'FORBIDDEN' : 'followed')
+    const across = [`edge across a block: ${a}>${b}`, `edge across a block: ${b}>${a}`]
+    expect(await problemsOf(harness, prefix)).toEqual(guarded ? [] : across.slice(0, 1))
+  })
+
+  test('an edge stored without its counters is reported by the check of this law', async () => {
+    const { collections, transactions } = harness.services
+    const [a, b] = [handle('c-ann'), handle('c-ben')]
+    await openAccounts(harness.services, [a, b])
+    const mint = new IdMint(harness.clock.now)
+    const edge = { id: mint.next<EdgeId>(), follower: a, followee: b, source: 'FEEDLINE' as const }
+    const edges = new Edges(collections, 'collection', mint)
+    await transactions.run((tx) => edges.insert(tx, [edge]))
+    expect(await problemsOf(harness, 'c-')).toEqual([
+      'c-ann.following counts 0, stored 1',
+      'c-ben.followers counts 0, stored 1',
+    ])
+  })
+})
+
+/** Broken on purpose: a write that changes no count leaves no trace for others to collide with. */
+class Unguarded extends UserStats {
+  override async change(_: Tx): Promise<void> {}
+}
+
+/** Lets something happen right after a transaction has looked. */
+class Interrupted extends Restrictions {
+  constructor(
+    private readonly meanwhile: () => Promise<unknown>,
+    ...parts: ConstructorParameters<typeof Restrictions>
+  ) {
+    super(...parts)
+  }
+
+  override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {
+    const found = await super.between(owner, others, tx)
+    await this.meanwhile()
+    return found
+  }
+}
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
+  return () => {
+    running ??= work()
+    return running
+  }
+}

@@ -1,0 +1,248 @@
+import type { CommandStartedEvent } from 'mongodb'
+import { describe, expect, test } from 'vitest'
+import { clientErrorOf } from '../../src/db/errors.ts'
+import { type OnceKey, onceKey } from '../../src/db/transaction.ts'
+import { DomainError } from '../../src/errors.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { type Failure, failCommand } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices()
+let scenes = 0
+
+/** One kind of mutation, and how its trace in the database is counted. */
+interface Scene {
+  readonly run: (once: OnceKey | undefined) => Promise<unknown>
+  /** How often it has taken effect: every counter and collection that it touches agrees. */
+  readonly effects: () => Promise<number>
+}
+
+type Mutation = 'follow' | 'createPost' | 'createUser' | 'deletePost' | 'block'
+const mutations: readonly Mutation[] = ['follow', 'createPost', 'createUser', 'deletePost', 'block']
+
+async function newScene(mutation: Mutation) {
+  const { services } = harness
+  const scene = `o${scenes++}-`
+  const [ann, ben, carl] = ['ann', 'ben', 'carl'].map((name) => handle(scene + name)) as
+    [UserId, UserId, UserId]
+  await openAccounts(services, [ann, ben])
+  const { collections, stats } = services
+  const count = async (user: UserId) => (await stats.byIds([user])).get(user)
+  const makers: Record<Mutation, () => Scene | Promise<Scene>> = {
+    follow: () => ({
+      run: (once) => services.follows.follow(ann, ben, once),
+      effects: async () =>
+        agreed(
+          await collections.followers.countDocuments({ follower: ann, user: ben }),
+          await collections.following.countDocuments({ user: ann, followee: ben }),
+          await collections.follow_events.countDocuments({ user: ann, followee: ben }),
+          (await count(ann))?.following,
+          (await count(ben))?.followers,
+        ),
+    }),
+    createPost: () => ({
+      run: (once) => services.posts.create(ann, { text: 'hello' }, once),
+      effects: async () =>
+        agreed(await collections.posts.countDocuments({ author: ann }), (await count(ann))?.posts),
+    }),
+    createUser: () => ({
+      run: (once) => services.users.create(carl, { name: 'Carl', bio: 'new' }, once),
+      effects: async () =>
+        agreed(
+          await collections.users.countDocuments({ _id: carl }),
+          await collections.user_stats.countDocuments({ _id: carl }),
+        ),
+    }),
+    deletePost: async () => {
+      const { id } = await services.posts.create(ann, { text: 'one' })
+      await services.posts.create(ann, { text: 'two' })
+      return {
+        run: (once) => services.posts.delete(ann, { id: id as PostId, author: ann }, once),
+        effects: async () =>
+          2 - agreed(await collections.posts.countDocuments({ author: ann }), (await count(ann))?.posts),
+      }
+    },
+    block: async () => {
+      await services.follows.follow(ben, ann)
+      return {
+        run: (once) => services.restrictions.block(ann, ben, once),
+        effects: async () =>
+          agreed(
+            await collections.restrictions.countDocuments({ owner: ann, kind: 'BLOCK' }),
+            await collections.restrictions.countDocuments({ owner: ben, kind: 'BLOCKED_BY' }),
+            1 - ((await count(ann))?.followers ?? Number.NaN),
+            1 - ((await count(ben))?.following ?? Number.NaN),
+          ),
+      }
+    },
+  }
+  const key = onceKey(mutation === 'createUser' ? carl : ann, mutation, { clientMutationId: 'm1' })
+  return { ...(await makers[mutation]()), key, ann, ben }
+}
+
+function agreed(...counts: (number | undefined)[]): number {
+  expect(new Set(counts).size, `counts differ: ${counts}`).toBe(1)
+  return counts[0] ?? Number.NaN
+}
+
+/** What a client learns: the result, or the code of the error. */
+async function told(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
+  try {
+    return { result: await work }
+  } catch (error) {
+    const known = error instanceof DomainError ? error : clientErrorOf(error)
+    if (!known) throw error
+    return { code: known.code }
+  }
+}
+
+describe.each(mutations)('%s with a clientMutationId', (mutation) => {
+  test('takes effect once and returns the first result when repeated', async () => {
+    const { run, effects, key } = await newScene(mutation)
+    const first = await run(key)
+    expect(await run(key)).toEqual(first)
+    expect(await run(key)).toEqual(first)
+    expect(await effects()).toBe(1)
+  })
+
+  test('takes effect once and returns one result to eight at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { run, effects, key } = await newScene(mutation)
+      const results = await Promise.all(Array.from({ length: 8 }, () => told(run(key))))
+      for (const { code, result } of results) {
+        expect(code).toBeUndefined()
+        expect(result).toEqual(results[0]?.result)
+      }
+      expect(await effects()).toBe(1)
+    }
+  })
+
+  const failures: Record<string, Failure> = {
+    'an insert’s connection breaks': { failCommands: ['insert'], closeConnection: true },
+    'an update’s connection breaks': { failCommands: ['update'], closeConnection: true },
+    'a delete’s connection breaks': { failCommands: ['delete'], closeConnection: true },
+    'a commit’s connection breaks': { failCommands: ['commitTransaction'], closeConnection: true },
+    'writes conflict': {
+      failCommands: ['insert', 'update', 'delete'],
+      errorCode: 112,
+      errorLabels: ['TransientTransactionError'],
+    },
+    'a commit conflicts': {
+      failCommands: ['commitTransaction'],
+      errorCode: 112,
+      errorLabels: ['TransientTransactionError'],
+    },
+    'the primary steps down amid writes': {
+      failCommands: ['insert', 'update', 'delete'],
+      errorCode: 10107,
+    },
+    'the primary steps down before the commit': {
+      failCommands: ['commitTransaction'],
+      errorCode: 10107,
+    },
+    'the primary steps down after the commit': {
+      failCommands: ['commitTransaction'],
+      writeConcernError: { code: 91, errmsg: 'shutting down', codeName: 'ShutdownInProgress' },
+    },
+  }
+
+  describe.each(Object.keys(failures))('when %s', (name) => {
+    const failure = failures[name] as Failure
+
+    test('a few times, it succeeds exactly once', async () => {
+      const { run, effects, key } = await newScene(mutation)
+      let outcome: Awaited<ReturnType<typeof told>>
+      {
+        await using _ = await failCommand(harness.database.client, { ...failure, times: 2 })
+        outcome = await told(run(key))
+      }
+      expect(outcome.code).toBeUndefined()
+      expect(await effects()).toBe(1)
+      expect(await run(key)).toEqual(outcome.result)
+      expect(await effects()).toBe(1)
+    })
+
+    test('for good, it says UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
+      const { run, effects, key } = await newScene(mutation)
+      const { client } = harness.database
+      let failed = 0
+      // The deadline comes nearer with every failure, so that nobody waits for it.
+      const onFailed = () => {
+        failed++
+        harness.clock.advance(2_000)
+      }
+      const sessions = new Set<unknown>()
+      const onStarted = ({ commandName, command }: CommandStartedEvent) => {
+        if (commandName === 'commitTransaction') sessions.add(command.lsid)
+      }
+      const { result, code } = await withFailing(failure, async () => {
+        client.on('commandFailed', onFailed).on('commandSucceeded', onUnsure)
+        client.on('commandStarted', onStarted)
+        const outcome = await told(run(key))
+        client.off('commandFailed', onFailed).off('commandSucceeded', onUnsure)
+        client.off('commandStarted', onStarted)
+        return outcome
+      })
+      const done = await effects()
+      if (code === undefined) expect(done).toBe(1)
+      else expect(code).toBe('UNAVAILABLE')
+      const committed = failure.writeConcernError !== undefined || code === undefined
+      expect(done).toBe(committed ? 1 : 0)
+      expect(failed === 0 && code !== undefined && !committed).toBe(false)
+      // What the server does after a minute: it gives up a transaction whose commit never came.
+      for (const session of sessions) {
+        await client.db('admin').command({ killSessions: [session] })
+      }
+      const repeated = await run(key)
+      if (code === undefined) expect(repeated).toEqual(result)
+      expect(await effects()).toBe(1)
+    })
+  })
+})
+
+/** A commit that reports a write concern error counts as answered. */
+function onUnsure({ reply }: { reply: { writeConcernError?: unknown } }): void {
+  if (reply.writeConcernError) harness.clock.advance(2_000)
+}
+
+async function withFailing<T>(failure: Failure, work: () => Promise<T>): Promise<T> {
+  await using _ = await failCommand(harness.database.client, failure)
+  return await work()
+}
+
+describe('a clientMutationId', () => {
+  test('that was used for another input or another mutation is a CONFLICT', async () => {
+    const { ann, ben } = await newScene('follow')
+    const { posts, follows } = harness.services
+    const key = (mutation: string, text: string) =>
+      onceKey(ann, mutation, { clientMutationId: 'm1', ...{ text } })
+    await posts.create(ann, { text: 'a' }, key('createPost', 'a'))
+    const other = posts.create(ann, { text: 'b' }, key('createPost', 'b'))
+    expect(await told(other)).toEqual({ code: 'CONFLICT' })
+    expect(await told(follows.follow(ann, ben, key('follow', 'a')))).toEqual({ code: 'CONFLICT' })
+    expect((await harness.services.stats.byIds([ann])).get(ann)).toMatchObject({
+      posts: 1,
+      following: 0,
+    })
+  })
+
+  test('of one viewer means nothing to another', async () => {
+    const { ann, ben } = await newScene('follow')
+    const { posts, stats } = harness.services
+    for (const viewer of [ann, ben]) {
+      const once = onceKey(viewer, 'createPost', { clientMutationId: 'same' })
+      expect(await posts.create(viewer, { text: 'a' }, once)).toMatchObject({ author: viewer })
+    }
+    expect([...(await stats.byIds([ann, ben])).values()].map(({ posts }) => posts)).toEqual([1, 1])
+  })
+
+  test('whose mutation was refused may be used again', async () => {
+    const { ann } = await newScene('follow')
+    const late = handle(`late-${ann}`)
+    const once = onceKey(ann, 'follow', { clientMutationId: 'm1' })
+    const { follows } = harness.services
+    expect(await told(follows.follow(ann, late, once))).toEqual({ code: 'NOT_FOUND' })
+    await openAccounts(harness.services, [late])
+    expect(await follows.follow(ann, late, once)).toMatchObject({ changed: true })
+  })
+})

@@ -1,0 +1,93 @@
+import { pino } from 'pino'
+import { beforeAll } from 'vitest'
+import type { FollowingMode } from '../../src/config.ts'
+import { Worker } from '../../src/jobs/worker.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import { createServices, type Services } from '../../src/services.ts'
+import { type TestDatabase, useDatabase } from './mongo.ts'
+
+/** A clock that rises with every look at it, never falls behind the real one, and can be put forward. */
+export interface TestClock {
+  readonly now: () => number
+  readonly advance: (ms: number) => void
+}
+
+/** The services over a database of a test file's own. */
+export interface ServicesHarness {
+  readonly database: TestDatabase
+  readonly services: Services
+  readonly clock: TestClock
+  readonly following: FollowingMode
+  /**
+   * Runs every job to its end, those that back off included.
+   * @throws when a job is left that does not succeed.
+   */
+  readonly rest: () => Promise<void>
+}
+
+/** Gives a test file all services over a fresh database; its fields are there once hooks run. */
+export function useServices(following: FollowingMode = 'collection'): ServicesHarness {
+  const database = useDatabase(following)
+  const clock = testClock()
+  let built: Services | undefined
+  beforeAll(() => {
+    const feed = { strategy: 'FANOUT_ON_READ', maintained: ['FANOUT_ON_READ'] } as const
+    const posts = { blockedWords: [], validatorModules: [] }
+    const config = { following, feed, posts }
+    built = createServices(database.client, database.db, config, [], clock.now)
+  })
+  const current = (): Services => {
+    if (!built) throw new Error('the services are there from beforeAll on')
+    return built
+  }
+  return {
+    database,
+    clock,
+    following,
+    get services() {
+      return current()
+    },
+    rest: () => drain(current()),
+  }
+}
+
+function testClock(): TestClock {
+  let last = 0
+  let ahead = 0
+  return {
+    now: () => {
+      last = Math.max(last + 1, Date.now() + ahead)
+      return last
+    },
+    advance: (ms) => {
+      ahead += ms
+    },
+  }
+}
+
+async function drain({ collections, queue, tasks }: Services): Promise<void> {
+  const { outbox } = collections
+  await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
+  const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
+  await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
+  const left = await outbox.findOne({})
+  if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
+}
+
+/** A handle of a test's own writing. */
+export const handle = (name: string): UserId => name as UserId
+
+/** How many histories a law is tried on: `FEEDLINE_RUNS`, or as many as a normal run can afford. */
+export const lawRuns = (standard: number): number => Number(process.env.FEEDLINE_RUNS ?? standard)
+
+/** The seed to replay a failure with: `FEEDLINE_SEED`, as fast-check printed it. */
+export const lawSeed = (): { seed?: number } =>
+  process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}
+
+/** Opens accounts, all at once and without posts. */
+export async function openAccounts({ collections }: Services, ids: readonly UserId[]) {
+  const createdAt = new Date()
+  await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
+  const zero = { followers: 0, following: 0, posts: 0 }
+  await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
+}

@@ -1,0 +1,134 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { badLinesKept, EdgeList } from '../../src/imports/edge-list.ts'
+import { lineUnitsMax, TextFile } from '../../src/imports/text-file.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'feedline-edges-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What a file with this content holds: `from>to`, and the bad lines. */
+async function parsed(content: string | Buffer, name = 'edges.txt') {
+  const path = join(folder, name)
+  await writeFile(path, content)
+  const file = await TextFile.open(path)
+  const list = new EdgeList(file)
+  const lines: number[] = []
+  const edges: string[] = []
+  for await (const { line, from, to } of list) {
+    lines.push(line)
+    edges.push(`${from}>${to}`)
+  }
+  return { edges, lines, bad: list.bad, file }
+}
+
+describe('formats', () => {
+  test.each([
+    ['spaces', '1 0\n15  0\n'],
+    ['tabs, no last line end', '1\t0\n15\t0'],
+    ['commas and line ends of Windows', '1,0\r\n15, 0\r\n'],
+    ['weights', '1 0 0.5\n15 0 -2e3'],
+    ['quotes', '"1","0"\n"15","0"'],
+    ['comments and blank lines', '# Nodes: 3\n% bip\n\n1 0\n# mid\n15 0\n'],
+    ['a byte order mark', '\uFEFF1 0\n15 0'],
+  ])('%s', async (_, content) => {
+    const { edges, bad } = await parsed(content)
+    expect(edges).toEqual(['1>0', '15>0'])
+    expect(bad).toEqual({ count: 0, first: [] })
+  })
+
+  test('names become handles in lower case', async () => {
+    expect((await parsed('Ann Bob.B\n')).edges).toEqual(['ann>bob.b'])
+  })
+
+  test('gzip is known by its first bytes, whatever the name', async () => {
+    const content = gzipSync('1 0\n15 0\n')
+    expect((await parsed(content, 'a.gz')).edges).toEqual(['1>0', '15>0'])
+    expect((await parsed(content, 'a.txt')).edges).toEqual(['1>0', '15>0'])
+  })
+
+  test('an empty file holds nothing', async () => {
+    expect((await parsed('')).edges).toEqual([])
+  })
+})
+
+describe('header', () => {
+  test.each([
+    ['node_1,node_2\n0,1', ['0>1']],
+    ['# friends\nsource,target,weight\nann,bob,1', ['ann>bob']],
+    ['from\tto\nann\tbob', ['ann>bob']],
+    ['person,other\n1,2', ['1>2']],
+    ['ann,bob\nbob,cy', ['ann>bob', 'bob>cy']],
+    ['ann,bob\n1,cy', ['ann>bob', '1>cy']],
+    ['ann,bob', ['ann>bob']],
+    ['1,2\nfrom,to', ['1>2', 'from>to']],
+  ])('%j', async (content, edges) => {
+    const found = await parsed(content)
+    expect(found.edges).toEqual(edges)
+    expect(found.bad.count).toBe(0)
+  })
+})
+
+describe('bad lines', () => {
+  test('each is reported with its number and why, and the walk goes on', async () => {
+    const long = 'x'.repeat(lineUnitsMax + 1)
+    const { edges, lines, bad } = await parsed(
+      `# c\nann\nann bob 1 2\nann b@b\nann Ann\na b w\n${long}\n1 2\n`,
+    )
+    expect(edges).toEqual(['1>2'])
+    expect(lines).toEqual([8])
+    expect(bad.count).toBe(6)
+    expect(bad.first.map(({ line, problem }) => `${line}: ${problem}`)).toEqual([
+      expect.stringContaining('2: has 1 field,'),
+      expect.stringContaining('3: has 4 fields,'),
+      expect.stringContaining('4: "b@b" is not a handle'),
+      '5: "ann" would follow itself',
+      expect.stringContaining('6: "w" is not a weight'),
+      expect.stringContaining('7: is longer than'),
+    ])
+  })
+
+  test('all are counted, the first twenty kept; a second walk begins anew', async () => {
+    const { bad, file } = await parsed('oops\n'.repeat(50))
+    expect(bad.count).toBe(50)
+    expect(bad.first).toHaveLength(badLinesKept)
+    const list = new EdgeList(file)
+    for (let walk = 0; walk < 2; walk++) {
+      for await (const _ of list);
+      expect(list.bad.count).toBe(50)
+    }
+  })
+})
+
+describe('files', () => {
+  test('chunks may end anywhere: a large file comes out whole, and all of it is read', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, n) => `user${n} user${n + 1}`)
+    const { edges, lines, file } = await parsed(rows.join('\n'))
+    expect(edges).toEqual(rows.map((row) => row.replace(' ', '>')))
+    expect(lines.at(-1)).toBe(60_000)
+    expect(file.bytesRead).toBe(file.sizeBytes)
+  })
+
+  test('a line without an end is not held', async () => {
+    const before = process.memoryUsage().heapUsed
+    const { bad } = await parsed(gzipSync(Buffer.alloc(50_000_000, 'x')), 'long.gz')
+    expect(bad.count).toBe(1)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(40_000_000)
+  })
+
+  test('what cannot be read says so in a sentence', async () => {
+    await expect(TextFile.open(join(folder, 'none'))).rejects.toMatchObject({
+      code: 'BAD_USER_INPUT',
+      message: expect.stringContaining('cannot be read (ENOENT)'),
+    })
+    await expect(TextFile.open(folder)).rejects.toThrow('is not a file')
+    await expect(parsed('1 2', 'not.gz')).rejects.toThrow('is no gzip file, or is damaged')
+    const cut = gzipSync('1 2\n'.repeat(1_000)).subarray(0, 30)
+    await expect(parsed(cut, 'cut.gz')).rejects.toThrow('is no gzip file, or is damaged')
+  })
+})

@@ -54,7 +54,10 @@ async function linkProblems(file: string, text: string): Promise<string[]> {
 }
 
 function scriptProblems(file: string, text: string, scripts: ReadonlySet<string>): string[] {
-  const named = [...text.matchAll(/\bnpm run ([\w:-]+)/g), ...text.matchAll(/\bnpm (test|start)\b/g)]
+  const named = [
+    ...text.matchAll(/\bnpm run ([\w:-]+)/g),
+    ...text.matchAll(/\bnpm (test|start)\b/g),
+  ]
   const unknown = new Set(named.map(([, name = '']) => name).filter((name) => !scripts.has(name)))
   return [...unknown].map((name) => `${file}: package.json has no script ${name}`)
 }
@@ -64,7 +67,9 @@ function documentedVariables(readme: string): ReadonlySet<string> {
   const [, section = ''] = /^## Configuration\n(.*?)(?=^## |(?![\s\S]))/ms.exec(readme) ?? []
   const cells = Array.from(section.matchAll(/^\|([^|]*)\|/gm), ([, cell = '']) => cell)
   return new Set(
-    cells.flatMap((cell) => Array.from(cell.matchAll(/`([A-Z][A-Z0-9_]*)`/g), ([, name = '']) => name)),
+    cells.flatMap((cell) =>
+      Array.from(cell.matchAll(/`([A-Z][A-Z0-9_]*)`/g), ([, name = '']) => name),
+    ),
   )
 }
 

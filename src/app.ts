@@ -32,7 +32,11 @@ export async function startApp(config: Config, log: Log): Promise<App> {
       pollMs: 1_000,
       leaseMs: 30_000,
     })
-    const ready = () => database.db.command({ ping: 1, maxTimeMS: 1_000 }).then(() => true, () => false)
+    const ready = () =>
+      database.db.command({ ping: 1, maxTimeMS: 1_000 }).then(
+        () => true,
+        () => false,
+      )
     const http = await createServer({ config, services, log, ready, nudge: () => worker.nudge() })
     const url = await listen(http, config)
     worker.start()

@@ -15,18 +15,40 @@ export type FeedStrategyName = (typeof feedStrategyNames)[number]
 export type FollowingMode = 'collection' | 'reverse-index'
 
 const hmacAlgorithms = ['HS256', 'HS384', 'HS512'] as const
-const keyAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
+const keyAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
-const list = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+)
 
 const environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65535).default(4000),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://').optional(),
-  MONGODB_DATABASE: z.string().regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"').default('feedline'),
+  MONGODB_URI: z
+    .string()
+    .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
+    .optional(),
+  MONGODB_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"')
+    .default('feedline'),
   MONGOD_BINARY: z.string().min(1).optional(),
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
   FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
@@ -54,7 +76,10 @@ export interface Config {
     readonly dataFolder: string
   }
   readonly following: FollowingMode
-  readonly feed: { readonly strategy: FeedStrategyName; readonly maintained: readonly FeedStrategyName[] }
+  readonly feed: {
+    readonly strategy: FeedStrategyName
+    readonly maintained: readonly FeedStrategyName[]
+  }
   readonly auth: AuthConfig
   readonly posts: {
     readonly blockedWords: readonly string[]
@@ -87,23 +112,34 @@ export class ConfigError extends Error {
  * Reads the configuration from environment variables; an empty one counts as absent.
  * @throws {ConfigError} naming every variable that is wrong.
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment.safeParse(given)
-  const problems = (parsed.error?.issues ?? []).map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
+  const problems = (parsed.error?.issues ?? []).map(
+    (issue) => `${issue.path[0]?.toString()}: ${issue.message}`,
+  )
   if (!parsed.success) throw new ConfigError([...problems, ...authProblems(given as AuthVariables)])
   const e = parsed.data
   const maintained: FeedStrategyName[] = ['FANOUT_ON_READ']
   problems.push(...authProblems(e))
   if (!maintained.includes(e.FEED_STRATEGY)) {
-    problems.push(`FEED_STRATEGY: ${e.FEED_STRATEGY} is not maintained here; maintained: ${maintained.join(', ')}`)
+    problems.push(
+      `FEED_STRATEGY: ${e.FEED_STRATEGY} is not maintained here; maintained: ${maintained.join(', ')}`,
+    )
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return {
     production: e.NODE_ENV === 'production',
     http: { host: e.HOST, port: e.PORT },
     logLevel: e.LOG_LEVEL,
-    database: { uri: e.MONGODB_URI, name: e.MONGODB_DATABASE, mongodBinary: e.MONGOD_BINARY, dataFolder: e.FEEDLINE_DATA },
+    database: {
+      uri: e.MONGODB_URI,
+      name: e.MONGODB_DATABASE,
+      mongodBinary: e.MONGOD_BINARY,
+      dataFolder: e.FEEDLINE_DATA,
+    },
     following: e.FOLLOWING,
     feed: { strategy: e.FEED_STRATEGY, maintained },
     auth: {
@@ -119,7 +155,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
 }
 
 type AuthVariables = Partial<
-  Pick<z.infer<typeof environment>, 'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS'>
+  Pick<
+    z.infer<typeof environment>,
+    'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS'
+  >
 > & { AUTH_DEV?: boolean | string | undefined }
 
 function authProblems(e: AuthVariables): string[] {
@@ -139,7 +178,9 @@ function authProblems(e: AuthVariables): string[] {
     const allowed: readonly string[] = e.AUTH_JWKS_URL ? keyAlgorithms : hmacAlgorithms
     const wrong = e.AUTH_ALGORITHMS.filter((name) => !allowed.includes(name))
     if (wrong.length > 0) {
-      problems.push(`AUTH_ALGORITHMS: ${wrong.join(', ')} does not fit ${e.AUTH_JWKS_URL ? 'AUTH_JWKS_URL' : 'AUTH_JWT_SECRET'}`)
+      problems.push(
+        `AUTH_ALGORITHMS: ${wrong.join(', ')} does not fit ${e.AUTH_JWKS_URL ? 'AUTH_JWKS_URL' : 'AUTH_JWT_SECRET'}`,
+      )
     }
   }
   return problems

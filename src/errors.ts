@@ -1,18 +1,44 @@
 /** Every code a client can meet, with the HTTP status of a request that fails as a whole and what it means. */
 export const errorCodes = {
-  BAD_USER_INPUT: { status: 400, meaning: 'An argument is wrong. `argument` names it. Nothing was changed.' },
+  BAD_USER_INPUT: {
+    status: 400,
+    meaning: 'An argument is wrong. `argument` names it. Nothing was changed.',
+  },
   GRAPHQL_PARSE_FAILED: { status: 400, meaning: 'The document is not GraphQL.' },
   GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: 'The document does not fit the schema.' },
-  OPERATION_RESOLUTION_FAILURE: { status: 400, meaning: 'The document does not hold the operation to run.' },
-  BAD_REQUEST: { status: 400, meaning: 'The HTTP request is not a GraphQL request, or could be forged by another site.' },
-  LIMIT_EXCEEDED: { status: 400, meaning: 'The document passes a limit. `limit` names it. Nothing was executed.' },
+  OPERATION_RESOLUTION_FAILURE: {
+    status: 400,
+    meaning: 'The document does not hold the operation to run.',
+  },
+  BAD_REQUEST: {
+    status: 400,
+    meaning: 'The HTTP request is not a GraphQL request, or could be forged by another site.',
+  },
+  LIMIT_EXCEEDED: {
+    status: 400,
+    meaning: 'The document passes a limit. `limit` names it. Nothing was executed.',
+  },
   UNAUTHENTICATED: { status: 401, meaning: 'The request needs a valid token.' },
   FORBIDDEN: { status: 403, meaning: 'The viewer may not do this.' },
-  NOT_FOUND: { status: 404, meaning: 'What was named does not exist, or the viewer may not see it.' },
-  CONFLICT: { status: 409, meaning: 'It clashes with what exists: a taken handle, a clientMutationId used for something else.' },
+  NOT_FOUND: {
+    status: 404,
+    meaning: 'What was named does not exist, or the viewer may not see it.',
+  },
+  CONFLICT: {
+    status: 409,
+    meaning:
+      'It clashes with what exists: a taken handle, a clientMutationId used for something else.',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body passes the size limit.' },
-  INTERNAL_SERVER_ERROR: { status: 500, meaning: 'A fault of the server. `requestId` finds it in the log.' },
-  UNAVAILABLE: { status: 503, meaning: 'The database is out of reach or too busy. Try again later, a mutation with the same clientMutationId.' },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    meaning: 'A fault of the server. `requestId` finds it in the log.',
+  },
+  UNAVAILABLE: {
+    status: 503,
+    meaning:
+      'The database is out of reach or too busy. Try again later, a mutation with the same clientMutationId.',
+  },
 } as const satisfies Record<string, { status: number; meaning: string }>
 
 export type ErrorCode = keyof typeof errorCodes

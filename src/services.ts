@@ -52,14 +52,27 @@ export function createServices(
   const mint = new IdMint(now)
   const transactions = new Transactions(client, collections.mutations, now)
   const stats = new UserStats(collections.user_stats)
-  const users = new Users(collections.users, stats, new Outbox(collections.outbox, mint), transactions, now)
+  const users = new Users(
+    collections.users,
+    stats,
+    new Outbox(collections.outbox, mint),
+    transactions,
+    now,
+  )
   const edges = new Edges(collections, config.following, mint)
   const restrictions = new Restrictions(collections.restrictions, edges, stats, transactions, mint)
   const follows = new Follows(edges, restrictions, stats, transactions, mint)
   const checks = contentValidators(config.posts.blockedWords, validators)
   const posts = new Posts(collections.posts, stats, transactions, mint, checks)
   const strategies = { FANOUT_ON_READ: new FanoutOnRead(follows, posts) }
-  const feed = new FeedService(strategies, config.feed.strategy, follows, restrictions, stats, posts)
+  const feed = new FeedService(
+    strategies,
+    config.feed.strategy,
+    follows,
+    restrictions,
+    stats,
+    posts,
+  )
   const graph = new GraphPurge(collections, edges, stats, transactions)
   return {
     collections,

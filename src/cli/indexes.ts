@@ -12,7 +12,7 @@ interface IndexesOptions {
 export const indexesCommand = (): Command =>
   new Command('indexes')
     .description(
-      'Show the declared indexes and whether the database has them. Changes nothing without --apply.',
+      'Show the declared indexes and which are missing. Changes nothing without --apply.',
     )
     .option('--apply', 'create what is missing first; an existing index is never changed')
     .option('--json', 'print one JSON object: following, indexes, missing')

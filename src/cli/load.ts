@@ -42,8 +42,8 @@ export const loadCommand = (): Command =>
     .action(load)
 
 const help = `
-Comments (# or %), blank lines and a header line are passed over. Names are lower-cased; lines that hold no
-edge are reported and counted, and the import goes on.
+Comments (# or %), blank lines and a header line are passed over. Names are lower-cased;
+lines that hold no edge are reported and counted, and the import goes on.
 
 The same file with the same options is the same import: a run that was interrupted is resumed by
 repeating the command, and repeating a complete one changes nothing.
@@ -101,10 +101,7 @@ async function loadPosts(
   return result
 }
 
-const onBusy = () =>
-  say(
-    'Other writes are in the way: trying on. A run that was killed stays in the way for up to a minute.',
-  )
+const onBusy = () => say('Other writes are in the way: trying on.')
 
 /** On stdout, before the line of JSON. */
 function tell(what: string, count: number, startedAt: number, unit: string): void {

@@ -16,6 +16,6 @@ export const buildProgram = (): Command =>
     .addHelpText(
       'after',
       `
-Every command reads its configuration from environment variables; README lists them. Without MONGODB_URI
-it uses an embedded mongod, which a running server and other commands share.`,
+Every command reads its configuration from environment variables; README lists them.
+Without MONGODB_URI it uses an embedded mongod, which a running server and other commands share.`,
     )

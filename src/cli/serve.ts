@@ -10,7 +10,9 @@ const stopMsMax = 15_000
 /** `feedline serve`: the server with its worker, until it is told to stop. */
 export const serveCommand = (): Command =>
   new Command('serve')
-    .description('Serve GraphQL, on MONGODB_URI or on an embedded mongod. README lists the variables.')
+    .description(
+      'Serve GraphQL, on MONGODB_URI or on an embedded mongod. README lists the variables.',
+    )
     .action(async () => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)

@@ -25,7 +25,8 @@ export const tokenCommand = (): Command =>
     .addHelpText(
       'after',
       `
-Send it as "Authorization: Bearer <token>". It carries AUTH_ISSUER and AUTH_AUDIENCE where they are set.
+Send it as "Authorization: Bearer <token>". It carries AUTH_ISSUER and AUTH_AUDIENCE
+where they are set.
 
 Example:
   $ AUTH_JWT_SECRET=... feedline token ann --expires 7d`,

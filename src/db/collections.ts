@@ -1,4 +1,11 @@
-import type { Binary, Collection, CollectionOptions, Db, IndexSpecification, ObjectId } from 'mongodb'
+import type {
+  Binary,
+  Collection,
+  CollectionOptions,
+  Db,
+  IndexSpecification,
+  ObjectId,
+} from 'mongodb'
 import type { FollowingMode } from '../config.ts'
 
 /** Where an edge came from (seed 3). */
@@ -152,7 +159,9 @@ export interface CollectionSpec {
 const dayS = 86_400
 
 /** Every collection with its indexes and shard key: the whole physical design on one screen. */
-export const catalogue = (following: FollowingMode): Readonly<Record<CollectionName, CollectionSpec>> => ({
+export const catalogue = (
+  following: FollowingMode,
+): Readonly<Record<CollectionName, CollectionSpec>> => ({
   users: { indexes: [], shardKey: { _id: 1 } },
   user_stats: { indexes: [], shardKey: { _id: 1 } },
   followers: {
@@ -209,7 +218,9 @@ const names = Object.keys(catalogue('collection')) as CollectionName[]
 
 /** The typed handles of all collections. */
 export const openCollections = (db: Db, options: CollectionOptions = {}): Collections =>
-  Object.fromEntries(names.map((name) => [name, db.collection(name, options)])) as unknown as Collections
+  Object.fromEntries(
+    names.map((name) => [name, db.collection(name, options)]),
+  ) as unknown as Collections
 
 /** An index's specification in the driver's own type. */
 export const driverKey = (spec: IndexSpec): IndexSpecification => ({ ...spec.key })

@@ -39,6 +39,8 @@ export function clientErrorOf(error: unknown): DomainError | undefined {
     (error instanceof MongoServerError &&
       (error.code === maxTimeExpiredCode || error.hasErrorLabel('RetryableWriteError')))
   return unavailable
-    ? new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again later.', { cause: error })
+    ? new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again later.', {
+        cause: error,
+      })
     : undefined
 }

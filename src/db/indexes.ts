@@ -1,6 +1,12 @@
 import { type Db, MongoServerError } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
-import { type CollectionName, catalogue, driverKey, type IndexSpec, openCollections } from './collections.ts'
+import {
+  type CollectionName,
+  catalogue,
+  driverKey,
+  type IndexSpec,
+  openCollections,
+} from './collections.ts'
 
 /** The name under which an index is kept: MongoDB's own default for its key. */
 const nameOf = (spec: IndexSpec): string => Object.entries(spec.key).flat().join('_')
@@ -14,9 +20,9 @@ export interface IndexState {
 }
 
 const declared = (following: FollowingMode) =>
-  (Object.entries(catalogue(following)) as [CollectionName, { indexes: readonly IndexSpec[] }][]).map(
-    ([collection, { indexes }]) => ({ collection, indexes }),
-  )
+  (
+    Object.entries(catalogue(following)) as [CollectionName, { indexes: readonly IndexSpec[] }][]
+  ).map(([collection, { indexes }]) => ({ collection, indexes }))
 
 /** Every declared index, present or not. One command a collection. */
 export async function indexStates(db: Db, following: FollowingMode): Promise<IndexState[]> {
@@ -36,7 +42,8 @@ async function existing(db: Db, collection: string): Promise<Set<string>> {
   try {
     return new Set((await db.collection(collection).indexes()).map((index) => index.name ?? ''))
   } catch (error) {
-    if (error instanceof MongoServerError && error.codeName === 'NamespaceNotFound') return new Set()
+    if (error instanceof MongoServerError && error.codeName === 'NamespaceNotFound')
+      return new Set()
     throw error
   }
 }
@@ -46,7 +53,9 @@ async function existing(db: Db, collection: string): Promise<Set<string>> {
  * Safe to run from several processes at once: the server builds an index once.
  */
 export async function applyIndexes(db: Db, following: FollowingMode): Promise<void> {
-  const present = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name))
+  const present = new Set(
+    (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name),
+  )
   for (const { collection, indexes } of declared(following)) {
     if (!present.has(collection)) await createCollection(db, collection)
     if (indexes.length === 0) continue
@@ -55,7 +64,9 @@ export async function applyIndexes(db: Db, following: FollowingMode): Promise<vo
         key: driverKey(spec) as Record<string, 1 | -1>,
         name: nameOf(spec),
         ...(spec.unique ? { unique: true } : {}),
-        ...(spec.expireAfterSeconds === undefined ? {} : { expireAfterSeconds: spec.expireAfterSeconds }),
+        ...(spec.expireAfterSeconds === undefined
+          ? {}
+          : { expireAfterSeconds: spec.expireAfterSeconds }),
       })),
     )
   }

@@ -30,7 +30,8 @@ export async function openDatabase(
   { profile, prepare, say }: OpenOptions,
 ): Promise<OpenDatabase> {
   const { uri, name, dataFolder, mongodBinary } = config.database
-  const mongod = uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, say }) : undefined
+  const mongod =
+    uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, say }) : undefined
   const address = uri ?? mongod?.uri ?? ''
   let client: MongoClient | undefined
   const close = async () => {

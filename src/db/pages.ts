@@ -1,6 +1,6 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
-import { type Page, type Range, pageFrom, rangeOf, type Window } from '../lib/page.ts'
+import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
 import { bounded } from './client.ts'
 import { toObjectId } from './object-id.ts'
 
@@ -26,7 +26,11 @@ export function idRange({ olderThan, newerThan }: Omit<Range, 'limit' | 'oldestF
 }
 
 /** Reads one range of one owner's list. One command on one shard. */
-async function readOne<Doc extends { _id: ObjectId }>(list: OwnedList<Doc>, owner: string, range: Range): Promise<Doc[]> {
+async function readOne<Doc extends { _id: ObjectId }>(
+  list: OwnedList<Doc>,
+  owner: string,
+  range: Range,
+): Promise<Doc[]> {
   return (await list.collection
     .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, bounded)
     .sort({ _id: range.oldestFirst ? 1 : -1 })
@@ -67,7 +71,11 @@ async function readMany<Doc extends { _id: ObjectId }>(
 }
 
 const projectionOf = ({ fields }: { fields: readonly string[] }) =>
-  Object.fromEntries(fields.includes('_id') ? fields.map((name) => [name, 1]) : [['_id', 0], ...fields.map((name) => [name, 1])])
+  Object.fromEntries(
+    fields.includes('_id')
+      ? fields.map((name) => [name, 1])
+      : [['_id', 0], ...fields.map((name) => [name, 1])],
+  )
 
 /**
  * The same window of many owners' lists.
@@ -89,7 +97,11 @@ export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends 
   return new Map(
     owners.map((owner) => [
       owner,
-      pageFrom(window, (found.get(owner) ?? []).map(toItem), async (probe) => (await readOne(list, owner, probe)).length > 0),
+      pageFrom(
+        window,
+        (found.get(owner) ?? []).map(toItem),
+        async (probe) => (await readOne(list, owner, probe)).length > 0,
+      ),
     ]),
   )
 }

@@ -32,7 +32,9 @@ export const onceKey = (
     : {
         viewer,
         clientMutationId,
-        fingerprint: createHash('sha256').update(JSON.stringify([mutation, input])).digest(),
+        fingerprint: createHash('sha256')
+          .update(JSON.stringify([mutation, input]))
+          .digest(),
       }
 
 /** How long a transaction is tried, in milliseconds. */
@@ -59,7 +61,13 @@ export class Transactions {
     const before = once && (await this.firstResult<T>(once))
     if (before) return before.result
     const giveUpAt = this.now() + deadlineMs
-    const session = this.client.startSession({ defaultTransactionOptions: { readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' }, maxCommitTimeMS: commandMsMax } })
+    const session = this.client.startSession({
+      defaultTransactionOptions: {
+        readConcern: { level: 'snapshot' },
+        writeConcern: { w: 'majority' },
+        maxCommitTimeMS: commandMsMax,
+      },
+    })
     try {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -73,11 +81,16 @@ export class Transactions {
           const collided = isTransient(error) || isDuplicateKey(error)
           // What refuses this try may be the very mutation, committed by a repeat meanwhile: a handle is taken, by itself.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
-          const repeated = once && (collided || refused) ? await this.firstResult<T>(once) : undefined
+          const repeated =
+            once && (collided || refused) ? await this.firstResult<T>(once) : undefined
           if (repeated) return repeated.result
           if (!collided) throw error
           if (this.now() >= giveUpAt) {
-            throw new DomainError('UNAVAILABLE', 'Too many writes meet here now. Nothing was changed. Try again later.', { cause: error })
+            throw new DomainError(
+              'UNAVAILABLE',
+              'Too many writes meet here now. Nothing was changed. Try again later.',
+              { cause: error },
+            )
           }
           await sleep(backoffMs(attempt, { baseMs: 4, capMs: 200 }))
         }
@@ -95,7 +108,11 @@ export class Transactions {
       } catch (error) {
         if (!isCommitUnknown(error)) throw error
         if (this.now() >= giveUpAt) {
-          throw new DomainError('UNAVAILABLE', 'It is not known whether the change was made. Repeat it with the same clientMutationId, or look.', { cause: error })
+          throw new DomainError(
+            'UNAVAILABLE',
+            'It is not known whether the change was made. Repeat it with the same clientMutationId, or look.',
+            { cause: error },
+          )
         }
         await sleep(backoffMs(attempt, { baseMs: 20, capMs: 500 }))
       }
@@ -106,14 +123,23 @@ export class Transactions {
     const found = await this.mutations.findOne(this.idOf(once), bounded)
     if (!found) return undefined
     if (!once.fingerprint.equals(Buffer.from(found.fingerprint.buffer))) {
-      throw new DomainError('CONFLICT', 'clientMutationId: was used for another mutation or another input', { argument: 'input.clientMutationId' })
+      throw new DomainError(
+        'CONFLICT',
+        'clientMutationId: was used for another mutation or another input',
+        { argument: 'input.clientMutationId' },
+      )
     }
     return { result: found.result as T }
   }
 
   private async remember(once: OnceKey, result: unknown, tx: Tx): Promise<void> {
     await this.mutations.insertOne(
-      { ...this.idOf(once), fingerprint: new Binary(once.fingerprint), result, at: new Date(this.now()) },
+      {
+        ...this.idOf(once),
+        fingerprint: new Binary(once.fingerprint),
+        result,
+        at: new Date(this.now()),
+      },
       { session: tx.session },
     )
   }

@@ -1,6 +1,6 @@
-import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import type { FollowingMode } from '../config.ts'
 import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
+import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'

@@ -45,10 +45,19 @@ export class Follows {
       if (before) return { changed: false, edge: before }
       const between = (await this.restrictions.between(actor, [followee], tx)).get(followee)
       if (between && blocks(between)) {
-        throw new DomainError('FORBIDDEN', `You cannot follow "${followee}": a block stands between you`)
+        throw new DomainError(
+          'FORBIDDEN',
+          `You cannot follow "${followee}": a block stands between you`,
+        )
       }
       await this.edges.insert(tx, [edge])
-      await this.stats.change(tx, new Map([[actor, { following: 1 }], [followee, { followers: 1 }]]))
+      await this.stats.change(
+        tx,
+        new Map([
+          [actor, { following: 1 }],
+          [followee, { followers: 1 }],
+        ]),
+      )
       return { changed: true, edge }
     }, once)
   }
@@ -59,7 +68,13 @@ export class Follows {
       const edge = await this.edges.find(tx, actor, followee)
       if (!edge) return { changed: false }
       await this.edges.remove(tx, [edge])
-      await this.stats.changeLive(tx, new Map([[actor, { following: -1 }], [followee, { followers: -1 }]]))
+      await this.stats.changeLive(
+        tx,
+        new Map([
+          [actor, { following: -1 }],
+          [followee, { followers: -1 }],
+        ]),
+      )
       return { changed: true, edge }
     }, once)
   }
@@ -88,7 +103,10 @@ export class Follows {
   }
 
   /** A page of each user's followers, newest first. One covered command. */
-  async followers(users: readonly UserId[], window: Window): Promise<Map<UserId, Page<FollowEdge>>> {
+  async followers(
+    users: readonly UserId[],
+    window: Window,
+  ): Promise<Map<UserId, Page<FollowEdge>>> {
     return this.pages(this.edges.followers, users, window)
   }
 

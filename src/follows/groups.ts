@@ -22,9 +22,7 @@ export function checkGroup(argument: string, given: string): string {
   const name = normalise(given).trim()
   const problem =
     unicodeProblem(name) ??
-    (name === ''
-      ? 'must not be empty'
-      : lengthProblem(name, { graphemesMax: 64, bytesMax: 256 }))
+    (name === '' ? 'must not be empty' : lengthProblem(name, { graphemesMax: 64, bytesMax: 256 }))
   if (problem) throw badInput(argument, problem)
   return name
 }

@@ -48,7 +48,10 @@ export class GraphPurge {
           .limit(batchSize)
           .toArray()
         if (docs.length === 0) return false
-        await this.edges.remove(tx, docs.map((doc) => toEdge(side, doc)))
+        await this.edges.remove(
+          tx,
+          docs.map((doc) => toEdge(side, doc)),
+        )
         const others = docs.map((doc) => doc[side.other] as UserId)
         await this.stats.changeLive(tx, new Map(others.map((other) => [other, lost])))
         return true

@@ -22,7 +22,8 @@ export function createAuthenticate(auth: AuthConfig): Authenticate {
     if (rest.length > 0 || credentials === '') throw refused('expected "Bearer <token>"')
     if (auth.dev && scheme.toLowerCase() === 'dev') return subject(credentials)
     if (scheme.toLowerCase() !== 'bearer') throw refused('expected "Bearer <token>"')
-    if (!verify) throw refused('this server verifies no tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
+    if (!verify)
+      throw refused('this server verifies no tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
     return subject(await verify(credentials))
   }
 }
@@ -33,7 +34,9 @@ function subject(text: string | undefined): UserId {
   return handle
 }
 
-function createVerify(auth: AuthConfig): ((token: string) => Promise<string | undefined>) | undefined {
+function createVerify(
+  auth: AuthConfig,
+): ((token: string) => Promise<string | undefined>) | undefined {
   const keys = keysOf(auth)
   if (keys === undefined) return undefined
   const options = {
@@ -49,7 +52,9 @@ function createVerify(auth: AuthConfig): ((token: string) => Promise<string | un
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refused('the token has expired', error)
       if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
-        throw new DomainError('UNAVAILABLE', 'The keys to verify tokens with are out of reach', { cause: error })
+        throw new DomainError('UNAVAILABLE', 'The keys to verify tokens with are out of reach', {
+          cause: error,
+        })
       }
       throw refused('the token is not valid here', error)
     }

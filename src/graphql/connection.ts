@@ -15,10 +15,16 @@ export class ConnectionArgs {
   })
   readonly first?: number | null
 
-  @Field(() => String, { nullable: true, description: 'Only what comes after this cursor, which is older.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Only what comes after this cursor, which is older.',
+  })
   readonly after?: string | null
 
-  @Field(() => Int, { nullable: true, description: `How many items from the end, 0 to ${pageSizeMax}. Not together with first.` })
+  @Field(() => Int, {
+    nullable: true,
+    description: `How many items from the end, 0 to ${pageSizeMax}. Not together with first.`,
+  })
   readonly last?: number | null
 
   @Field(() => String, {

@@ -31,7 +31,9 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   }
   return (
     clientErrorOf(thrown) ??
-    new DomainError('INTERNAL_SERVER_ERROR', 'The server failed. Its log knows why.', { cause: thrown })
+    new DomainError('INTERNAL_SERVER_ERROR', 'The server failed. Its log knows why.', {
+      cause: thrown,
+    })
   )
 }
 
@@ -74,15 +76,20 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
         error.extensions.requestId = requestId
         const { code, details } = publicErrorOf(error, error.toJSON())
         if (errorCodes[code].status < 500) continue
-        log.error({ requestId, operationName, code, path: error.path, err: details.cause }, 'request failed')
+        log.error(
+          { requestId, operationName, code, path: error.path, err: details.cause },
+          'request failed',
+        )
       }
     },
     willSendResponse: async ({ request, response }) => {
       const accept = request.http?.headers.get('accept') ?? ''
       if (response.http.status !== 400 || accept.includes('graphql-response+json')) return
-      if (response.body.kind !== 'single' || !/application\/json|\*\/\*/.test(accept || '*/*')) return
+      if (response.body.kind !== 'single' || !/application\/json|\*\/\*/.test(accept || '*/*'))
+        return
       const errors = response.body.singleResult.errors ?? []
-      if (errors.every(({ extensions }) => ofDocuments.has(extensions?.code))) response.http.status = 200
+      if (errors.every(({ extensions }) => ofDocuments.has(extensions?.code)))
+        response.http.status = 200
     },
   }),
 })

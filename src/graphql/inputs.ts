@@ -41,7 +41,9 @@ export class UserInput extends MutationInput {
 
 @InputType({ description: 'Puts a followee into exactly these groups.' })
 export class SetFollowGroupsInput extends UserInput {
-  @Field(() => [String], { description: 'At most ten names of at most 64 characters. None takes the followee out of all.' })
+  @Field(() => [String], {
+    description: 'At most ten names of at most 64 characters. None takes the followee out of all.',
+  })
   readonly groups!: readonly string[]
 }
 
@@ -53,13 +55,18 @@ export class AttachmentInput {
   @Field(() => AttachmentKindEnum, { description: 'What stands there.' })
   readonly kind!: AttachmentKind
 
-  @Field(() => String, { nullable: true, description: 'What it shows, in at most 1,000 characters.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'What it shows, in at most 1,000 characters.',
+  })
   readonly alt?: string | null
 }
 
 @InputType({ description: 'Publishes a post.' })
 export class CreatePostInput extends MutationInput {
-  @Field(() => String, { description: 'At most 300 characters and 3,000 bytes. May be empty beside an attachment.' })
+  @Field(() => String, {
+    description: 'At most 300 characters and 3,000 bytes. May be empty beside an attachment.',
+  })
   readonly text!: string
 
   @Field(() => [AttachmentInput], { nullable: true, description: 'At most four.' })

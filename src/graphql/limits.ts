@@ -3,7 +3,11 @@ import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
 import { GraphQLError, type ValidationContext } from 'graphql'
-import { type ComplexityEstimatorArgs, getComplexity, simpleEstimator } from 'graphql-query-complexity'
+import {
+  type ComplexityEstimatorArgs,
+  getComplexity,
+  simpleEstimator,
+} from 'graphql-query-complexity'
 import { pageSizeMax } from '../lib/page.ts'
 import { pageSizeDefault } from './connection.ts'
 import type { Context } from './context.ts'
@@ -23,14 +27,18 @@ export const limits = {
 } as const
 
 const limitError = (limit: keyof typeof limits, message: string) =>
-  new GraphQLError(message, { extensions: { code: 'LIMIT_EXCEEDED', limit, http: { status: 400 } } })
+  new GraphQLError(message, {
+    extensions: { code: 'LIMIT_EXCEEDED', limit, http: { status: 400 } },
+  })
 
 const rejecting = (limit: 'depth' | 'aliases' | 'directives') => ({
   n: limits[limit],
   propagateOnRejection: false,
   onReject: [
     (context: ValidationContext | null) =>
-      context?.reportError(limitError(limit, `The document passes the limit of ${limits[limit]} ${limit}`)),
+      context?.reportError(
+        limitError(limit, `The document passes the limit of ${limits[limit]} ${limit}`),
+      ),
   ],
 })
 
@@ -45,7 +53,8 @@ export const limitRules = [
 function estimate({ args, childComplexity, field }: ComplexityEstimatorArgs): number | undefined {
   const size = args.first ?? args.last
   if (field.args.some(({ name }) => name === 'first')) return 1 + childComplexity * pageSize(size)
-  if (field.name === 'nodes' && Array.isArray(args.ids)) return 1 + childComplexity * args.ids.length
+  if (field.name === 'nodes' && Array.isArray(args.ids))
+    return 1 + childComplexity * args.ids.length
   return undefined
 }
 
@@ -65,7 +74,10 @@ export const costPlugin: ApolloServerPlugin<Context> = {
         estimators: [estimate, simpleEstimator({ defaultComplexity: 1 })],
       })
       if (cost <= limits.cost) return
-      throw limitError('cost', `The operation costs ${cost}; the limit is ${limits.cost}. Ask for smaller pages.`)
+      throw limitError(
+        'cost',
+        `The operation costs ${cost}; the limit is ${limits.cost}. Ask for smaller pages.`,
+      )
     },
   }),
 }

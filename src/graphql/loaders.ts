@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader'
-import type { Services } from '../services.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
+import type { Services } from '../services.ts'
 
 /** A page of one owner's list; keys that differ in nothing but the owner are read together. */
 export interface PageKey<More = unknown> {
@@ -66,9 +66,7 @@ export function createLoaders(
   return {
     user: loader(users.byIds.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
-    viewerFollows: membership<UserId>(
-      viewer ? (ids) => follows.followeesAmong(viewer, ids) : none,
-    ),
+    viewerFollows: membership<UserId>(viewer ? (ids) => follows.followeesAmong(viewer, ids) : none),
     followsViewer: membership<UserId>(viewer ? (ids) => follows.followersAmong(viewer, ids) : none),
     viewerGroups: loader<UserId, readonly string[]>(async (ids) =>
       viewer ? follows.groupsAmong(viewer, ids) : new Map(),

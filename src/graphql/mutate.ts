@@ -19,7 +19,10 @@ export async function mutate<Input extends MutationInput, Result extends object>
 ): Promise<Result & { clientMutationId: string | null }> {
   const viewer = ctx.requireViewer()
   const clientMutationId = input.clientMutationId ?? undefined
-  if (clientMutationId !== undefined && (clientMutationId === '' || clientMutationId.length > idLengthMax)) {
+  if (
+    clientMutationId !== undefined &&
+    (clientMutationId === '' || clientMutationId.length > idLengthMax)
+  ) {
     throw badInput('input.clientMutationId', `must be 1 to ${idLengthMax} characters`)
   }
   try {

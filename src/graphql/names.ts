@@ -34,7 +34,8 @@ export function pageOfNames(
   return {
     edges,
     pageInfo: {
-      hasNextPage: () => (!backward && beyond) || names.some((name) => to !== undefined && name >= to),
+      hasNextPage: () =>
+        (!backward && beyond) || names.some((name) => to !== undefined && name >= to),
       hasPreviousPage: () =>
         (backward && beyond) || names.some((name) => from !== undefined && name <= from),
       startCursor: start,

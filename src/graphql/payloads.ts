@@ -22,22 +22,32 @@ export class UserPayload extends Payload {
 
 @ObjectType({ simpleResolvers: true, description: 'Whether there was an account to remove.' })
 export class DeleteUserPayload extends ChangePayload {
-  @Field(() => String, { description: 'The handle. It is free again once everything of the user is cleared.' })
+  @Field(() => String, {
+    description: 'The handle. It is free again once everything of the user is cleared.',
+  })
   readonly handle!: string
 }
 
 @ObjectType({ simpleResolvers: true, description: 'What became of the viewer and the user.' })
 export class RelationPayload extends ChangePayload {
-  @Field(() => User, { nullable: true, description: 'The other user; null when they have no account any more.' })
+  @Field(() => User, {
+    nullable: true,
+    description: 'The other user; null when they have no account any more.',
+  })
   readonly user!: User | null
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The groups of a followee.' })
 export class SetFollowGroupsPayload extends Payload {
-  @Field(() => [String], { description: 'The groups the followee is in now, by name, at most ten.' })
+  @Field(() => [String], {
+    description: 'The groups the followee is in now, by name, at most ten.',
+  })
   readonly groups!: readonly string[]
 
-  @Field(() => User, { nullable: true, description: 'The followee; null when they have no account any more.' })
+  @Field(() => User, {
+    nullable: true,
+    description: 'The followee; null when they have no account any more.',
+  })
   readonly user!: User | null
 }
 

@@ -56,7 +56,11 @@ export async function presentUsers(
 }
 
 /** One user, as {@link presentUsers}; null when the account is gone. */
-export async function presentUser(ctx: Context, handle: UserId, asked: Selection): Promise<User | null> {
+export async function presentUser(
+  ctx: Context,
+  handle: UserId,
+  asked: Selection,
+): Promise<User | null> {
   return (await presentUsers(ctx, [handle], asked)).get(handle) ?? null
 }
 
@@ -67,7 +71,11 @@ export async function presentPosts(
   asked: Selection,
 ): Promise<Map<PostRef, Post>> {
   const authors = asked.has('author')
-    ? await presentUsers(ctx, posts.map(({ author }) => author), asked.of('author'))
+    ? await presentUsers(
+        ctx,
+        posts.map(({ author }) => author),
+        asked.of('author'),
+      )
     : undefined
   const presented = new Map<PostRef, Post>()
   for (const post of posts) {
@@ -80,7 +88,11 @@ export async function presentPosts(
 }
 
 /** A page of posts as a connection, loaded in one go by what is asked for below `asked`. */
-export async function presentPostPage(ctx: Context, page: Page<CorePost | PostRef>, asked: Selection) {
+export async function presentPostPage(
+  ctx: Context,
+  page: Page<CorePost | PostRef>,
+  asked: Selection,
+) {
   const nodes = await presentPosts(ctx, page.items, asked.of('edges', 'node'))
   return connectionFrom(page, (post) => ({ node: nodes.get(post) ?? null }))
 }

@@ -13,7 +13,14 @@ import { User } from './types/user.ts'
 /** The executable schema. Resolvers hold no state: everything comes with the request's context. */
 export function createSchema(): GraphQLSchema {
   return buildSchemaSync({
-    resolvers: [QueryResolver, ViewerResolver, UserResolver, AccountResolver, RelationResolver, PostResolver],
+    resolvers: [
+      QueryResolver,
+      ViewerResolver,
+      UserResolver,
+      AccountResolver,
+      RelationResolver,
+      PostResolver,
+    ],
     orphanedTypes: [User, Post],
     validate: false,
   })

@@ -12,7 +12,9 @@ export interface Selection {
 }
 
 const treesBelow = (trees: readonly ResolveTree[]): ResolveTree[] =>
-  trees.flatMap((tree) => Object.values(tree.fieldsByTypeName).flatMap((byAlias) => Object.values(byAlias)))
+  trees.flatMap((tree) =>
+    Object.values(tree.fieldsByTypeName).flatMap((byAlias) => Object.values(byAlias)),
+  )
 
 function selectionFrom(trees: readonly ResolveTree[]): Selection {
   const fields = treesBelow(trees)

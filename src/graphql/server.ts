@@ -85,8 +85,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     }
   }
   await http.register(fastifyApollo(apollo), {
-    context: async (request) =>
-      new Context(services, await viewerOf(request), request.id, nudge),
+    context: async (request) => new Context(services, await viewerOf(request), request.id, nudge),
   })
   http.addHook('onClose', async () => apollo.stop())
 }
@@ -97,7 +96,9 @@ function answerErrorsInJson(http: FastifyInstance, log: Log): void {
     errors: [{ message, extensions: { code, requestId } }],
   })
   http.setNotFoundHandler((request, reply) =>
-    reply.code(404).send(bodyOf('NOT_FOUND', 'There is nothing here. GraphQL is at /graphql.', request.id)),
+    reply
+      .code(404)
+      .send(bodyOf('NOT_FOUND', 'There is nothing here. GraphQL is at /graphql.', request.id)),
   )
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500
@@ -106,7 +107,8 @@ function answerErrorsInJson(http: FastifyInstance, log: Log): void {
       status === 413 ? 'PAYLOAD_TOO_LARGE' : status < 500 ? 'BAD_REQUEST' : 'INTERNAL_SERVER_ERROR'
     const message = {
       PAYLOAD_TOO_LARGE: `The body passes the limit of ${limits.bodyBytes} bytes`,
-      BAD_REQUEST: status === 415 ? 'The content type must be application/json' : 'The body is not JSON',
+      BAD_REQUEST:
+        status === 415 ? 'The content type must be application/json' : 'The body is not JSON',
       INTERNAL_SERVER_ERROR: 'The server failed. Its log knows why.',
     }[code]
     reply.code(code === 'BAD_REQUEST' ? status : errorCodes[code].status)

@@ -37,7 +37,9 @@ export class Checkpoints {
   constructor(private readonly imports: Collections['imports']) {}
 
   /**
-   * Where the import stands, at the beginning when it is new. One command.
+   * Where the import stands, at the beginning when it is new. Ends the session that moved it last:
+   * MongoDB would keep the open transaction of a run that was killed, and its locks, for up to 90 s.
+   * A run that is alive tries again, and one of the two meets a CONFLICT. At most two commands.
    * @param now milliseconds since 1970.
    */
   async open<Counter extends string>(
@@ -60,7 +62,13 @@ export class Checkpoints {
       { upsert: true, returnDocument: 'after' },
     )
     if (!found) throw new Error('an upsert returned nothing')
+    if (found.session) await this.imports.db.admin().command({ killSessions: [found.session] })
     return fromDoc(found)
+  }
+
+  /** Leaves it where it is, but records the session, for {@link open}. One command. */
+  async claim<Counter extends string>(tx: Tx, at: Checkpoint<Counter>): Promise<void> {
+    await this.move(tx, at, at)
   }
 
   /** Where it stands now. One command. */
@@ -83,7 +91,9 @@ export class Checkpoints {
   ): Promise<Checkpoint<Counter>> {
     const { matchedCount } = await this.imports.updateOne(
       { _id: before.id, position: before.position, done: before.done },
-      { $set: { position, done, counts } },
+      done
+        ? { $set: { position, done, counts }, $unset: { session: '' } }
+        : { $set: { position, done, counts, session: tx.session.id } },
       { session: tx.session },
     )
     if (matchedCount === 0) {
@@ -107,6 +117,6 @@ export const importedId = <Id extends TimeId>(importId: string, atMs: number, pl
 export const placesMax = 2 ** 32
 
 function fromDoc<Counter extends string>(doc: ImportDoc): Checkpoint<Counter> {
-  const { _id: id, ...rest } = doc
-  return { id, ...(rest as unknown as Omit<Checkpoint<Counter>, 'id'>) }
+  const { startedAt, position, done, counts } = doc as unknown as Checkpoint<Counter>
+  return { id: doc._id, startedAt, position, done, counts }
 }

@@ -7,7 +7,7 @@ import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { openAccounts } from './accounts.ts'
 import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoint.ts'
-import { type BadLines, EdgeList, type EdgeLine } from './edge-list.ts'
+import { type BadLines, type EdgeLine, EdgeList } from './edge-list.ts'
 import { type Pair, pairKey, storedPairs } from './pairs.ts'
 import { type BatchWriter, writePatiently } from './patience.ts'
 import { TextFile } from './text-file.ts'
@@ -37,7 +37,7 @@ export interface ImportRun {
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
   /** Ends the run between two batches. */
   readonly signal?: AbortSignal | undefined
-  /** Called each time that a batch was turned away for 5 s; it is tried again for 90 s in all. */
+  /** Called each time that a batch was turned away for 5 s; it is tried again for 150 s in all. */
   readonly onBusy?: (() => void) | undefined
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined
@@ -74,7 +74,7 @@ const batchEdges = 2_000
  * Cost: nine to eighteen commands per batch of 2,000 edges. Reads the file from its beginning, also
  * to resume.
  * @throws {DomainError} BAD_USER_INPUT when the file cannot be read; CONFLICT when another
- *   process runs the same import; UNAVAILABLE after 90 s without progress.
+ *   process runs the same import; UNAVAILABLE after 150 s without progress.
  */
 export async function importGraph(
   services: ImportServices,
@@ -103,6 +103,8 @@ class GraphImport implements BatchWriter<EdgeLine> {
 
   async run(): Promise<GraphImportResult> {
     const list = new EdgeList(this.file)
+    const { transactions } = this.services
+    if (!this.start.done) await transactions.run((tx) => this.checkpoints.claim(tx, this.start))
     const { mutual, onProgress, batchSize = mutual ? batchEdges / 2 : batchEdges } = this.options
     for await (const lines of batches(this.remainder(list), batchSize)) {
       await writePatiently(lines, this, this.options)

@@ -1,10 +1,10 @@
 import { DomainError } from '../errors.ts'
 
 /**
- * How long writes may be turned away without any progress, in milliseconds. Above the 60 s for
- * which MongoDB keeps the open transaction, and so the locks, of a process that was killed.
+ * How long writes may be turned away without any progress, in milliseconds. Above the 90 s for which
+ * MongoDB may keep the open transaction, and so the locks, of any process that was killed.
  */
-const patienceMs = 90_000
+const patienceMs = 150_000
 const batchMin = 25
 
 /** Writes runs of items in order. */
@@ -19,7 +19,7 @@ export interface BatchWriter<T> {
  * Writes `items` in order, all in one batch, or in smaller ones where writes keep colliding with
  * live traffic.
  * @param how `signal` ends it between two tries; `onBusy` hears of each try that was turned away.
- * @throws {DomainError} UNAVAILABLE after 90 s without progress; whatever else the writer throws,
+ * @throws {DomainError} UNAVAILABLE after 150 s without progress; whatever else the writer throws,
  *   at once.
  */
 export async function writePatiently<T>(

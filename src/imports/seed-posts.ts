@@ -39,7 +39,7 @@ const usersMax = 5_000_000
  * out. Cost: four commands per batch of 2,000 posts; one walk through the file and up to 500 MB for
  * 5 million people.
  * @throws {DomainError} BAD_USER_INPUT for a file that cannot be read or is too large, and for
- *   numbers out of bounds; CONFLICT when another process seeds the same; UNAVAILABLE after 90 s
+ *   numbers out of bounds; CONFLICT when another process seeds the same; UNAVAILABLE after 150 s
  *   without progress.
  */
 export async function seedPosts(
@@ -84,6 +84,8 @@ class Seeding implements BatchWriter<number> {
   }
 
   async run(): Promise<SeedPostsResult> {
+    const { transactions } = this.services
+    if (!this.start.done) await transactions.run((tx) => this.checkpoints.claim(tx, this.start))
     const { onProgress, batchSize = batchPosts } = this.options
     while (this.checkpoint.position < this.total) {
       const { position } = this.checkpoint

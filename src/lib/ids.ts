@@ -35,9 +35,7 @@ export const parseTimeId = <Id extends TimeId>(text: string): Id | undefined =>
 
 /** When the thing that `id` names was made, to the millisecond. */
 export function timeOf(id: TimeId): Date {
-  return new Date(
-    Number.parseInt(id.slice(0, 8), 16) * 1000 + Number.parseInt(id.slice(8, 12), 16),
-  )
+  return new Date(Number.parseInt(id.slice(0, 8), 16) * 1000 + Number.parseInt(id.slice(8, 12), 16))
 }
 
 const hex = (value: number | bigint, digits: number) => value.toString(16).padStart(digits, '0')

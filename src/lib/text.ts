@@ -13,7 +13,10 @@ export const normalise = (text: string): string => text.normalize('NFC')
  * What is wrong with the length of a text, or undefined.
  * Bytes are checked first and counting stops at the limit: segmenting 100 KB blocks the process for seconds.
  */
-export function lengthProblem(text: string, { graphemesMax, bytesMax }: TextLimits): string | undefined {
+export function lengthProblem(
+  text: string,
+  { graphemesMax, bytesMax }: TextLimits,
+): string | undefined {
   if (Buffer.byteLength(text) > bytesMax) return `must be at most ${bytesMax} bytes in UTF-8`
   let count = 0
   for (const _ of graphemes.segment(text)) {

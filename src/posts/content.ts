@@ -1,5 +1,5 @@
-import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { AttachmentDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
 import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
@@ -22,7 +22,10 @@ const limits = { graphemesMax: 300, bytesMax: 3000 }
 const attachmentsMax = 4
 
 const words = (text: string): string[] =>
-  text.normalize('NFKC').toLowerCase().split(/[^\p{L}\p{N}\p{M}]+/u)
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}\p{M}]+/u)
 
 /** The checks every post passes; those of the configuration come after. */
 export function contentValidators(
@@ -36,7 +39,9 @@ export function contentValidators(
     ({ text, attachments }) =>
       text.trim() === '' && attachments.length === 0 ? 'must not be empty' : undefined,
     ({ text }) =>
-      words(text).some((word) => blocked.has(word)) ? 'holds a word that is not allowed here' : undefined,
+      words(text).some((word) => blocked.has(word))
+        ? 'holds a word that is not allowed here'
+        : undefined,
     ...more,
   ]
 }

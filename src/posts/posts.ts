@@ -120,7 +120,10 @@ export class Posts {
   async purge(author: UserId, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
-      const batch = await this.posts.find({ author }, { projection: { _id: 1 } }).limit(500).toArray()
+      const batch = await this.posts
+        .find({ author }, { projection: { _id: 1 } })
+        .limit(500)
+        .toArray()
       if (batch.length === 0) return
       await this.posts.deleteMany({ author, _id: { $in: batch.map(({ _id }) => _id) } })
     }

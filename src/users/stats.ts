@@ -26,7 +26,10 @@ export class UserStats {
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, Stats>> {
     const found = await this.stats.find({ _id: { $in: [...ids] } }, bounded).toArray()
     return new Map(
-      found.map(({ _id, followers, following, posts }) => [_id as UserId, { followers, following, posts }]),
+      found.map(({ _id, followers, following, posts }) => [
+        _id as UserId,
+        { followers, following, posts },
+      ]),
     )
   }
 
@@ -65,12 +68,16 @@ export class UserStats {
     const operations = [...changes].map(([_id, change]) => ({
       updateOne: { filter: { _id }, update: { $inc: change } },
     }))
-    return (await this.stats.bulkWrite(operations, { session: tx.session, ordered: false })).matchedCount
+    return (await this.stats.bulkWrite(operations, { session: tx.session, ordered: false }))
+      .matchedCount
   }
 
   /** Opens the account's counters. */
   async open(tx: Tx, id: UserId): Promise<void> {
-    await this.stats.insertOne({ _id: id, followers: 0, following: 0, posts: 0 }, { session: tx.session })
+    await this.stats.insertOne(
+      { _id: id, followers: 0, following: 0, posts: 0 },
+      { session: tx.session },
+    )
   }
 
   /** Ends the account: every write that would add an edge or a post to it fails from here on. */

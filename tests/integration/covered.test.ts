@@ -54,7 +54,9 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   /** The only command of `work`, explained as it was sent. */
   async function examinedBy(name: string, work: () => Promise<unknown>): Promise<Examined> {
     const { commands } = await recorded(harness.database.client, work)
-    expect(commands.map((command) => command.name)).toEqual([expect.stringMatching(/find|aggregate/)])
+    expect(commands.map((command) => command.name)).toEqual([
+      expect.stringMatching(/find|aggregate/),
+    ])
     const examined = await explained(commands[0] as RecordedCommand)
     console.info(`${following}: ${name}: ${examined.keys} keys, ${examined.docs} documents`)
     return examined
@@ -94,18 +96,21 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
   })
 
-  test.each([1, 2, 20])('the posts of %i authors, without content, come from the index', async (count) => {
-    const { posts } = harness.services
-    const size = { limit: 5, backward: false }
-    const { keys, docs } = await examinedBy(`posts of ${count}`, () =>
-      posts.byAuthors(crowd.slice(0, count), size, false),
-    )
-    expect(docs).toBe(0)
-    expect(keys).toBeGreaterThanOrEqual(count * 6)
-    expect(keys).toBeLessThanOrEqual(count * 7)
-  })
+  test.each([1, 2, 20])(
+    'the posts of %i authors, without content, come from the index',
+    async (count) => {
+      const { posts } = harness.services
+      const size = { limit: 5, backward: false }
+      const { keys, docs } = await examinedBy(`posts of ${count}`, () =>
+        posts.byAuthors(crowd.slice(0, count), size, false),
+      )
+      expect(docs).toBe(0)
+      expect(keys).toBeGreaterThanOrEqual(count * 6)
+      expect(keys).toBeLessThanOrEqual(count * 7)
+    },
+  )
 
-  test('membership is answered by as many keys as names were asked for, twice over', async () => {
+  test('membership examines at most three keys a name, however many there are', async () => {
     const { follows, restrictions, stats } = harness.services
     const questions: Record<string, () => Promise<unknown>> = {
       followeesAmong: () => follows.followeesAmong(ann, some),
@@ -118,7 +123,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       const { keys, docs } = await examinedBy(name, question)
       expect(docs, name).toBe(0)
       expect(keys, name).toBeGreaterThanOrEqual(some.length)
-      expect(keys, name).toBeLessThanOrEqual(2 * some.length + 1)
+      expect(keys, name).toBeLessThanOrEqual(3 * some.length + 1)
     }
   })
 
@@ -144,7 +149,10 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 
   test('whom a reader follows, for fan-out on read, comes from the index alone', async () => {
-    for (const [group, count] of [[undefined, 400], ['close', 200]] as const) {
+    for (const [group, count] of [
+      [undefined, 400],
+      ['close', 200],
+    ] as const) {
       const { keys, docs } = await examinedBy(`followeesOf ${group ?? 'all'}`, () =>
         all(harness.services.follows.followeesOf(ann, group)),
       )

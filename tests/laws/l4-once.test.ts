@@ -23,8 +23,11 @@ const mutations: readonly Mutation[] = ['follow', 'createPost', 'createUser', 'd
 async function newScene(mutation: Mutation) {
   const { services } = harness
   const scene = `o${scenes++}-`
-  const [ann, ben, carl] = ['ann', 'ben', 'carl'].map((name) => handle(scene + name)) as
-    [UserId, UserId, UserId]
+  const [ann, ben, carl] = ['ann', 'ben', 'carl'].map((name) => handle(scene + name)) as [
+    UserId,
+    UserId,
+    UserId,
+  ]
   await openAccounts(services, [ann, ben])
   const { collections, stats } = services
   const count = async (user: UserId) => (await stats.byIds([user])).get(user)
@@ -59,7 +62,11 @@ async function newScene(mutation: Mutation) {
       return {
         run: (once) => services.posts.delete(ann, { id: id as PostId, author: ann }, once),
         effects: async () =>
-          2 - agreed(await collections.posts.countDocuments({ author: ann }), (await count(ann))?.posts),
+          2 -
+          agreed(
+            await collections.posts.countDocuments({ author: ann }),
+            (await count(ann))?.posts,
+          ),
       }
     },
     block: async () => {
@@ -165,12 +172,8 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
     test('for good, it says UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
       const { run, effects, key } = await newScene(mutation)
       const { client } = harness.database
-      let failed = 0
       // The deadline comes nearer with every failure, so that nobody waits for it.
-      const onFailed = () => {
-        failed++
-        harness.clock.advance(2_000)
-      }
+      const onFailed = () => harness.clock.advance(2_000)
       const sessions = new Set<unknown>()
       const onStarted = ({ commandName, command }: CommandStartedEvent) => {
         if (commandName === 'commitTransaction') sessions.add(command.lsid)
@@ -188,7 +191,6 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       else expect(code).toBe('UNAVAILABLE')
       const committed = failure.writeConcernError !== undefined || code === undefined
       expect(done).toBe(committed ? 1 : 0)
-      expect(failed === 0 && code !== undefined && !committed).toBe(false)
       // What the server does after a minute: it gives up a transaction whose commit never came.
       for (const session of sessions) {
         await client.db('admin').command({ killSessions: [session] })
@@ -214,8 +216,8 @@ describe('a clientMutationId', () => {
   test('that was used for another input or another mutation is a CONFLICT', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, follows } = harness.services
-    const key = (mutation: string, text: string) =>
-      onceKey(ann, mutation, { clientMutationId: 'm1', ...{ text } })
+    const input = (text: string) => ({ clientMutationId: 'm1', text })
+    const key = (mutation: string, text: string) => onceKey(ann, mutation, input(text))
     await posts.create(ann, { text: 'a' }, key('createPost', 'a'))
     const other = posts.create(ann, { text: 'b' }, key('createPost', 'b'))
     expect(await told(other)).toEqual({ code: 'CONFLICT' })

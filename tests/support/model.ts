@@ -87,7 +87,7 @@ export class Model {
     return this.posts.length < before ? 'changed' : 'unchanged'
   }
 
-  /** What is left of deleted users goes, and their handles are free; what others hold against them stays. */
+  /** What deleted users left goes and their handles are free; what others hold stays. */
   rest(): void {
     for (const user of this.leaving) {
       this.posts = this.posts.filter(({ author }) => author !== user)
@@ -171,13 +171,15 @@ export interface Op {
 /** @param kinds which writes, in the proportions of ordinary use. */
 export const anyOp = (kinds = Object.keys(weights) as Kind[]): fc.Arbitrary<Op> =>
   fc.record({
-    kind: fc.oneof(...kinds.map((kind) => ({ weight: weights[kind], arbitrary: fc.constant(kind) }))),
+    kind: fc.oneof(
+      ...kinds.map((kind) => ({ weight: weights[kind], arbitrary: fc.constant(kind) })),
+    ),
     a: fc.nat(names.length - 1),
     b: fc.nat(names.length - 1),
     groups: fc.subarray([...groupNames]),
   })
 
-/** One page asked for somewhere in a history; cursors are posts ever made, deleted ones included. */
+/** One page asked for within a history; cursors are posts ever made, also deleted ones. */
 export interface Look {
   readonly kind: 'look'
   readonly user: number

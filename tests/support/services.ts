@@ -6,7 +6,7 @@ import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
-/** A clock that rises with every look at it, never falls behind the real one, and can be put forward. */
+/** A clock that rises with every look, never falls behind the real one, and can be put forward. */
 export interface TestClock {
   readonly now: () => number
   readonly advance: (ms: number) => void
@@ -91,3 +91,61 @@ export async function openAccounts({ collections }: Services, ids: readonly User
   const zero = { followers: 0, following: 0, posts: 0 }
   await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
 }
+
+/** What law L3 finds wrong with the users whose handles begin with `prefix`, once at rest. */
+export async function problemsOf({ services, following }: ServicesHarness, prefix: string) {
+  const { users, user_stats, followers, following: ahead, ...more } = services.collections
+  const mine = new RegExp(`^${prefix}`)
+  const pairs = new Set<string>()
+  for (const { user, follower } of await followers.find({ user: mine }).toArray()) {
+    pairs.add(`${follower}>${user}`)
+  }
+  const mirrored = new Set<string>()
+  for (const { user, followee } of await ahead.find({ user: mine }).toArray()) {
+    mirrored.add(`${user}>${followee}`)
+  }
+  const problems: string[] = []
+  const claim = (holds: boolean, problem: string) => void (holds || problems.push(problem))
+
+  const mirror = following === 'collection' ? pairs : new Set<string>()
+  claim(equal(mirror, mirrored), `sides differ: ${[...pairs]} | ${[...mirrored]}`)
+
+  const live = new Set<string>()
+  for (const { _id } of await users.find({ _id: mine }).toArray()) live.add(_id)
+  const counted = await user_stats.find({ _id: mine }).toArray()
+  claim(equal(live, new Set(counted.map(({ _id }) => _id))), 'accounts and counters differ')
+  for (const stats of counted) {
+    const ends = [...pairs].map((pair) => pair.split('>'))
+    const found = {
+      followers: ends.filter(([, to]) => to === stats._id).length,
+      following: ends.filter(([from]) => from === stats._id).length,
+      posts: await more.posts.countDocuments({ author: stats._id }),
+    }
+    for (const name of ['followers', 'following', 'posts'] as const) {
+      const [counts, holds] = [stats[name], found[name]]
+      claim(counts === holds, `${stats._id}.${name} counts ${counts}, stored ${holds}`)
+    }
+  }
+  for (const pair of pairs) {
+    const [from = '', to = ''] = pair.split('>')
+    claim(live.has(from) && live.has(to), `edge of a deleted user: ${pair}`)
+  }
+  const kinds = { $in: ['BLOCK', 'BLOCKED_BY'] as ('BLOCK' | 'BLOCKED_BY')[] }
+  for (const { owner, other } of await more.restrictions
+    .find({ owner: mine, kind: kinds })
+    .toArray()) {
+    claim(!pairs.has(`${owner}>${other}`), `edge across a block: ${owner}>${other}`)
+  }
+  const last = new Map<string, string>()
+  const events = more.follow_events.find({ user: mine }).sort({ _id: 1 })
+  for await (const { user, followee, type } of events) {
+    const pair = `${user}>${followee}`
+    claim((last.get(pair) ?? 'UNFOLLOWED') !== type, `${pair} twice ${type}`)
+    last.set(pair, type)
+  }
+  const derived = [...last].filter(([, type]) => type === 'FOLLOWED').map(([pair]) => pair)
+  claim(equal(new Set(derived), pairs), `history says ${derived}, edges say ${[...pairs]}`)
+  return problems
+}
+
+const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))

@@ -73,7 +73,10 @@ const habits: Record<string, { readonly file: string; readonly code: string }> =
     file: 'src/lib/m.ts',
     code: 'export const one = (a: number) => {\n  a = 2\n  return a\n}\n',
   },
-  useThrowOnlyError: { file: 'src/lib/n.ts', code: "export const one = () => {\n  throw 'no'\n}\n" },
+  useThrowOnlyError: {
+    file: 'src/lib/n.ts',
+    code: "export const one = () => {\n  throw 'no'\n}\n",
+  },
 }
 const otherFiles = {
   'src/lib/j.ts': "import { h } from './h.ts'\nexport const j = () => h\n",
@@ -153,7 +156,9 @@ beforeAll(async () => {
   for (const [file, code] of Object.entries(otherFiles)) await write(file, code)
   for (const file of Object.keys(environmentReaders)) await write(file, readsEnvironment)
   for (const file of probes) {
-    const lines = importsOf(file).map(({ target }, at) => `export { a as a${at} } from '${target}'\n`)
+    const lines = importsOf(file).map(
+      ({ target }, at) => `export { a as a${at} } from '${target}'\n`,
+    )
     const tail = file in environmentReaders ? readsEnvironment : ''
     await write(file, lines.join('') + tail)
   }
@@ -207,7 +212,9 @@ describe('dependencies point one way', () => {
     )
     const lines = (await lint(folder)).map(keyOf)
     expect(lines).toEqual(
-      expect.arrayContaining([1, 2, 3, 4].map((line) => `noRestrictedImports src/db/probe.ts:${line}`)),
+      expect.arrayContaining(
+        [1, 2, 3, 4].map((line) => `noRestrictedImports src/db/probe.ts:${line}`),
+      ),
     )
   })
 

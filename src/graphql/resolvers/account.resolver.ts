@@ -14,15 +14,22 @@ const inputDescription = 'What to do, in one object.'
 /** The viewer's own account. */
 @Resolver()
 export class AccountResolver {
-  @Mutation(() => UserPayload, { description: "Opens the viewer's account. CONFLICT when there is one." })
+  @Mutation(() => UserPayload, {
+    description: "Opens the viewer's account. CONFLICT when there is one.",
+  })
   async createUser(
     @Arg('input', () => CreateUserInput, { description: inputDescription }) input: CreateUserInput,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const { clientMutationId, user } = await mutate(ctx, 'createUser', input, async (viewer, once) => ({
-      user: await ctx.services.users.create(viewer, input, once),
-    }))
+    const { clientMutationId, user } = await mutate(
+      ctx,
+      'createUser',
+      input,
+      async (viewer, once) => ({
+        user: await ctx.services.users.create(viewer, input, once),
+      }),
+    )
     return { clientMutationId, user: await presentOwn(ctx, user, info) }
   }
 
@@ -34,9 +41,14 @@ export class AccountResolver {
   ) {
     const { name } = input
     if (name === null) throw badInput('input.name', 'must not be null')
-    const { clientMutationId, user } = await mutate(ctx, 'updateUser', input, async (viewer, once) => ({
-      user: await ctx.services.users.update(viewer, { ...input, name }, once),
-    }))
+    const { clientMutationId, user } = await mutate(
+      ctx,
+      'updateUser',
+      input,
+      async (viewer, once) => ({
+        user: await ctx.services.users.update(viewer, { ...input, name }, once),
+      }),
+    )
     return { clientMutationId, user: await presentOwn(ctx, user, info) }
   }
 

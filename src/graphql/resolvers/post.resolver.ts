@@ -23,14 +23,21 @@ export class PostResolver {
       kind,
       ...(alt == null ? {} : { alt }),
     }))
-    const { post, clientMutationId } = await mutate(ctx, 'createPost', input, async (viewer, once) => ({
-      post: await ctx.services.posts.create(viewer, { text: input.text, attachments }, once),
-    }))
+    const { post, clientMutationId } = await mutate(
+      ctx,
+      'createPost',
+      input,
+      async (viewer, once) => ({
+        post: await ctx.services.posts.create(viewer, { text: input.text, attachments }, once),
+      }),
+    )
     const presented = await presentPosts(ctx, [post], selectionOf(info).of('post'))
     return { clientMutationId, post: presented.get(post) }
   }
 
-  @Mutation(() => DeletePostPayload, { description: "Removes a post of the viewer's own, everywhere and at once." })
+  @Mutation(() => DeletePostPayload, {
+    description: "Removes a post of the viewer's own, everywhere and at once.",
+  })
   async deletePost(
     @Arg('input', () => DeletePostInput, { description: 'What to do, in one object.' })
     input: DeletePostInput,

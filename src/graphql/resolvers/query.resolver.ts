@@ -7,7 +7,13 @@ import { mayRead } from '../../posts/visibility.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { type NodeRef, parseHandle, parseNodeId } from '../node-id.ts'
-import { needsContent, presentPostPage, presentPosts, presentUser, presentUsers } from '../present.ts'
+import {
+  needsContent,
+  presentPostPage,
+  presentPosts,
+  presentUser,
+  presentUsers,
+} from '../present.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { ErrorCodeEnum, FeedStrategyEnum, Node } from '../types/common.ts'
 import { Timeline } from '../types/post.ts'
@@ -27,7 +33,10 @@ export class QueryResolver {
     return presentUser(ctx, id, selectionOf(info))
   }
 
-  @Query(() => Node, { nullable: true, description: 'An object by its global id; null when it is gone or hidden from the viewer.' })
+  @Query(() => Node, {
+    nullable: true,
+    description: 'An object by its global id; null when it is gone or hidden from the viewer.',
+  })
   async node(
     @Arg('id', () => ID, { description: 'The global id.' }) id: string,
     @Ctx() ctx: Context,
@@ -39,7 +48,8 @@ export class QueryResolver {
 
   @Query(() => [Node], {
     nullable: 'items',
-    description: 'Objects by their global ids, in their order; null where one is gone or hidden from the viewer.',
+    description:
+      'Objects by their global ids, in their order; null where one is gone or hidden from the viewer.',
   })
   async nodes(
     @Arg('ids', () => [ID], { description: 'At most 100 global ids.' }) ids: string[],
@@ -52,16 +62,21 @@ export class QueryResolver {
   }
 
   @Query(() => Timeline, {
-    description: "The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold.",
+    description:
+      "The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold.",
   })
   async timeline(
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Arg('strategy', () => FeedStrategyEnum, {
       nullable: true,
-      description: 'How to assemble it. All strategies give the same; only the maintained ones are there to choose.',
+      description:
+        'How to assemble it. All strategies give the same; only the maintained ones are there to choose.',
     })
     strategy: FeedStrategyName | undefined,
-    @Arg('group', () => String, { nullable: true, description: 'Only authors whom the viewer keeps in this group.' })
+    @Arg('group', () => String, {
+      nullable: true,
+      description: 'Only authors whom the viewer keeps in this group.',
+    })
     group: string | undefined,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
@@ -109,7 +124,9 @@ async function readPosts(ctx: Context, refs: readonly NodeRefPost[], asked: Sele
   ])
   const visible = refs.flatMap(({ id, author }, at) => {
     const [post, standing] = [found.get(id), between[at]]
-    return post && !(standing instanceof Error) && mayRead(ctx.viewer, author, standing) ? [post] : []
+    return post && !(standing instanceof Error) && mayRead(ctx.viewer, author, standing)
+      ? [post]
+      : []
   })
   const presented = await presentPosts(ctx, visible, asked)
   return new Map([...presented].map(([{ id }, post]) => [id, post]))

@@ -16,38 +16,76 @@ const input = () => Arg('input', () => UserInput, { description: 'What to do, in
 @Resolver()
 export class RelationResolver {
   @Mutation(() => RelationPayload, { description: 'Makes the viewer follow the user.' })
-  async followUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return change(ctx, info, given, async (viewer, other, once) =>
-      (await ctx.services.follows.follow(viewer, other, once)).changed)
+  async followUser(
+    @input() given: UserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return change(
+      ctx,
+      info,
+      given,
+      async (viewer, other, once) =>
+        (await ctx.services.follows.follow(viewer, other, once)).changed,
+    )
   }
 
-  @Mutation(() => RelationPayload, { description: 'Ends it, and takes the user out of all groups.' })
-  async unfollowUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return change(ctx, info, given, async (viewer, other, once) =>
-      (await ctx.services.follows.unfollow(viewer, other, once)).changed)
+  @Mutation(() => RelationPayload, {
+    description: 'Ends it, and takes the user out of all groups.',
+  })
+  async unfollowUser(
+    @input() given: UserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return change(
+      ctx,
+      info,
+      given,
+      async (viewer, other, once) =>
+        (await ctx.services.follows.unfollow(viewer, other, once)).changed,
+    )
   }
 
-  @Mutation(() => RelationPayload, { description: "Hides the user's posts from the viewer's timelines. The user is not told." })
+  @Mutation(() => RelationPayload, {
+    description: "Hides the user's posts from the viewer's timelines. The user is not told.",
+  })
   async muteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
   }
 
   @Mutation(() => RelationPayload, { description: 'Shows them again.' })
-  async unmuteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+  async unmuteUser(
+    @input() given: UserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.unmute(...who))
   }
 
-  @Mutation(() => RelationPayload, { description: 'Hides each from the other, and ends what they follow of each other.' })
-  async blockUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+  @Mutation(() => RelationPayload, {
+    description: 'Hides each from the other, and ends what they follow of each other.',
+  })
+  async blockUser(
+    @input() given: UserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.block(...who))
   }
 
   @Mutation(() => RelationPayload, { description: 'Lifts the block. Follows do not come back.' })
-  async unblockUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+  async unblockUser(
+    @input() given: UserInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.unblock(...who))
   }
 
-  @Mutation(() => SetFollowGroupsPayload, { description: "Puts a followee into exactly these of the viewer's groups." })
+  @Mutation(() => SetFollowGroupsPayload, {
+    description: "Puts a followee into exactly these of the viewer's groups.",
+  })
   async setFollowGroups(
     @Arg('input', () => SetFollowGroupsInput, { description: 'What to do, in one object.' })
     given: SetFollowGroupsInput,

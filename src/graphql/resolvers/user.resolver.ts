@@ -49,7 +49,8 @@ export class UserResolver {
   }
 
   @FieldResolver(() => PostConnection, {
-    description: 'What the user published, newest first. Empty where a block stands between the user and the viewer.',
+    description:
+      'What the user published, newest first. Empty where a block stands between the user and the viewer.',
   })
   async posts(
     @Root() { handle }: User,

@@ -3,11 +3,11 @@ import { Args, Ctx, FieldResolver, Info, Query, Resolver, Root } from 'type-grap
 import type { UserId } from '../../lib/ids.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
+import { pageOfNames } from '../names.ts'
 import { presentUser, presentUsers } from '../present.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { UserConnection } from '../types/user.ts'
 import { FollowGroupConnection, Viewer } from '../types/viewer.ts'
-import { pageOfNames } from '../names.ts'
 
 /** What is the viewer's alone (law L6). */
 @Resolver(() => Viewer)
@@ -45,7 +45,9 @@ export class ViewerResolver {
     return restricted(ctx, 'BLOCK', args, selectionOf(info))
   }
 
-  @FieldResolver(() => FollowGroupConnection, { description: 'The groups of the viewer, by name; at most 100.' })
+  @FieldResolver(() => FollowGroupConnection, {
+    description: 'The groups of the viewer, by name; at most 100.',
+  })
   async groups(@Args(() => ConnectionArgs) args: ConnectionArgs, @Ctx() ctx: Context) {
     return pageOfNames(await ctx.services.follows.groupsOf(ctx.requireViewer()), args)
   }

@@ -1,7 +1,14 @@
-import { type ClassType, Field, ID, InterfaceType, ObjectType, registerEnumType } from 'type-graphql'
-import { errorCodes } from '../../errors.ts'
+import {
+  type ClassType,
+  Field,
+  ID,
+  InterfaceType,
+  ObjectType,
+  registerEnumType,
+} from 'type-graphql'
 import { feedStrategyNames } from '../../config.ts'
 import { edgeSources } from '../../db/collections.ts'
+import { errorCodes } from '../../errors.ts'
 
 @InterfaceType({
   description: 'Whatever has an id of its own, and can be read again by it.',
@@ -14,16 +21,26 @@ export abstract class Node {
 
 @ObjectType({ simpleResolvers: true, description: 'Where a page lies in its list.' })
 export class PageInfo {
-  @Field(() => Boolean, { description: 'Whether something comes after the last edge, which is older. Exact.' })
+  @Field(() => Boolean, {
+    description: 'Whether something comes after the last edge, which is older. Exact.',
+  })
   readonly hasNextPage!: boolean
 
-  @Field(() => Boolean, { description: 'Whether something comes before the first edge, which is newer. Exact.' })
+  @Field(() => Boolean, {
+    description: 'Whether something comes before the first edge, which is newer. Exact.',
+  })
   readonly hasPreviousPage!: boolean
 
-  @Field(() => String, { nullable: true, description: 'The cursor of the first edge; null on an empty page.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The cursor of the first edge; null on an empty page.',
+  })
   readonly startCursor!: string | null
 
-  @Field(() => String, { nullable: true, description: 'The cursor of the last edge; null on an empty page.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The cursor of the last edge; null on an empty page.',
+  })
   readonly endCursor!: string | null
 }
 
@@ -37,7 +54,10 @@ export function edgeOf<N extends object>(node: () => ClassType<N>, description: 
     @Field(() => String, { description: cursorDescription })
     readonly cursor!: string
 
-    @Field(node, { nullable: true, description: `${description} Null when it vanished this very moment.` })
+    @Field(node, {
+      nullable: true,
+      description: `${description} Null when it vanished this very moment.`,
+    })
     readonly node!: N | null
   }
   return Edge
@@ -47,7 +67,9 @@ export function edgeOf<N extends object>(node: () => ClassType<N>, description: 
 export function connectionOf<E extends object>(edge: () => ClassType<E>) {
   @ObjectType({ simpleResolvers: true })
   abstract class Connection {
-    @Field(() => [edge()], { description: 'The page, newest first whichever way it was asked for.' })
+    @Field(() => [edge()], {
+      description: 'The page, newest first whichever way it was asked for.',
+    })
     readonly edges!: E[]
 
     @Field(() => PageInfo, { description: 'Where the page lies in the list.' })
@@ -78,8 +100,12 @@ registerEnumType(FeedStrategyEnum, {
   valuesConfig: {
     FANOUT_ON_READ: { description: 'When it is read, from the posts of everyone followed.' },
     TIME_BUCKETS: { description: 'When posts are written, into one document a reader and period.' },
-    SIZED_BUCKETS: { description: 'When posts are written, into documents of a fixed number of entries.' },
-    CACHE: { description: 'When posts are written, into one capped document for each active reader.' },
+    SIZED_BUCKETS: {
+      description: 'When posts are written, into documents of a fixed number of entries.',
+    },
+    CACHE: {
+      description: 'When posts are written, into one capped document for each active reader.',
+    },
     INBOX: { description: 'When posts are written, as one small entry a reader and post.' },
     HYBRID: { description: 'As INBOX, but authors with very many followers are read when asked.' },
   },

@@ -60,6 +60,8 @@ export class TimelineEdge extends edgeOf(() => Post, 'The post.') {}
     'A page of a timeline: every post of everyone the reader follows, and of the reader, less those muted or blocked.',
 })
 export class Timeline extends connectionOf(() => TimelineEdge) {
-  @Field(() => FeedStrategyEnum, { description: 'The strategy that was asked for, or the configured one.' })
+  @Field(() => FeedStrategyEnum, {
+    description: 'The strategy that was asked for, or the configured one.',
+  })
   readonly strategy!: FeedStrategyName
 }

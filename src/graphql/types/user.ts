@@ -1,10 +1,13 @@
-import { GraphQLISODateTime, Field, ID, Int, ObjectType } from 'type-graphql'
+import { Field, GraphQLISODateTime, ID, Int, ObjectType } from 'type-graphql'
 import type { EdgeSource } from '../../db/collections.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Stats } from '../../users/stats.ts'
 import { connectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
 
-@ObjectType({ simpleResolvers: true, description: 'The counters of a user. They change together with what they count.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The counters of a user. They change together with what they count.',
+})
 export class UserStats implements Stats {
   @Field(() => Int, { description: 'How many people follow the user.' })
   readonly followers!: number
@@ -35,7 +38,10 @@ export class User extends Node implements ViewerRelation {
   @Field(() => String, { description: 'The name the user goes by, at most 64 characters.' })
   readonly name!: string
 
-  @Field(() => String, { nullable: true, description: 'What the user says of themselves, at most 256 characters.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'What the user says of themselves, at most 256 characters.',
+  })
   readonly bio?: string | null
 
   @Field(() => GraphQLISODateTime, { description: 'When the account was opened.' })
@@ -50,14 +56,19 @@ export class User extends Node implements ViewerRelation {
   @Field(() => Boolean, { description: 'Whether the user follows the viewer; false for nobody.' })
   readonly followsViewer!: boolean
 
-  @Field(() => Boolean, { description: 'Whether the viewer muted the user. Only the viewer can see it.' })
+  @Field(() => Boolean, {
+    description: 'Whether the viewer muted the user. Only the viewer can see it.',
+  })
   readonly viewerHasMuted!: boolean
 
-  @Field(() => Boolean, { description: 'Whether the viewer blocked the user. Only the viewer can see it.' })
+  @Field(() => Boolean, {
+    description: 'Whether the viewer blocked the user. Only the viewer can see it.',
+  })
   readonly viewerHasBlocked!: boolean
 
   @Field(() => [String], {
-    description: 'In which of their groups the viewer put the user, at most ten. Only the viewer can see it.',
+    description:
+      'In which of their groups the viewer put the user, at most ten. Only the viewer can see it.',
   })
   readonly viewerGroups!: readonly string[]
 }
@@ -68,7 +79,10 @@ export class UserEdge extends edgeOf(() => User, 'The user.') {}
 @ObjectType({ simpleResolvers: true, description: 'A page of users.' })
 export class UserConnection extends connectionOf(() => UserEdge) {}
 
-@ObjectType({ simpleResolvers: true, description: 'Somebody who follows, or is followed by, the user whose list it is.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'Somebody who follows, or is followed by, the user whose list it is.',
+})
 export class FollowEdge extends edgeOf(() => User, 'The person at the other end.') {
   @Field(() => GraphQLISODateTime, { description: 'Since when.' })
   readonly followedAt!: Date

@@ -2,7 +2,10 @@ import { Field, ObjectType } from 'type-graphql'
 import { connectionOf, edgeOf } from './common.ts'
 import { User } from './user.ts'
 
-@ObjectType({ simpleResolvers: true, description: 'One of the groups in which the viewer keeps followees.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'One of the groups in which the viewer keeps followees.',
+})
 export class FollowGroup {
   @Field(() => String, { description: 'Its name, for following(group:) and timeline(group:).' })
   readonly name!: string

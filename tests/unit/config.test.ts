@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, readConfig } from '../../src/config.ts'
+
+const secret = 's'.repeat(32)
+const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret }
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+describe('configuration', () => {
+  test('needs nothing: an embedded database, open to this machine alone', () => {
+    expect(readConfig({})).toMatchObject({
+      production: false,
+      http: { host: '127.0.0.1', port: 4000 },
+      database: { uri: undefined, name: 'feedline' },
+      following: 'collection',
+      feed: { strategy: 'FANOUT_ON_READ' },
+      auth: { dev: true, algorithms: ['HS256'] },
+    })
+  })
+
+  test('takes an empty variable as absent', () => {
+    expect(readConfig({ PORT: '', AUTH_DEV: '' })).toMatchObject({ http: { port: 4000 } })
+  })
+
+  test('tells all that is wrong at once, what variables mean together included', () => {
+    const wrong = {
+      NODE_ENV: 'production',
+      PORT: '70000',
+      MONGODB_URI: 'http://a',
+      MONGODB_DATABASE: 'a.b',
+      FOLLOWING: 'both',
+      FEED_STRATEGY: 'MAGIC',
+      AUTH_DEV: 'true',
+    }
+    const problems = problemsOf(wrong)
+    const named = Object.keys(wrong).filter((name) => name !== 'NODE_ENV')
+    for (const name of [...named, 'AUTH_JWT_SECRET or AUTH_JWKS_URL']) {
+      expect(problems).toContainEqual(expect.stringContaining(`${name}: `))
+    }
+    expect(problems).toHaveLength(named.length + 1)
+  })
+
+  test('in production refuses AUTH_DEV=true, and has it off unless told', () => {
+    expect(problemsOf({ ...production, AUTH_DEV: 'true' })).toEqual([
+      expect.stringMatching(/^AUTH_DEV: must not be true in production/),
+    ])
+    expect(readConfig(production).auth.dev).toBe(false)
+    expect(readConfig({ ...production, AUTH_DEV: 'false' }).auth.dev).toBe(false)
+  })
+
+  test('in production needs a way to verify tokens', () => {
+    expect(problemsOf({ NODE_ENV: 'production' })).toHaveLength(1)
+    const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks' }
+    expect(readConfig(jwks).auth.algorithms).toEqual(['RS256', 'ES256', 'EdDSA'])
+  })
+
+  test('refuses a secret beside a key set, a short secret, and algorithms that do not fit', () => {
+    const both = { AUTH_JWT_SECRET: secret, AUTH_JWKS_URL: 'https://a.b/jwks' }
+    expect(problemsOf(both)).toEqual([expect.stringContaining('only one may be set')])
+    expect(problemsOf({ AUTH_JWT_SECRET: 'short' })).toEqual([
+      expect.stringContaining('at least 32'),
+    ])
+    const confused = { AUTH_JWKS_URL: 'https://a.b/jwks', AUTH_ALGORITHMS: 'RS256,HS256' }
+    expect(problemsOf(confused)).toEqual([
+      expect.stringContaining('HS256 does not fit AUTH_JWKS_URL'),
+    ])
+    expect(problemsOf({ AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'none' })).toHaveLength(1)
+  })
+
+  test('refuses a strategy that is not maintained', () => {
+    expect(problemsOf({ FEED_STRATEGY: 'CACHE' })).toEqual([
+      expect.stringContaining('FEED_STRATEGY: CACHE is not maintained here'),
+    ])
+  })
+
+  test('reads lists, whatever the spaces', () => {
+    expect(readConfig({ BLOCKED_WORDS: ' a, b ,,c' }).posts.blockedWords).toEqual(['a', 'b', 'c'])
+  })
+})

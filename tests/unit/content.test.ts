@@ -1,0 +1,120 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type Attachment,
+  checkContent,
+  contentValidators,
+  loadValidators,
+} from '../../src/posts/content.ts'
+
+const builtIn = contentValidators([])
+const image: Attachment = { url: 'https://example.com/a.png', kind: 'IMAGE' }
+const family = '👨‍👩‍👧‍👦'
+
+const check = (text: string, attachments?: readonly Attachment[], validators = builtIn) =>
+  checkContent({ text, attachments }, validators)
+const refused = (argument: string) => ({ code: 'BAD_USER_INPUT', details: { argument } })
+
+describe('text', () => {
+  test.each([
+    ['300 letters', 'a'.repeat(300)],
+    ['100 emoji families, 2,500 bytes', family.repeat(100)],
+    ['300 Chinese characters, 900 bytes', '日'.repeat(300)],
+  ])('of %s is stored', async (_, text) => {
+    expect((await check(text)).text).toBe(text.normalize('NFC'))
+  })
+
+  test.each([
+    ['301 letters', 'a'.repeat(301)],
+    ['301 flags', '🇩🇪'.repeat(301)],
+    ['121 emoji families, over 3,000 bytes', family.repeat(121)],
+    ['one character of over 3,000 bytes', `a${'\u0301'.repeat(1_500)}`],
+    ['nothing', ''],
+    ['white space', ' \n\t '],
+    ['half a surrogate pair', 'a\ud83d'],
+  ])('of %s is refused', async (_, text) => {
+    await expect(check(text)).rejects.toMatchObject(refused('input.text'))
+  })
+
+  test('of exactly 3,000 bytes is stored, of one more refused', async () => {
+    const accents = '\u0323'.repeat(1_499)
+    await expect(check(`q${accents}`)).resolves.toBeDefined()
+    const full = `qq${accents}`
+    expect(Buffer.byteLength(full)).toBe(3_000)
+    await expect(check(full)).resolves.toMatchObject({ text: full })
+    await expect(check(`${full}q`)).rejects.toMatchObject(refused('input.text'))
+  })
+
+  test('is stored in NFC, and may be empty beside an attachment', async () => {
+    expect((await check('e\u0301')).text).toBe('é')
+    expect(await check('', [image])).toEqual({ text: '', attachments: [image] })
+  })
+})
+
+describe('a blocked word', () => {
+  const validators = contentValidators(['Spam', 'ﬁne'])
+
+  test.each(['spam', 'SPAM!', 'buy,spam,now', 'ｓｐａｍ', 'fine', 'ﬁne'])(
+    'refuses "%s"',
+    async (text) => {
+      await expect(check(text, [], validators)).rejects.toMatchObject(refused('input.text'))
+    },
+  )
+
+  test.each(['spammer', 'nospam', 'sp am'])('lets "%s" be, which only holds it', async (text) => {
+    expect((await check(text, [], validators)).text).toBe(text)
+  })
+})
+
+describe('attachments', () => {
+  test('are at most four', async () => {
+    expect((await check('a', Array(4).fill(image))).attachments).toHaveLength(4)
+    await expect(check('a', Array(5).fill(image))).rejects.toMatchObject(
+      refused('input.attachments'),
+    )
+  })
+
+  test.each([
+    'javascript:alert(1)',
+    'ftp://a.b/c',
+    'a.png',
+    '',
+    `https://a.b/${'x'.repeat(2_048)}`,
+  ])('refuse the URL %s', async (url) => {
+    const given = check('a', [image, { ...image, url }])
+    await expect(given).rejects.toMatchObject(refused('input.attachments.1.url'))
+  })
+
+  test('have an alternative text of at most 1,000 characters', async () => {
+    const alt = 'a'.repeat(1_000)
+    expect(await check('a', [{ ...image, alt }])).toMatchObject({ attachments: [{ alt }] })
+    const given = check('a', [{ ...image, alt: `${alt}a` }])
+    await expect(given).rejects.toMatchObject(refused('input.attachments.0.alt'))
+  })
+})
+
+describe('validators of one’s own', () => {
+  let folder = ''
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'feedline-validators-'))
+    const validate = `export const validate = async ({ text }) =>
+      text.includes('?') ? 'must not ask' : undefined`
+    await writeFile(join(folder, 'asks.mjs'), validate)
+    await writeFile(join(folder, 'other.mjs'), 'export const check = 1')
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  test('are loaded from modules and refuse in their own words', async () => {
+    const validators = contentValidators([], await loadValidators([join(folder, 'asks.mjs')]))
+    await expect(check('why?', [], validators)).rejects.toThrow('input.text: must not ask')
+    expect((await check('so.', [], validators)).text).toBe('so.')
+  })
+
+  test('that cannot be loaded, or are none, are named', async () => {
+    await expect(loadValidators([join(folder, 'none.mjs')])).rejects.toThrow(/cannot load ".*none/)
+    const without = loadValidators([join(folder, 'other.mjs')])
+    await expect(without).rejects.toThrow('exports no function "validate"')
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import {
+  IdMint,
+  neighbour,
+  type PostId,
+  parseTimeId,
+  parseUserId,
+  timeIdAt,
+  timeOf,
+} from '../../src/lib/ids.ts'
+
+const tail = '0000deadbeef'
+const fixed = (bytes: number) => Buffer.alloc(bytes, 0xab)
+
+describe('mint', () => {
+  test('rises while the clock stands still and when it steps back', () => {
+    const times = [1000, 1000, 999, 5, 1001, 1000]
+    const mint = new IdMint(() => times.shift() ?? 0)
+    const ids = Array.from({ length: 6 }, () => mint.next())
+    expect([...ids].sort()).toEqual(ids)
+    expect(new Set(ids).size).toBe(6)
+    expect(ids.map((id) => timeOf(id).getTime())).toEqual([1000, 1000, 1000, 1000, 1001, 1001])
+  })
+
+  test('borrows from the next millisecond after 65,536 ids, and goes on rising', () => {
+    let now = 1000
+    const mint = new IdMint(() => now, fixed)
+    let last = mint.next()
+    for (let n = 1; n < 65_536; n++) {
+      const id = mint.next()
+      if (id <= last) expect.unreachable(`${id} after ${last}`)
+      last = id
+    }
+    expect(timeOf(last).getTime()).toBe(1000)
+    const borrowed = mint.next()
+    expect(timeOf(borrowed).getTime()).toBe(1001)
+    now = 1001
+    expect(mint.next() > borrowed).toBe(true)
+  })
+
+  test('differs between processes at the same instant', () => {
+    const at = () => 1000
+    expect(new IdMint(at).next()).not.toBe(new IdMint(at).next())
+  })
+})
+
+describe('time', () => {
+  test.each([0, 999, 1000, 1_732_000_000_123, 4_294_967_295_999])('%i is read back', (ms) => {
+    const id = timeIdAt<PostId>(ms, tail)
+    expect(id).toMatch(/^[0-9a-f]{24}$/)
+    expect(timeOf(id).getTime()).toBe(ms)
+  })
+
+  test('later ids sort after earlier ones, also across a second', () => {
+    const ids = [0, 1, 999, 1000, 1001, 1e12].map((ms) => timeIdAt(ms, tail))
+    expect([...ids].sort()).toEqual(ids)
+  })
+})
+
+describe('neighbour', () => {
+  const id = (text: string) => text as PostId
+
+  test('is one off, carrying through the digits', () => {
+    expect(neighbour(id('0000000000000000000000ff'), 1)).toBe('000000000000000000000100')
+    expect(neighbour(id('000000000000000000000100'), -1)).toBe('0000000000000000000000ff')
+  })
+
+  test('of the lowest and the highest, which only forged cursors hold, is an id still', () => {
+    expect(neighbour(id('0'.repeat(24)), -1)).toBe('0'.repeat(24))
+    expect(neighbour(id('f'.repeat(24)), 1)).toBe('f'.repeat(24))
+  })
+})
+
+describe('parsing', () => {
+  test.each(['a', 'ann', 'a.b-c_d', '0', 'a'.repeat(64)])('%s is a handle', (text) => {
+    expect(parseUserId(text)).toBe(text)
+  })
+
+  test.each(['', 'A', '.a', 'a.', '-', 'a b', '$ne', 'a\n', 'é', 'a'.repeat(65)])(
+    '%j is no handle',
+    (text) => {
+      expect(parseUserId(text)).toBeUndefined()
+    },
+  )
+
+  test('an id is 24 lower-case hex digits and nothing else', () => {
+    const id = 'abcdef0123456789abcdef01'
+    expect(parseTimeId(id)).toBe(id)
+    for (const bad of [id.toUpperCase(), id.slice(1), `${id}0`, `${id}\n`, '']) {
+      expect(parseTimeId(bad)).toBeUndefined()
+    }
+  })
+})

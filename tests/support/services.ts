@@ -65,7 +65,9 @@ function testClock(): TestClock {
   }
 }
 
-async function drain({ collections, queue, tasks }: Services): Promise<void> {
+/** Runs every job to its end, those that back off included.
+ * @throws when a job is left that does not succeed. */
+export async function drain({ collections, queue, tasks }: Services): Promise<void> {
   const { outbox } = collections
   await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
   const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }

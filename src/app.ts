@@ -1,4 +1,5 @@
 import 'reflect-metadata'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { openDatabase } from './db/open.ts'
@@ -8,10 +9,15 @@ import type { Log } from './log.ts'
 import { loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
 
+/** How long the database may take to answer whether it is there, in milliseconds. */
+const readyMsMax = 1_000
+
 /** A running server. */
 export interface App extends AsyncDisposable {
   readonly url: string
   readonly services: Services
+  /** Resolves, with a sentence, when there is no way to go on: the embedded mongod ended unasked. */
+  readonly lost: Promise<string>
 }
 
 /**
@@ -33,10 +39,13 @@ export async function startApp(config: Config, log: Log): Promise<App> {
       leaseMs: 30_000,
     })
     const ready = () =>
-      database.db.command({ ping: 1, maxTimeMS: 1_000 }).then(
-        () => true,
-        () => false,
-      )
+      Promise.race([
+        sleep(readyMsMax, false),
+        database.db.command({ ping: 1, maxTimeMS: readyMsMax }).then(
+          () => true,
+          () => false,
+        ),
+      ])
     const http = await createServer({ config, services, log, ready, nudge: () => worker.nudge() })
     const url = await listen(http, config)
     worker.start()
@@ -44,11 +53,11 @@ export async function startApp(config: Config, log: Log): Promise<App> {
     log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
     log.info(`timeline strategy: ${config.feed.strategy}`)
     const close = async () => {
+      await using _ = database
       await http.close()
       await worker.stop()
-      await database[Symbol.asyncDispose]()
     }
-    return { url, services, [Symbol.asyncDispose]: close }
+    return { url, services, lost: database.lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await database[Symbol.asyncDispose]()
     throw error

@@ -28,6 +28,7 @@ const keyAlgorithms = [
   'EdDSA',
 ] as const
 
+const portMax = 65_535
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 const list = z.string().transform((text) =>
   text
@@ -39,7 +40,14 @@ const list = z.string().transform((text) =>
 const environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: z.coerce.number().int().min(0).max(65535).default(4000),
+  PORT: z
+    .string()
+    .refine((text) => /^\d+$/.test(text) && Number(text) <= portMax, {
+      error: `must be a whole number from 0 to ${portMax}`,
+    })
+    .transform(Number)
+    .default(4000),
+  CORS_ORIGINS: list.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MONGODB_URI: z
     .string()
@@ -66,7 +74,12 @@ const environment = z.object({
 /** Everything that can be configured, read once at start. README lists the variables. */
 export interface Config {
   readonly production: boolean
-  readonly http: { readonly host: string; readonly port: number }
+  readonly http: {
+    readonly host: string
+    readonly port: number
+    /** The origins whose pages may call this server from a browser. */
+    readonly corsOrigins: readonly string[]
+  }
   readonly logLevel: string
   readonly database: {
     /** Undefined: an embedded mongod in `dataFolder`. */
@@ -109,21 +122,22 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the configuration from environment variables; an empty one counts as absent.
+ * Reads the configuration from environment variables; an empty or blank one counts as absent.
  * @throws {ConfigError} naming every variable that is wrong.
  */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
-  const parsed = environment.safeParse(given)
-  const problems = (parsed.error?.issues ?? []).map(
-    (issue) => `${issue.path[0]?.toString()}: ${issue.message}`,
-  )
-  if (!parsed.success) throw new ConfigError([...problems, ...authProblems(given as AuthVariables)])
-  const e = parsed.data
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()))
+  const issues = environment.safeParse(given).error?.issues ?? []
+  const problems = issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
+  // What is wrong by itself is left out of the rest, so that this is checked all the same.
+  const wrong = new Set(issues.map(({ path }) => path[0]))
+  const isWrong = ([name]: [string, unknown]) => wrong.has(name)
+  const entries = Object.entries(given)
+  const e = environment.parse(Object.fromEntries(entries.filter((one) => !isWrong(one))))
   const maintained: FeedStrategyName[] = ['FANOUT_ON_READ']
-  problems.push(...authProblems(e))
+  problems.push(...authProblems({ ...e, ...Object.fromEntries(entries.filter(isWrong)) }))
   if (!maintained.includes(e.FEED_STRATEGY)) {
     problems.push(
       `FEED_STRATEGY: ${e.FEED_STRATEGY} is not maintained here; maintained: ${maintained.join(', ')}`,
@@ -132,7 +146,7 @@ export function readConfig(
   if (problems.length > 0) throw new ConfigError(problems)
   return {
     production: e.NODE_ENV === 'production',
-    http: { host: e.HOST, port: e.PORT },
+    http: { host: e.HOST, port: e.PORT, corsOrigins: e.CORS_ORIGINS },
     logLevel: e.LOG_LEVEL,
     database: {
       uri: e.MONGODB_URI,

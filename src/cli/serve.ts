@@ -17,9 +17,16 @@ export const serveCommand = (): Command =>
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)
       const app = await startApp(config, log)
-      closeWithGrace({ delay: stopMsMax, logger: false }, async ({ err }) => {
+      const closing = closeWithGrace({ delay: stopMsMax, logger: false }, async ({ err }) => {
         if (err) log.fatal({ err }, 'the server failed')
         await app[Symbol.asyncDispose]()
         log.info('stopped')
+      })
+      void app.lost.then((reason) => {
+        log.fatal(reason)
+        process.once('exit', () => {
+          process.exitCode = 1
+        })
+        closing.close()
       })
     })

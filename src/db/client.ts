@@ -6,6 +6,12 @@ export const commandMsMax = 2_500
 /** Options for every command of a request: the server gives up when the client would. */
 export const bounded = { maxTimeMS: commandMsMax } as const
 
+/**
+ * As {@link bounded}, for reads of which a page or a batch of look-ups sets the size: everything comes in one answer,
+ * where MongoDB's own first one stops at 101 documents (law L5).
+ */
+export const atOnce = { ...bounded, batchSize: 4_000 } as const
+
 const options: MongoClientOptions = {
   appName: 'feedline',
   ignoreUndefined: true,

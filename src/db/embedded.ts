@@ -29,6 +29,7 @@ import { findMongod, type MongodBinary } from './mongod-binary.ts'
 const primaryMsMax = 60_000
 const stoppingMsMax = 20_000
 const portTries = 3
+const lookMs = 1_000
 const addressInUseExit = 48
 
 /** Where an embedded mongod keeps its data, and how it is found and started. */
@@ -53,6 +54,8 @@ export interface EmbeddedMongod {
   readonly description: string
   /** Whether another process, or an earlier opening in this one, was using it already. */
   readonly joined: boolean
+  /** Resolves, with a sentence, should mongod end though nobody gave it back. */
+  readonly lost: Promise<string>
   /** Gives it back. The last user to do so ends mongod, cleanly, before this returns. */
   stop(): Promise<void>
 }
@@ -186,9 +189,11 @@ function opened(
   }
   process.once('exit', onExit)
   let stopped: Promise<void> | undefined
+  const watch = watchFor(pid, dataFolder)
   const stop = () =>
     withFolder(dataFolder, async () => {
       process.off('exit', onExit)
+      watch.end()
       if (!left(dataFolder, pid, me)) return
       await endMongod(pid)
       removeState(dataFolder)
@@ -197,8 +202,24 @@ function opened(
     uri: `mongodb://127.0.0.1:${port}/?replicaSet=${replicaSetName}`,
     description: `embedded ${origin}, on 127.0.0.1:${port}, data in ${dataFolder}`,
     joined,
+    lost: watch.lost,
     stop: () => (stopped ??= stop()),
   }
+}
+
+/** Looks every second whether mongod is still there, without keeping this process alive. */
+function watchFor(pid: number, dataFolder: string) {
+  let timer: NodeJS.Timeout | undefined
+  const lost = new Promise<string>((resolve) => {
+    const look = async () => {
+      if (await hasEnded(pid, 0)) {
+        clearInterval(timer)
+        resolve(`The embedded mongod ended unexpectedly (its log: ${logFileOf(dataFolder)}).`)
+      }
+    }
+    timer = setInterval(look, lookMs).unref()
+  })
+  return { lost, end: () => clearInterval(timer) }
 }
 
 /** Strikes a user off the record. @returns whether mongod has no user left and is to end. */

@@ -10,6 +10,8 @@ export interface OpenDatabase extends AsyncDisposable {
   readonly db: Db
   /** One line for the log: which database this is. */
   readonly description: string
+  /** Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which may come back. */
+  readonly lost: Promise<string>
 }
 
 /** How a database is opened. */
@@ -43,7 +45,8 @@ export async function openDatabase(
     client = await connect(address, profile)
     const hosts = client.options.hosts.join(',')
     const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
-    return { client, db: client.db(name), description, [Symbol.asyncDispose]: close }
+    const lost = mongod?.lost ?? new Promise<never>(() => {})
+    return { client, db: client.db(name), description, lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error

@@ -1,7 +1,7 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
-import { bounded } from './client.ts'
+import { atOnce } from './client.ts'
 import { toObjectId } from './object-id.ts'
 
 /** A list per owner, newest first by `_id`, that an index `{[owner]: 1, …, _id: -1, …}` covers. */
@@ -32,7 +32,7 @@ async function readOne<Doc extends { _id: ObjectId }>(
   range: Range,
 ): Promise<Doc[]> {
   return (await list.collection
-    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, bounded)
+    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, atOnce)
     .sort({ _id: range.oldestFirst ? 1 : -1 })
     .limit(range.limit)
     .project(projectionOf(list))
@@ -64,7 +64,7 @@ async function readMany<Doc extends { _id: ObjectId }>(
           },
         },
       ],
-      bounded,
+      atOnce,
     )
     .toArray()
   return new Map(rows.map(({ owner, items }) => [owner, items]))
@@ -77,10 +77,22 @@ const projectionOf = ({ fields }: { fields: readonly string[] }) =>
       : [['_id', 0], ...fields.map((name) => [name, 1])],
   )
 
+/** Reads the same range of every owner's list. One command. */
+async function readAll<Doc extends { _id: ObjectId }>(
+  list: OwnedList<Doc>,
+  owners: readonly string[],
+  range: Range,
+): Promise<Map<string, Doc[]>> {
+  const [only] = owners
+  return owners.length === 1 && only !== undefined
+    ? new Map([[only, await readOne(list, only, range)]])
+    : readMany(list, owners, range)
+}
+
 /**
  * The same window of many owners' lists.
  * One command, whatever the number of owners and the length of their lists; every owner named has a page.
- * Exactness of the far side of a page costs one more covered command, only when it is asked for.
+ * Exactness of the far side of the pages costs one more covered command for all of them, only when it is asked for.
  */
 export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends string, T>(
   list: OwnedList<Doc>,
@@ -88,19 +100,21 @@ export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends 
   window: Window,
   toItem: (doc: Doc) => T,
 ): Promise<Map<Owner, Page<T>>> {
-  const [only] = owners
-  const range = rangeOf(window)
-  const found =
-    owners.length === 1 && only !== undefined
-      ? new Map<string, Doc[]>([[only, await readOne(list, only, range)]])
-      : await readMany(list, owners, range)
+  const found = await readAll(list, owners, rangeOf(window))
+  const probes = new Map<string, Promise<Map<string, Doc[]>>>()
+  const probed = (range: Range) => {
+    const side = JSON.stringify(range)
+    const probe = probes.get(side) ?? readAll(list, owners, range)
+    probes.set(side, probe)
+    return probe
+  }
   return new Map(
     owners.map((owner) => [
       owner,
       pageFrom(
         window,
         (found.get(owner) ?? []).map(toItem),
-        async (probe) => (await readOne(list, owner, probe)).length > 0,
+        async (range) => ((await probed(range)).get(owner) ?? []).length > 0,
       ),
     ]),
   )

@@ -50,7 +50,7 @@ export class Transactions {
 
   /**
    * Runs `work` in a transaction on one snapshot, and again when it collides with another, for up to 5 s.
-   * `work` must choose its ids before it is called, and write nothing outside the transaction.
+   * `work` must write nothing outside the transaction: a try that collided leaves nothing.
    * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
    * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
    * Cost: `work`'s commands, one commit, and with `once` one find and one insert.

@@ -21,18 +21,30 @@ export class FanoutOnRead implements FeedStrategy {
   ) {}
 
   /** One covered command for 1,000 followees, and one for 200. */
-  async candidates(reader: UserId, range: Range, group: string | undefined): Promise<PostRef[]> {
+  async candidates(
+    reader: UserId,
+    range: Range,
+    group: string | undefined,
+    refused: ReadonlySet<UserId>,
+  ): Promise<PostRef[]> {
     let page: PostRef[] = []
-    for await (const authors of batches(this.authors(reader, group), authorsPerQuery)) {
-      const found = await this.posts.refsByAuthors(authors, narrowed(range, page))
+    const authors = this.authors(reader, group, refused)
+    for await (const some of batches(authors, authorsPerQuery)) {
+      const found = await this.posts.refsByAuthors(some, narrowed(range, page))
       page = page.length === 0 ? found : merged(page, found, range)
     }
     return page
   }
 
-  private async *authors(reader: UserId, group: string | undefined): AsyncGenerator<UserId> {
+  private async *authors(
+    reader: UserId,
+    group: string | undefined,
+    refused: ReadonlySet<UserId>,
+  ): AsyncGenerator<UserId> {
     if (group === undefined) yield reader
-    yield* this.follows.followeesOf(reader, group)
+    for await (const followee of this.follows.followeesOf(reader, group)) {
+      if (!refused.has(followee)) yield followee
+    }
   }
 }
 

@@ -9,6 +9,14 @@ import type { Post, Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { FeedStrategy } from './strategy.ts'
 
+/** What candidates are checked against: the graph and the accounts as they are now, from the reader's side. */
+export interface Truth {
+  followees(among: readonly UserId[]): Promise<ReadonlySet<UserId>>
+  /** Those whom the reader muted, or between whom and the reader a block stands. */
+  restricted(among: readonly UserId[]): Promise<ReadonlySet<UserId>>
+  live(among: readonly UserId[]): Promise<ReadonlySet<UserId>>
+}
+
 /** What a reader asks of their timeline. */
 export interface TimelineRequest {
   readonly window: Window
@@ -18,6 +26,8 @@ export interface TimelineRequest {
   readonly group?: string | undefined
   /** Whether anything of a post beyond its id and author is needed. */
   readonly content: boolean
+  /** Where one who will ask more about the same people reads the truth. Default: from the services. */
+  readonly truth?: Truth | undefined
 }
 
 /** A page of a timeline. Items are whole posts when content was asked for. */
@@ -56,51 +66,72 @@ export class FeedService {
       throw badInput('strategy', `${name} is not maintained here; maintained: ${maintained}`)
     }
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
+    const truth = this.truthFor(reader, group, request.truth)
     const read = (range: Range, content: boolean) =>
-      this.fill(strategy, reader, range, group, content)
+      this.fill(strategy, { reader, group, truth }, range, content)
     const found = await read(rangeOf(request.window), request.content)
     const any = async (range: Range) => (await read(range, false)).length > 0
     return { ...pageFrom(request.window, found, any), strategy: name }
   }
 
+  private truthFor(reader: UserId, group: string | undefined, given: Truth | undefined): Truth {
+    const own: Truth = {
+      followees: (among) => this.follows.followeesAmong(reader, among, group),
+      restricted: async (among) => new Set((await this.restrictions.between(reader, among)).keys()),
+      live: (among) => this.stats.liveAmong(among),
+    }
+    if (!given) return own
+    return group === undefined ? given : { ...given, followees: own.followees }
+  }
+
   private async fill(
     strategy: FeedStrategy,
-    reader: UserId,
+    whose: Whose,
     range: Range,
-    group: string | undefined,
     content: boolean,
   ): Promise<(Post | PostRef)[]> {
+    const { reader, group } = whose
+    const refused = new Set<UserId>()
     return fillPage<Post | PostRef>(
       range.limit,
       (last, limit) => {
         const bound = last && (range.oldestFirst ? { newerThan: last.id } : { olderThan: last.id })
-        return strategy.candidates(reader, { ...range, ...bound, limit }, group)
+        return strategy.candidates(reader, { ...range, ...bound, limit }, group, refused)
       },
-      (entries) => this.surviving(reader, entries, group, content),
+      (entries) => this.surviving(whose, entries, content, refused),
     )
   }
 
-  /** Those entries that law L1 admits now, as whole posts when content is asked for. */
+  /** Those entries that law L1 admits now, as whole posts when content is asked for; notes authors it does not admit. */
   private async surviving(
-    reader: UserId,
+    { reader, group, truth }: Whose,
     entries: readonly PostRef[],
-    group: string | undefined,
     content: boolean,
+    refused: Set<UserId>,
   ): Promise<(Post | PostRef)[]> {
     const authors = [...new Set(entries.map(({ author }) => author))]
     const others = authors.filter((author) => author !== reader)
     const [followed, restricted, live, posts] = await Promise.all([
-      this.follows.followeesAmong(reader, others, group),
-      this.restrictions.between(reader, others),
-      this.stats.liveAmong(authors),
+      truth.followees(others),
+      truth.restricted(others),
+      truth.live(authors),
       content ? this.posts.byRefs(entries) : undefined,
     ])
-    const admits = (author: UserId) =>
-      live.has(author) &&
-      (author === reader ? group === undefined : followed.has(author) && !restricted.has(author))
+    for (const author of authors) {
+      const shown =
+        author === reader ? group === undefined : followed.has(author) && !restricted.has(author)
+      if (!shown || !live.has(author)) refused.add(author)
+    }
     return entries.flatMap((entry) => {
       const item = posts ? posts.get(entry.id) : entry
-      return item && admits(entry.author) ? [item] : []
+      return item && !refused.has(entry.author) ? [item] : []
     })
   }
+}
+
+/** Whose timeline, or part of one, is read, and what is true for them. */
+interface Whose {
+  readonly reader: UserId
+  readonly group: string | undefined
+  readonly truth: Truth
 }

@@ -11,6 +11,12 @@ export interface FeedStrategy {
   /**
    * Entries of the range in the order it walks, without repeats; fewer than `range.limit` means its end.
    * @param group reads only what the authors of this group of the reader's posted.
+   * @param refused authors whose posts this page turned down before: they need not be proposed again.
    */
-  candidates(reader: UserId, range: Range, group: string | undefined): Promise<readonly PostRef[]>
+  candidates(
+    reader: UserId,
+    range: Range,
+    group: string | undefined,
+    refused: ReadonlySet<UserId>,
+  ): Promise<readonly PostRef[]>
 }

@@ -1,5 +1,5 @@
 import type { GraphPurge } from '../follows/purge.ts'
-import type { Task } from '../jobs/worker.ts'
+import type { Run, Task } from '../jobs/worker.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Users } from '../users/users.ts'
@@ -10,12 +10,24 @@ export const createTasks = (
   graph: GraphPurge,
   posts: Posts,
 ): Readonly<Record<string, Task>> => ({
-  'user.deleted': async (payload, { signal }) => {
+  'user.deleted': async (payload, run) => {
     const user = payload.user as UserId
     // A run after the one that freed the handle: whoever has it now keeps what is theirs.
     if (!(await users.isLeaving(user))) return
-    await posts.purge(user, signal)
-    await graph.run(user, signal)
+    await posts.purge(user, run.signal)
+    await graph.run(user, { signal: run.signal, onRemoved: counting(run) })
     await users.free(user)
   },
 })
+
+/**
+ * Keeps how much has been removed, over all tries. What is left is found by looking, so the count is there to show
+ * progress alone: it starts the attempts anew, and a purge that is cut off often is not parked.
+ */
+function counting({ checkpoint, save }: Run): (count: number) => Promise<void> {
+  let { removed } = (checkpoint ?? { removed: 0 }) as { removed: number }
+  return async (count) => {
+    removed += count
+    await save({ removed })
+  }
+}

@@ -1,4 +1,5 @@
 import type { FollowingMode } from '../config.ts'
+import { bounded } from '../db/client.ts'
 import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -74,7 +75,7 @@ export class Edges {
   async find(tx: Tx, follower: UserId, followee: UserId): Promise<FollowEdge | undefined> {
     const found = await this.followers.collection.findOne(
       { user: followee, follower },
-      { session: tx.session, projection: { _id: 1, source: 1 } },
+      { ...bounded, session: tx.session, projection: { _id: 1, source: 1 } },
     )
     return found
       ? { id: fromObjectId(found._id), follower, followee, source: found.source }
@@ -116,7 +117,15 @@ export class Edges {
     edges: readonly FollowEdge[],
     cause?: FollowEventDoc['cause'],
   ): Promise<void> {
-    const { session } = tx
+    await this.erase(tx, edges)
+    await this.record(tx, 'UNFOLLOWED', edges, cause)
+  }
+
+  /**
+   * Removes edges on both sides, with their groups, where the history is to go too.
+   * One command, two with a second collection.
+   */
+  async erase({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     const pairs = (filter: (edge: FollowEdge) => object) => ({ $or: edges.map(filter) })
     await this.collections.followers.deleteMany(
       pairs(({ follower, followee }) => ({ user: followee, follower })),
@@ -128,7 +137,6 @@ export class Edges {
         { session },
       )
     }
-    await this.record(tx, 'UNFOLLOWED', edges, cause)
   }
 
   /** Sets the follower's groups of an edge. @returns false when there is no such edge. One command. */

@@ -1,10 +1,11 @@
 import { badInput } from '../errors.ts'
-import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
+import { checkedText, type TextRules } from '../lib/text.ts'
 
 /** How many groups one edge may be in. */
 const groupsPerEdgeMax = 10
 /** How many different groups one user may have. */
 export const groupsPerUserMax = 100
+const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 256 }
 
 /**
  * Group names as they are stored: NFC, trimmed, without repeats, sorted.
@@ -19,10 +20,7 @@ export function checkGroups(argument: string, names: readonly string[]): string[
 
 /** As {@link checkGroups}, for one name. */
 export function checkGroup(argument: string, given: string): string {
-  const name = normalise(given).trim()
-  const problem =
-    unicodeProblem(name) ??
-    (name === '' ? 'must not be empty' : lengthProblem(name, { graphemesMax: 64, bytesMax: 256 }))
-  if (problem) throw badInput(argument, problem)
-  return name
+  const { text, problem } = checkedText(given.trim(), nameRules)
+  if (problem !== undefined) throw badInput(argument, problem)
+  return text
 }

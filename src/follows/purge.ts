@@ -1,17 +1,27 @@
-import type { Collections } from '../db/collections.ts'
+import { atOnce, bounded } from '../db/client.ts'
+import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions } from '../db/transaction.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { type Edges, type Side, type StoredEdge, toEdge } from './edges.ts'
 
-/** Edges removed in one transaction. */
+/** Edges removed in one transaction, and restrictions in one command. */
 const batchSize = 200
+/** Lines of the history removed in one command. */
+const eventBatchSize = 1_000
+
+/** How a purge is watched and ended. */
+export interface PurgeRun {
+  readonly signal: AbortSignal
+  /** Told after each batch how many documents it removed; the next one waits for it. */
+  readonly onRemoved: (count: number) => Promise<void>
+}
 
 /**
  * Removes a deleted user from the graph: edges both ways with the counters of the other ends, history, and what
  * the user muted and blocked. What others muted or blocked of the user stays, so that coming back does not lift it.
- * Each batch is one transaction that looks for what is left: a crash loses nothing, a repeat changes nothing.
+ * Each batch is bounded and looks for what is left: a crash loses nothing, a repeat changes nothing.
  */
 export class GraphPurge {
   constructor(
@@ -21,41 +31,72 @@ export class GraphPurge {
     private readonly transactions: Transactions,
   ) {}
 
-  /** Runs until nothing is left or `signal` aborts. */
-  async run(user: UserId, signal: AbortSignal): Promise<void> {
-    await this.drain(this.edges.followers, user, { following: -1 }, signal)
-    await this.drain(this.edges.following, user, { followers: -1 }, signal)
-    const { follow_events, restrictions } = this.collections
-    await follow_events.deleteMany({ user })
-    await follow_events.deleteMany({ followee: user })
-    const own = restrictions.find({ owner: user, kind: { $in: ['MUTE', 'BLOCK'] } })
-    for await (const { other, kind } of own) {
-      signal.throwIfAborted()
-      if (kind === 'BLOCK') {
-        await restrictions.deleteOne({ owner: other, other: user, kind: 'BLOCKED_BY' })
-      }
-      await restrictions.deleteOne({ owner: user, other, kind })
-    }
+  /** Runs until nothing is left or the signal aborts. */
+  async run(user: UserId, run: PurgeRun): Promise<void> {
+    const { followers, following } = this.edges
+    await drain(run, () => this.removeEdges(followers, user, { following: -1 }))
+    await drain(run, () => this.removeEdges(following, user, { followers: -1 }))
+    await drain(run, () => this.removeEvents({ user }))
+    await drain(run, () => this.removeEvents({ followee: user }))
+    await drain(run, () => this.removeRestrictions(user))
   }
 
-  private async drain(side: Side, user: UserId, lost: StatsChange, signal: AbortSignal) {
-    for (let left = true; left; ) {
-      signal.throwIfAborted()
-      left = await this.transactions.run(async (tx) => {
-        const filter = { [side.owner]: user } as Filter<StoredEdge>
-        const docs = await side.collection
-          .find(filter, { session: tx.session })
-          .limit(batchSize)
-          .toArray()
-        if (docs.length === 0) return false
-        await this.edges.remove(
-          tx,
-          docs.map((doc) => toEdge(side, doc)),
-        )
-        const others = docs.map((doc) => doc[side.other] as UserId)
-        await this.stats.changeLive(tx, new Map(others.map((other) => [other, lost])))
-        return true
-      })
+  private async removeEdges(side: Side, user: UserId, lost: StatsChange): Promise<number> {
+    return this.transactions.run(async (tx) => {
+      const filter = { [side.owner]: user } as Filter<StoredEdge>
+      const docs = await side.collection
+        .find(filter, { ...atOnce, session: tx.session })
+        .limit(batchSize)
+        .toArray()
+      if (docs.length === 0) return 0
+      await this.edges.erase(
+        tx,
+        docs.map((doc) => toEdge(side, doc)),
+      )
+      const others = docs.map((doc) => doc[side.other] as UserId)
+      await this.stats.changeLive(tx, new Map(others.map((other) => [other, lost])))
+      return docs.length
+    })
+  }
+
+  private async removeEvents(end: { user: UserId } | { followee: UserId }): Promise<number> {
+    const { follow_events } = this.collections
+    const found = await follow_events
+      .find(end, { ...atOnce, projection: { _id: 1 } })
+      .limit(eventBatchSize)
+      .toArray()
+    if (found.length === 0) return 0
+    const batch = { ...end, _id: { $in: found.map(({ _id }) => _id) } }
+    await follow_events.deleteMany(batch, { ...bounded, hint: { _id: 1 } })
+    return found.length
+  }
+
+  /** The mirror goes first: a block whose own side is gone would be found by no repeat. */
+  private async removeRestrictions(owner: UserId): Promise<number> {
+    const { restrictions } = this.collections
+    const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
+    const found = await restrictions.find(own, atOnce).limit(batchSize).toArray()
+    const blocked = found.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
+    if (blocked.length > 0) {
+      const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
+      await restrictions.deleteMany(mirrors, bounded)
     }
+    if (found.length > 0) {
+      await restrictions.deleteMany({ owner, _id: { $in: found.map(({ _id }) => _id) } }, bounded)
+    }
+    return found.length
+  }
+}
+
+/** Removes one batch after the other until there is none. */
+async function drain(
+  { signal, onRemoved }: PurgeRun,
+  remove: () => Promise<number>,
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted()
+    const removed = await remove()
+    if (removed === 0) return
+    await onRemoved(removed)
   }
 }

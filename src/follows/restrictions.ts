@@ -1,4 +1,4 @@
-import { bounded } from '../db/client.ts'
+import { atOnce } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { pagesByOwner } from '../db/pages.ts'
@@ -41,7 +41,7 @@ export class Restrictions {
     const found = this.restrictions.find(
       { owner, other: { $in: [...others] } },
       {
-        ...bounded,
+        ...atOnce,
         ...tx,
         projection: { _id: 0, other: 1, kind: 1 },
         hint: { owner: 1, other: 1, kind: 1 },
@@ -69,9 +69,12 @@ export class Restrictions {
 
   /** Hides the other's posts from `actor`'s timelines. @returns false when it stood already. */
   async mute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
-    return this.restrict(actor, other, ['MUTE'], once, (tx) =>
-      this.stats.mustBeLive(tx, [actor, other]),
-    )
+    // Nothing of the other changes, so that many may mute one at once; both are seen to be live.
+    const changes = new Map([
+      [actor, { guard: 1 }],
+      [other, {}],
+    ] as const)
+    return this.restrict(actor, other, ['MUTE'], once, (tx) => this.stats.change(tx, changes))
   }
 
   /** @returns false when there was no mute. */

@@ -15,6 +15,8 @@ const ofRequests: ReadonlySet<unknown> = new Set<ErrorCode>([
 ])
 
 const tokenLimit = /more that \d+ tokens/
+const selectionLimit = /recursively requests too many selections/
+const introspectionRefusal = /^GraphQL introspection is not allowed/
 const suggestion = / Did you mean [^?]*\?/g
 
 /** What a client may read of any error: an allowlisted code and message, or nothing but a request id. */
@@ -25,6 +27,12 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   if (typeof limit === 'string') return new DomainError('LIMIT_EXCEEDED', given.message, { limit })
   if (code === 'GRAPHQL_PARSE_FAILED' && tokenLimit.test(given.message)) {
     return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'tokens' })
+  }
+  if (selectionLimit.test(given.message)) {
+    return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'selections' })
+  }
+  if (introspectionRefusal.test(given.message)) {
+    return new DomainError('GRAPHQL_VALIDATION_FAILED', 'Introspection is off here')
   }
   if (ofRequests.has(code)) {
     return new DomainError(code as ErrorCode, given.message.replaceAll(suggestion, ''))

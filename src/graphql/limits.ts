@@ -2,7 +2,7 @@ import type { ApolloServerPlugin } from '@apollo/server'
 import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
-import { GraphQLError, type ValidationContext } from 'graphql'
+import { GraphQLError, getVariableValues, type ValidationContext } from 'graphql'
 import {
   type ComplexityEstimatorArgs,
   getComplexity,
@@ -65,12 +65,21 @@ const pageSize = (size: unknown): number =>
 /** Refuses an operation whose cost, pages multiplied, passes the limit; sizes in variables count. */
 export const costPlugin: ApolloServerPlugin<Context> = {
   requestDidStart: async () => ({
-    didResolveOperation: async ({ schema, document, operationName, request }) => {
+    didResolveOperation: async ({ schema, document, operation, request }) => {
+      if (!operation) return
+      const given = request.variables ?? {}
+      const { coerced, errors } = getVariableValues(
+        schema,
+        operation.variableDefinitions ?? [],
+        given,
+      )
+      // Variables that do not fit are for the execution to refuse, which names them.
+      if (errors) return
       const cost = getComplexity({
         schema,
         query: document,
-        ...(operationName ? { operationName } : {}),
-        variables: request.variables ?? {},
+        ...(operation.name ? { operationName: operation.name.value } : {}),
+        variables: coerced,
         estimators: [estimate, simpleEstimator({ defaultComplexity: 1 })],
       })
       if (cost <= limits.cost) return

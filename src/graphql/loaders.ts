@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader'
+import type { Truth } from '../feed/feed.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
@@ -83,3 +84,20 @@ export function createLoaders(
 }
 
 export type Loaders = ReturnType<typeof createLoaders>
+
+/** The truth for a viewer's timeline, read through the loaders: what a page was checked by need not be read again. */
+export function truthOf({ viewerFollows, restrictions, stats }: Loaders): Truth {
+  const those = async <V>(
+    ids: readonly UserId[],
+    load: (id: UserId) => Promise<V>,
+    holds: (value: V) => boolean,
+  ) => {
+    const values = await Promise.all(ids.map(load))
+    return new Set(ids.filter((_, at) => holds(values[at] as V)))
+  }
+  return {
+    followees: (among) => those(among, (id) => viewerFollows.load(id), Boolean),
+    restricted: (among) => those(among, (id) => restrictions.load(id), Boolean),
+    live: (among) => those(among, (id) => stats.load(id), Boolean),
+  }
+}

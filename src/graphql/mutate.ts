@@ -1,6 +1,7 @@
 import { type OnceKey, onceKey } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
+import { unicodeProblem } from '../lib/text.ts'
 import type { Context } from './context.ts'
 import type { MutationInput } from './inputs.ts'
 
@@ -25,6 +26,9 @@ export async function mutate<Input extends MutationInput, Result extends object>
   ) {
     throw badInput('input.clientMutationId', `must be 1 to ${idLengthMax} characters`)
   }
+  // MongoDB would store every half of a pair as the same character, and so take two ids for one.
+  const problem = unicodeProblem(clientMutationId ?? '')
+  if (problem) throw badInput('input.clientMutationId', problem)
   try {
     const result = await run(viewer, onceKey(viewer, name, { ...input, clientMutationId }))
     return { ...result, clientMutationId: clientMutationId ?? null }

@@ -17,8 +17,9 @@ export const needsContent = (post: Selection): boolean => post.beyond(...entryFi
 /**
  * The users as plain objects that hold all the client asked for, so that their fields cost nothing more.
  * Everything goes through the request's loaders: whatever the number of users and of parents, one command for
- * each of profile, stats and the viewer's relations that is asked for, none for handle and id.
- * Those whose account turned out to be gone are absent.
+ * each of profile, stats and the viewer's relations that is asked for. Stats are read also where nothing else would
+ * tell whether the account is live; a timeline's authors are known to be, and cost nothing more.
+ * Those whose account is gone are absent.
  */
 export async function presentUsers(
   { loaders }: Context,
@@ -26,15 +27,18 @@ export async function presentUsers(
   asked: Selection,
 ): Promise<Map<UserId, User>> {
   const distinct = [...new Set(handles)]
-  const when = <V>(names: readonly string[], load: (handle: UserId) => Promise<V>) =>
-    asked.has(...names) ? Promise.all(distinct.map(load)) : undefined
+  const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
+    needed ? Promise.all(distinct.map(load)) : undefined
+  const profile = asked.has('name', 'bio', 'createdAt')
   const [profiles, stats, follows, followed, groups, between] = await Promise.all([
-    when(['name', 'bio', 'createdAt'], (handle) => loaders.user.load(handle)),
-    when(['stats'], (handle) => loaders.stats.load(handle)),
-    when(['viewerFollows'], (handle) => loaders.viewerFollows.load(handle)),
-    when(['followsViewer'], (handle) => loaders.followsViewer.load(handle)),
-    when(['viewerGroups'], (handle) => loaders.viewerGroups.load(handle)),
-    when(['viewerHasMuted', 'viewerHasBlocked'], (handle) => loaders.restrictions.load(handle)),
+    when(profile, (handle) => loaders.user.load(handle)),
+    when(asked.has('stats') || !profile, (handle) => loaders.stats.load(handle)),
+    when(asked.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
+    when(asked.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
+    when(asked.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
+    when(asked.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
+      loaders.restrictions.load(handle),
+    ),
   ])
   const users = new Map<UserId, User>()
   distinct.forEach((handle, at) => {

@@ -12,7 +12,7 @@ import { User } from './types/user.ts'
 
 /** The executable schema. Resolvers hold no state: everything comes with the request's context. */
 export function createSchema(): GraphQLSchema {
-  return buildSchemaSync({
+  const schema = buildSchemaSync({
     resolvers: [
       QueryResolver,
       ViewerResolver,
@@ -24,6 +24,12 @@ export function createSchema(): GraphQLSchema {
     orphanedTypes: [User, Post],
     validate: false,
   })
+  // TypeGraphQL makes the root types itself and has no place for what they are.
+  Object.assign(schema.getQueryType() ?? {}, { description: 'All that can be read.' })
+  Object.assign(schema.getMutationType() ?? {}, {
+    description: 'All that can be changed, as the viewer. Several in a request run one by one.',
+  })
+  return schema
 }
 
 /** The schema in SDL, sorted: what schema/schema.graphql holds. */

@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { randomUUID } from 'node:crypto'
 import { ApolloServer } from '@apollo/server'
 import {
@@ -5,7 +6,14 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
 import fastifyApollo from '@as-integrations/fastify'
-import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import cors from '@fastify/cors'
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import type { Config } from '../config.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -18,9 +26,12 @@ import { costPlugin, limitRules, limits } from './limits.ts'
 import { playgroundPage } from './playground.ts'
 import { createSchema } from './schema.ts'
 
+/** How long a request may take to arrive, in milliseconds. */
+const requestMsMax = 30_000
+
 /** What the HTTP server needs of the rest. */
 export interface ServerParts {
-  readonly config: Pick<Config, 'production' | 'auth'>
+  readonly config: Pick<Config, 'production' | 'auth' | 'http'>
   readonly services: Services
   readonly log: Log
   /** Tells the worker of this process that a job was just committed. */
@@ -33,10 +44,17 @@ export interface ServerParts {
 export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
+    requestTimeout: requestMsMax,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
+    frameworkErrors: (_, request, reply: unknown) => {
+      const body = bodyOf('BAD_REQUEST', 'The URL is not one', request.id)
+      ;(reply as FastifyReply).code(400).send(body)
+    },
   })
   answerErrorsInJson(http, parts.log)
+  const { corsOrigins } = parts.config.http
+  if (corsOrigins.length > 0) await http.register(cors, { origin: [...corsOrigins] })
   http.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
@@ -90,15 +108,27 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   http.addHook('onClose', async () => apollo.stop())
 }
 
+/** An error in the shape of every other. */
+const bodyOf = (code: ErrorCode, message: string, requestId: string) => ({
+  errors: [{ message, extensions: { code, requestId } }],
+})
+
 /** Fastify's own answers, in the shape of every other. */
 function answerErrorsInJson(http: FastifyInstance, log: Log): void {
-  const bodyOf = (code: ErrorCode, message: string, requestId: string) => ({
-    errors: [{ message, extensions: { code, requestId } }],
+  http.addHook('onRequest', async ({ headers, id }, reply) => {
+    if (headers['content-encoding'] === undefined) return
+    const refused = bodyOf('BAD_REQUEST', 'The body must not be compressed', id)
+    await reply.code(415).send(refused)
   })
-  http.setNotFoundHandler((request, reply) =>
-    reply
-      .code(404)
-      .send(bodyOf('NOT_FOUND', 'There is nothing here. GraphQL is at /graphql.', request.id)),
+  http.setNotFoundHandler(({ id, url }, reply) =>
+    /^\/graphql(\?|$)/.test(url)
+      ? reply
+          .code(405)
+          .header('allow', 'GET, POST')
+          .send(bodyOf('BAD_REQUEST', 'The method must be POST, or GET for a query', id))
+      : reply
+          .code(404)
+          .send(bodyOf('NOT_FOUND', 'There is nothing here. GraphQL is at /graphql.', id)),
   )
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500

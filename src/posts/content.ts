@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AttachmentDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
-import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
+import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
 
 /** Something shown with a post. */
 export type Attachment = AttachmentDoc
@@ -13,49 +13,73 @@ export interface Content {
   readonly attachments: readonly Attachment[]
 }
 
-/** One check of a post's content: what is wrong, in words for the author, or undefined. */
+/** What is wrong with a post, in words for the author; with the text, or with what `at` names, e.g. `attachments.0.alt`. */
+export type ContentProblem = string | { readonly at: string; readonly problem: string }
+
+/** One check of a post's content: what is wrong, or undefined. */
 export type ContentValidator = (
   content: Content,
-) => string | undefined | Promise<string | undefined>
+) => ContentProblem | undefined | Promise<ContentProblem | undefined>
 
-const limits = { graphemesMax: 300, bytesMax: 3000 }
+const textRules: TextRules = {
+  form: 'lines',
+  mayBeBlank: true,
+  graphemesMax: 300,
+  bytesMax: 3_000,
+}
+const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000 }
 const attachmentsMax = 4
-
-const words = (text: string): string[] =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}\p{M}]+/u)
+const urlLengthMax = 2_048
 
 /** The checks every post passes; those of the configuration come after. */
 export function contentValidators(
   blockedWords: readonly string[],
   more: readonly ContentValidator[] = [],
 ): readonly ContentValidator[] {
-  const blocked = new Set(blockedWords.map((word) => word.normalize('NFKC').toLowerCase()))
   return [
-    ({ text }) => unicodeProblem(text),
-    ({ text }) => lengthProblem(text, limits),
     ({ text, attachments }) =>
-      text.trim() === '' && attachments.length === 0 ? 'must not be empty' : undefined,
-    ({ text }) =>
-      words(text).some((word) => blocked.has(word))
-        ? 'holds a word that is not allowed here'
-        : undefined,
+      isBlank(text) && attachments.length === 0 ? 'must not be empty' : undefined,
+    blockedWordsValidator(blockedWords),
     ...more,
   ]
 }
 
+function blockedWordsValidator(blockedWords: readonly string[]): ContentValidator {
+  const phrases = blockedWords.map(spelled).filter((phrase) => phrase !== '  ')
+  const problem = 'holds a word that is not allowed here'
+  const isRefused = (text: string) => {
+    const words = spelled(text)
+    return phrases.some((phrase) => words.includes(phrase))
+  }
+  return ({ text, attachments }) => {
+    if (isRefused(text)) return problem
+    const at = attachments.findIndex(({ alt }) => isRefused(alt ?? ''))
+    return at < 0 ? undefined : { at: `attachments.${at}.alt`, problem }
+  }
+}
+
+/** The words of a text between single spaces, without what a reader does not see or tell apart: capitals, "ß" and "ss". */
+function spelled(text: string): string {
+  const words = visibleText(text.replace(/\p{Cc}+/gu, ' '))
+    .normalize('NFKC')
+    .toLowerCase()
+    .toUpperCase()
+    .split(/[^\p{L}\p{N}\p{M}]+/u)
+  return ` ${words.filter((word) => word !== '').join(' ')} `
+}
+
 /**
  * Loads further validators: ES modules that export `validate`.
- * @throws Error naming the module that cannot be loaded or has no such export.
+ * @throws Error naming the module that cannot be loaded, and why, or has no such export.
  */
 export async function loadValidators(modules: readonly string[]): Promise<ContentValidator[]> {
   return Promise.all(
     modules.map(async (name) => {
       const at = /^[./]/.test(name) ? pathToFileURL(resolve(name)).href : name
       const loaded = (await import(at).catch((cause: unknown) => {
-        throw new Error(`CONTENT_VALIDATORS: cannot load "${name}"`, { cause })
+        throw new Error(`CONTENT_VALIDATORS: cannot load "${name}": ${sentenceOf(cause)}`, {
+          cause,
+        })
       })) as { validate?: unknown }
       if (typeof loaded.validate !== 'function') {
         throw new Error(`CONTENT_VALIDATORS: "${name}" exports no function "validate"`)
@@ -65,6 +89,9 @@ export async function loadValidators(modules: readonly string[]): Promise<Conten
   )
 }
 
+const sentenceOf = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause)
+
 /**
  * The content as it is stored: text in NFC, attachments checked.
  * @throws {DomainError} BAD_USER_INPUT with the first problem found.
@@ -73,39 +100,49 @@ export async function checkContent(
   given: { readonly text: string; readonly attachments?: readonly Attachment[] | undefined },
   validators: readonly ContentValidator[],
 ): Promise<Content> {
-  // Measured before it is normalised: composing megabytes is work that nobody asked for.
-  const tooLong = lengthProblem(given.text, { ...limits, graphemesMax: limits.bytesMax })
-  if (tooLong) throw badInput('input.text', tooLong)
   const content: Content = {
-    text: normalise(given.text),
+    text: checked('input.text', given.text, textRules),
     attachments: checkAttachments(given.attachments ?? []),
   }
   for (const validate of validators) {
-    const problem = await validate(content)
-    if (problem) throw badInput('input.text', problem)
+    const found = await validate(content)
+    if (!found) continue
+    const { at, problem } = typeof found === 'string' ? { at: 'text', problem: found } : found
+    throw badInput(`input.${at}`, problem)
   }
   return content
+}
+
+function checked(argument: string, given: string, rules: TextRules): string {
+  const { text, problem } = checkedText(given, rules)
+  if (problem !== undefined) throw badInput(argument, problem)
+  return text
 }
 
 function checkAttachments(given: readonly Attachment[]): Attachment[] {
   if (given.length > attachmentsMax) {
     throw badInput('input.attachments', `must hold at most ${attachmentsMax}`)
   }
-  return given.map(({ url, kind, alt }, at) => {
-    const problem = urlProblem(url)
-    if (problem) throw badInput(`input.attachments.${at}.url`, problem)
+  return given.map((attachment, at) => {
+    const { kind, alt } = attachment
+    const url = checkUrl(`input.attachments.${at}.url`, attachment.url)
     if (alt === undefined || alt === null) return { url, kind }
-    const altProblem =
-      unicodeProblem(alt) ?? lengthProblem(alt, { graphemesMax: 1000, bytesMax: 5000 })
-    if (altProblem) throw badInput(`input.attachments.${at}.alt`, altProblem)
-    return { url, kind, alt: normalise(alt) }
+    return { url, kind, alt: checked(`input.attachments.${at}.alt`, alt, altRules) }
   })
 }
 
-function urlProblem(url: string): string | undefined {
-  if (url.length > 2048) return 'must be at most 2048 characters'
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
-  return parsed?.protocol === 'https:' || parsed?.protocol === 'http:'
-    ? undefined
-    : 'must be an http or https URL'
+/** The URL as a browser would send it, so that what is shown is what was checked. */
+function checkUrl(argument: string, given: string): string {
+  const tooLong = `must be at most ${urlLengthMax} characters`
+  if (given.length > urlLengthMax) throw badInput(argument, tooLong)
+  if (!given.isWellFormed()) throw badInput(argument, 'must be well-formed Unicode')
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    throw badInput(argument, 'must be an http or https URL')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw badInput(argument, 'must not hold a user name or password')
+  }
+  if (url.href.length > urlLengthMax) throw badInput(argument, tooLong)
+  return url.href
 }

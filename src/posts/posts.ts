@@ -1,4 +1,4 @@
-import { bounded } from '../db/client.ts'
+import { atOnce } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
@@ -34,14 +34,15 @@ export class Posts {
     once?: OnceKey,
   ): Promise<Post> {
     const { text, attachments } = await checkContent(given, this.validators)
-    const doc: PostDoc = {
-      _id: toObjectId(this.mint.next<PostId>()),
-      author: actor,
-      text,
-      ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
-    }
     return this.transactions.run(async (tx) => {
       await this.stats.change(tx, new Map([[actor, { posts: 1 }]]))
+      // The id is the post's place in every timeline: made as late as can be, it is seldom below one already seen.
+      const doc: PostDoc = {
+        _id: toObjectId(this.mint.next<PostId>()),
+        author: actor,
+        text,
+        ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
+      }
       await this.posts.insertOne(doc, { session: tx.session })
       return toPost(doc)
     }, once)
@@ -69,7 +70,7 @@ export class Posts {
     const found = await this.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
-        { ...bounded, hint: { _id: 1 } },
+        { ...atOnce, hint: { _id: 1 } },
       )
       .toArray()
     const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
@@ -107,7 +108,7 @@ export class Posts {
     const found = await this.posts
       .find(
         { author: { $in: [...authors] }, ...idRange(range) },
-        { ...bounded, hint: { author: 1, _id: -1 } },
+        { ...atOnce, hint: { author: 1, _id: -1 } },
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)

@@ -1,10 +1,10 @@
-import { bounded } from '../db/client.ts'
+import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
 import type { OnceKey, Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
-import { lengthProblem, normalise, unicodeProblem } from '../lib/text.ts'
+import { checkedText, type TextRules } from '../lib/text.ts'
 import { noAccount, type UserStats } from './stats.ts'
 
 /** A person with an account. */
@@ -22,8 +22,8 @@ export interface Profile {
   readonly bio?: string | null | undefined
 }
 
-const nameLimits = { graphemesMax: 64, bytesMax: 640 }
-const bioLimits = { graphemesMax: 256, bytesMax: 2560 }
+const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
+const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
 /** The accounts (seed 4: the handle is the `_id`). */
 export class Users {
@@ -38,7 +38,7 @@ export class Users {
   /** Those of `ids` who have an account. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
     const found = await this.users
-      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, bounded)
+      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, atOnce)
       .toArray()
     return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
   }
@@ -119,7 +119,7 @@ export class Users {
   }
 
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
-    const taken = await this.users.findOne({ _id: handle }, { session: tx.session })
+    const taken = await this.users.findOne({ _id: handle }, { ...bounded, session: tx.session })
     if (!taken) return
     throw new DomainError(
       'CONFLICT',
@@ -132,16 +132,14 @@ export class Users {
 
 function checked({ name, bio }: Profile): Profile {
   return {
-    name: name === undefined ? undefined : line('input.name', name, nameLimits),
-    bio: bio ? line('input.bio', bio, bioLimits) : bio === '' ? null : bio,
+    name: name === undefined ? undefined : trimmed('input.name', name, nameRules),
+    bio: bio ? trimmed('input.bio', bio, bioRules) : bio === '' ? null : bio,
   }
 }
 
-function line(argument: string, given: string, limits: typeof nameLimits): string {
-  const text = normalise(given).trim()
-  const problem =
-    unicodeProblem(text) ?? (text === '' ? 'must not be empty' : lengthProblem(text, limits))
-  if (problem) throw badInput(argument, problem)
+function trimmed(argument: string, given: string, rules: TextRules): string {
+  const { text, problem } = checkedText(given.trim(), rules)
+  if (problem !== undefined) throw badInput(argument, problem)
   return text
 }
 

@@ -127,6 +127,20 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
   })
 
+  test('the names of groups cost as much as there are edges in groups, however many there are', async () => {
+    const { follows } = harness.services
+    const none = await examinedBy('groups of one without any', () => follows.groupsOf(ben))
+    expect(none.docs).toBe(0)
+    expect(none.keys).toBeLessThanOrEqual(1)
+    const { collection, owner, other } = harness.services.edges.following
+    const grouped = { [owner]: ben, [other]: { $in: crowd.slice(0, 5) } }
+    await collection.updateMany(grouped, { $set: { groups: ['close', 'work'] } })
+    const some = await examinedBy('groups of five edges', () => follows.groupsOf(ben))
+    await collection.updateMany({ [owner]: ben }, { $unset: { groups: '' } })
+    expect(some.docs).toBe(5)
+    expect(some.keys).toBeLessThanOrEqual(11)
+  })
+
   test('the list of mutes is read from the index', async () => {
     const { keys, docs } = await examinedBy('mutes', () =>
       harness.services.restrictions.list(ann, 'MUTE', first),

@@ -154,15 +154,15 @@ describe('the law can fail', () => {
   const breaks: Record<string, (services: Services) => FeedService> = {
     'mutes are forgotten': withStrategy((right) => right, forgetsMutes),
     'an entry is skipped at the edge of a page': withStrategy((right) => ({
-      candidates: async (reader, range, group) => {
-        if (!range.olderThan) return right.candidates(reader, range, group)
+      candidates: async (reader, range, ...rest) => {
+        if (!range.olderThan) return right.candidates(reader, range, ...rest)
         const longer = { ...range, limit: range.limit + 1 }
-        return (await right.candidates(reader, longer, group)).slice(1)
+        return (await right.candidates(reader, longer, ...rest)).slice(1)
       },
     })),
     'the reader’s own posts are left out': withStrategy((right) => ({
-      candidates: async (reader, range, group) =>
-        (await right.candidates(reader, range, group)).filter(({ author }) => author !== reader),
+      candidates: async (reader, range, ...rest) =>
+        (await right.candidates(reader, range, ...rest)).filter(({ author }) => author !== reader),
     })),
   }
 

@@ -26,8 +26,38 @@ describe('configuration', () => {
     })
   })
 
-  test('takes an empty variable as absent', () => {
+  test('takes an empty or blank variable as absent', () => {
     expect(readConfig({ PORT: '', AUTH_DEV: '' })).toMatchObject({ http: { port: 4000 } })
+    const blank = { PORT: ' ', MONGODB_URI: '  ', FEEDLINE_DATA: '\t', MONGOD_BINARY: ' ' }
+    expect(readConfig(blank)).toEqual(readConfig({}))
+    expect(problemsOf({ ...production, AUTH_JWT_SECRET: ' '.repeat(40) })).toEqual([
+      expect.stringContaining('one is needed in production'),
+    ])
+  })
+
+  test.each(['abc', '4e3', '0x10', '+1', '-1', '80.5', ' 80', '65536'])(
+    'refuses the port "%s"',
+    (port) => {
+      expect(problemsOf({ PORT: port })).toEqual(['PORT: must be a whole number from 0 to 65535'])
+    },
+  )
+
+  test.each(['0', '65535', '0080'])('takes the port %s', (port) => {
+    expect(readConfig({ PORT: port }).http.port).toBe(Number(port))
+  })
+
+  test('tells of what does not fit also where something else is wrong by itself', () => {
+    expect(problemsOf({ PORT: 'abc', FEED_STRATEGY: 'CACHE' })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      expect.stringMatching(/^FEED_STRATEGY: CACHE is not maintained/),
+    ])
+    expect(problemsOf({ PORT: 'abc', AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'RS256' })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      expect.stringMatching(/^AUTH_ALGORITHMS: RS256 does not fit/),
+    ])
+    expect(problemsOf({ ...production, AUTH_JWT_SECRET: 'short' })).toEqual([
+      expect.stringContaining('at least 32'),
+    ])
   })
 
   test('tells all that is wrong at once, what variables mean together included', () => {

@@ -34,6 +34,8 @@ describe('text', () => {
     ['nothing', ''],
     ['white space', ' \n\t '],
     ['half a surrogate pair', 'a\ud83d'],
+    ['nothing that a reader sees', '\u200b\u200d\ufeff\u2060 \ufe0f'],
+    ['a control character', 'a\u0007'],
   ])('of %s is refused', async (_, text) => {
     await expect(check(text)).rejects.toMatchObject(refused('input.text'))
   })
@@ -47,6 +49,10 @@ describe('text', () => {
     await expect(check(`${full}q`)).rejects.toMatchObject(refused('input.text'))
   })
 
+  test('may have line breaks and tabs', async () => {
+    expect((await check('a\r\nb\rc\n\td')).text).toBe('a\nb\nc\n\td')
+  })
+
   test('is stored in NFC, and may be empty beside an attachment', async () => {
     expect((await check('e\u0301')).text).toBe('é')
     expect(await check('', [image])).toEqual({ text: '', attachments: [image] })
@@ -54,18 +60,42 @@ describe('text', () => {
 })
 
 describe('a blocked word', () => {
-  const validators = contentValidators(['Spam', 'ﬁne'])
+  const blocked = ['Spam', 'ﬁne', 'Straße', 'ΟΔΟΣ', 'free  money', 'wire-fraud', '!']
+  const validators = contentValidators(blocked)
 
-  test.each(['spam', 'SPAM!', 'buy,spam,now', 'ｓｐａｍ', 'fine', 'ﬁne'])(
-    'refuses "%s"',
+  test.each([
+    'spam',
+    'SPAM!',
+    'buy,spam,now',
+    'buy\nspam\tnow',
+    'ｓｐａｍ',
+    'fine',
+    'ﬁne',
+    'sp\u200bam',
+    'sp\u00ad\ufe0f\ufeffam',
+    'STRASSE',
+    'strasse',
+    'STRAẞE',
+    'οδος',
+    'get Free Money!',
+    'free, money',
+    'a wire-fraud',
+    'wire fraud',
+  ])('refuses "%s"', async (text) => {
+    await expect(check(text, [], validators)).rejects.toMatchObject(refused('input.text'))
+  })
+
+  test('is refused in the text of an attachment too', async () => {
+    const given = check('a', [image, { ...image, alt: 'some spam' }], validators)
+    await expect(given).rejects.toMatchObject(refused('input.attachments.1.alt'))
+  })
+
+  test.each(['spammer', 'nospam', 'sp am', 'free the money', 'moneyfree money', 'wirefraud', 'a!'])(
+    'lets "%s" be, which only holds it',
     async (text) => {
-      await expect(check(text, [], validators)).rejects.toMatchObject(refused('input.text'))
+      expect((await check(text, [], validators)).text).toBe(text)
     },
   )
-
-  test.each(['spammer', 'nospam', 'sp am'])('lets "%s" be, which only holds it', async (text) => {
-    expect((await check(text, [], validators)).text).toBe(text)
-  })
 })
 
 describe('attachments', () => {
@@ -82,9 +112,21 @@ describe('attachments', () => {
     'a.png',
     '',
     `https://a.b/${'x'.repeat(2_048)}`,
+    `https://a.b/${'日'.repeat(1_000)}`,
+    'https://me:secret@a.b/c',
+    'https://me@a.b/c',
+    'https://a.b/\ud800',
   ])('refuse the URL %s', async (url) => {
     const given = check('a', [image, { ...image, url }])
     await expect(given).rejects.toMatchObject(refused('input.attachments.1.url'))
+  })
+
+  test.each([
+    ['https://EXAMPLE.com', 'https://example.com/'],
+    [' https://example.com/a\tb ', 'https://example.com/ab'],
+    ['https://example.com/a/../ä', 'https://example.com/%C3%A4'],
+  ])('have the URL "%s" stored as %s', async (url, stored) => {
+    expect((await check('a', [{ ...image, url }])).attachments).toEqual([{ ...image, url: stored }])
   })
 
   test('have an alternative text of at most 1,000 characters', async () => {
@@ -112,8 +154,18 @@ describe('validators of one’s own', () => {
     expect((await check('so.', [], validators)).text).toBe('so.')
   })
 
-  test('that cannot be loaded, or are none, are named', async () => {
-    await expect(loadValidators([join(folder, 'none.mjs')])).rejects.toThrow(/cannot load ".*none/)
+  test('may name what is wrong', async () => {
+    const validate = () => ({ at: 'attachments.0.url', problem: 'is not ours' })
+    const given = check('a', [image], contentValidators([], [validate]))
+    await expect(given).rejects.toMatchObject(refused('input.attachments.0.url'))
+  })
+
+  test('that cannot be loaded, or are none, are named, with the cause', async () => {
+    await expect(loadValidators([join(folder, 'none.mjs')])).rejects.toThrow(
+      /cannot load ".*none\.mjs": Cannot find module/,
+    )
+    await writeFile(join(folder, 'broken.mjs'), "throw new Error('no word list')")
+    await expect(loadValidators([join(folder, 'broken.mjs')])).rejects.toThrow(/: no word list$/)
     const without = loadValidators([join(folder, 'other.mjs')])
     await expect(without).rejects.toThrow('exports no function "validate"')
   })

@@ -1,5 +1,12 @@
-import { describe, expect, test } from 'vitest'
-import { lengthProblem, normalise, unicodeProblem } from '../../src/lib/text.ts'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  checkedText,
+  isBlank,
+  lengthProblem,
+  normalise,
+  type TextRules,
+  unicodeProblem,
+} from '../../src/lib/text.ts'
 
 const family = '👨‍👩‍👧‍👦'
 const limits = { graphemesMax: 3, bytesMax: 100 }
@@ -32,3 +39,52 @@ test('half a surrogate pair is no Unicode, a whole one is', () => {
   expect(unicodeProblem('\ude00a')).toContain('surrogate')
   expect(unicodeProblem('😀')).toBeUndefined()
 })
+
+describe('checked text', () => {
+  const line: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
+  const lines: TextRules = { ...line, form: 'lines' }
+
+  test('is refused by its bytes before it is composed', () => {
+    const composing = vi.spyOn(String.prototype, 'normalize')
+    expect(checkedText('\u0301\u0323'.repeat(22_500), line).problem).toContain('640 bytes')
+    expect(composing).not.toHaveBeenCalled()
+    composing.mockRestore()
+  })
+
+  test('is measured again once it is composed, which may make it longer', () => {
+    const grows = '\u0958'.repeat(3)
+    expect(checkedText(grows, { ...line, bytesMax: 9 }).problem).toContain('9 bytes')
+    expect(checkedText(grows, { ...line, bytesMax: 18 }).text).toBe('\u0915\u093c'.repeat(3))
+  })
+
+  test.each(['a\nb', 'a\tb', 'a\u2028b', 'a\u0000', 'a\u009fb', 'a\u202eb', '\u2066a', '\ud800'])(
+    'refuses %j in a line',
+    (text) => {
+      expect(checkedText(text, line).problem).toBeDefined()
+    },
+  )
+
+  test.each(['ann', 'Ann\u200dé', 'עברית\u200f', family])('takes %j as a line', (text) => {
+    expect(checkedText(text, line).text).toBe(text)
+  })
+
+  test('has line feeds and tabs where it may have lines, and no other control characters', () => {
+    expect(checkedText('a\r\nb\r\tc\n', lines).text).toBe('a\nb\n\tc\n')
+    expect(checkedText('a\u0000', lines).problem).toContain('control')
+    expect(checkedText('a\u0085', lines).problem).toContain('control')
+    expect(checkedText('\ud800', lines).problem).toContain('surrogate')
+  })
+
+  test('has something to see, unless it need not', () => {
+    expect(checkedText('\u200b \u3164', line).problem).toBe('must not be empty')
+    expect(checkedText('', { ...line, mayBeBlank: true }).text).toBe('')
+  })
+})
+
+test.each(['', ' \n\t', '\u200b\u200c\u200d\u2060\ufeff', '\u00ad', '\u3164', '\u202e \ufe0f'])(
+  'nobody sees %j',
+  (text) => {
+    expect(isBlank(text)).toBe(true)
+    expect(isBlank(`${text}.`)).toBe(false)
+  },
+)

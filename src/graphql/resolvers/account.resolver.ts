@@ -1,6 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import { badInput } from '../../errors.ts'
+import { noAccount } from '../../users/stats.ts'
 import type { User as CoreUser } from '../../users/users.ts'
 import type { Context } from '../context.ts'
 import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../inputs.ts'
@@ -68,8 +69,12 @@ export class AccountResolver {
   }
 }
 
-/** The account as the mutation left it, also when this is the repeat of one long ago. */
+/**
+ * The account as the mutation left it, also when this is the repeat of one long ago.
+ * @throws {DomainError} NOT_FOUND when it is gone since.
+ */
 async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo) {
   const presented = await presentUser(ctx, user.handle, selectionOf(info).of('user'))
-  return presented && { ...presented, ...user }
+  if (!presented) throw noAccount()
+  return { ...presented, ...user, bio: user.bio }
 }

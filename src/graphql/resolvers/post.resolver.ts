@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import { noAccount } from '../../users/stats.ts'
 import type { Context } from '../context.ts'
 import { CreatePostInput, DeletePostInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
@@ -32,6 +33,7 @@ export class PostResolver {
       }),
     )
     const presented = await presentPosts(ctx, [post], selectionOf(info).of('post'))
+    if (!presented.has(post)) throw noAccount()
     return { clientMutationId, post: presented.get(post) }
   }
 

@@ -6,6 +6,7 @@ import { pageSizeMax } from '../../lib/page.ts'
 import { mayRead } from '../../posts/visibility.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
+import { truthOf } from '../loaders.ts'
 import { type NodeRef, parseHandle, parseNodeId } from '../node-id.ts'
 import {
   needsContent,
@@ -29,7 +30,6 @@ export class QueryResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     const id = parseHandle('handle', handle)
-    if ((await ctx.loaders.user.load(id)) === null) return null
     return presentUser(ctx, id, selectionOf(info))
   }
 
@@ -88,6 +88,7 @@ export class QueryResolver {
       strategy: strategy ?? undefined,
       group: group ?? undefined,
       content: needsContent(asked.of('edges', 'node')),
+      truth: truthOf(ctx.loaders),
     })
     return { ...(await presentPostPage(ctx, page, asked)), strategy: page.strategy }
   }
@@ -104,15 +105,13 @@ export class QueryResolver {
 async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
   const postRefs = refs.flatMap((ref) => (ref.type === 'Post' ? [ref.post] : []))
-  const [exist, users, posts] = await Promise.all([
-    ctx.loaders.user.loadMany(handles),
+  const [users, posts] = await Promise.all([
     presentUsers(ctx, handles, asked),
     readPosts(ctx, postRefs, asked),
   ])
-  const live = new Set(handles.filter((_, at) => exist[at] !== null))
   return refs.map((ref) => {
     if (ref.type === 'Post') return posts.get(ref.post.id) ?? null
-    return (live.has(ref.handle) && users.get(ref.handle)) || null
+    return users.get(ref.handle) ?? null
   })
 }
 
@@ -120,13 +119,11 @@ async function readPosts(ctx: Context, refs: readonly NodeRefPost[], asked: Sele
   if (refs.length === 0) return new Map()
   const [found, between] = await Promise.all([
     ctx.services.posts.byRefs(refs),
-    ctx.loaders.restrictions.loadMany(refs.map(({ author }) => author)),
+    Promise.all(refs.map(({ author }) => ctx.loaders.restrictions.load(author))),
   ])
   const visible = refs.flatMap(({ id, author }, at) => {
-    const [post, standing] = [found.get(id), between[at]]
-    return post && !(standing instanceof Error) && mayRead(ctx.viewer, author, standing)
-      ? [post]
-      : []
+    const post = found.get(id)
+    return post && mayRead(ctx.viewer, author, between[at]) ? [post] : []
   })
   const presented = await presentPosts(ctx, visible, asked)
   return new Map([...presented].map(([{ id }, post]) => [id, post]))

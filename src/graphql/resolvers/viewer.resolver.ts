@@ -23,7 +23,6 @@ export class ViewerResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    if ((await ctx.loaders.user.load(handle)) === null) return null
     return presentUser(ctx, handle, selectionOf(info))
   }
 

@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { type EdgeId, IdMint, type PostId, type TimeId } from '../../src/lib/ids.ts'
+import { useApp } from '../support/app.ts'
+import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp()
+const reader = handle('reader')
+/** More than the 101 documents that MongoDB puts into a first answer unless told otherwise. */
+const people = Array.from({ length: 130 }, (_, n) => handle(`p${n}`))
+let postIds: string[]
+let userIds: string[]
+let cursor: string
+
+beforeAll(async () => {
+  const { services } = app
+  const { collections, edges, transactions } = services
+  const mint = new IdMint(Date.now)
+  const edge = (follower = reader, followee = reader) => {
+    return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
+  }
+  await openAccounts(services, [reader, ...people])
+  const ring = (n: number, step: number) => people[(n + step) % people.length]
+  const follows = people.flatMap((person, n) => [
+    edge(reader, person),
+    edge(person, reader),
+    ...[1, 43, 86].map((step) => edge(ring(n, step), person)),
+  ])
+  await transactions.run((tx) => edges.insert(tx, follows))
+  const id = () => toObjectId(mint.next<TimeId>())
+  await collections.restrictions.insertMany(
+    people.flatMap((owner) => [
+      ...(['MUTE', 'BLOCK', 'BLOCKED_BY'] as const).map((kind) => {
+        return { _id: id(), owner: handle('judge'), other: owner, kind }
+      }),
+    ]),
+  )
+  const post = (author = reader) => {
+    return { _id: toObjectId(mint.next<PostId>()), author, text: `by ${author}` }
+  }
+  await collections.posts.insertMany([
+    ...Array.from({ length: 110 }, () => post()),
+    ...[...people, ...people].map((person) => post(person)),
+  ])
+  const page = '{ edges { cursor node { id author { id } } } }'
+  const { data } = await app.send({ as: reader, query: `{ timeline(first: 100) ${page} }` })
+  cursor = data.timeline.edges[0].cursor
+  postIds = data.timeline.edges.map(({ node }: { node: { id: string } }) => node.id)
+  userIds = data.timeline.edges.map(({ node }: { node: { author: { id: string } } }) => {
+    return node.author.id
+  })
+})
+
+async function commandsOf(query: string, as: string = reader): Promise<readonly RecordedCommand[]> {
+  const { result, commands } = await recorded(app.database.client, () => app.send({ as, query }))
+  expect(result.errors).toEqual([])
+  return commands
+}
+
+/** The labels of what a request sends, which must all reach one shard and come to an end. */
+async function labelsFor(query: string, as?: string): Promise<string[]> {
+  const commands = await commandsOf(query, as)
+  expect(commands.flatMap((sent) => shardProblemOf(sent) ?? [])).toEqual([])
+  expect(labelsOf(commands.filter(isUnboundedRead))).toEqual([])
+  return labelsOf(commands)
+}
+
+const show = (name: string, labels: readonly string[]) =>
+  console.info(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
+
+const pageInfo = 'pageInfo { startCursor endCursor hasNextPage hasPreviousPage }'
+const profile = 'handle name bio stats { followers following posts } viewerFollows'
+const relations = 'followsViewer viewerGroups viewerHasMuted viewerHasBlocked'
+const content = `id text createdAt attachments { url } author { ${profile} }`
+const user = (below: string) => `{ user(handle: "reader") { ${below} } }`
+const list = (field: string, n: number, node: string) =>
+  `${field}(first: ${n}) { edges { cursor node { ${node} } } ${pageInfo} }`
+const viewer = (below: string) => `{ viewer { ${below} } }`
+const authors = (n: number, below: string) =>
+  `{ timeline(first: ${n}) { edges { node { author { ${below} } } } } }`
+const nodes = (ids: readonly string[], below: string) =>
+  `{ nodes(ids: ${JSON.stringify(ids)}) { id ${below} } }`
+
+/** The same fields on a page, or a list of aliases, of `n`. */
+const pages: Record<string, (n: number) => string> = {
+  timeline: (n) => `{ ${list('timeline', n, content)} }`,
+  'timeline with all relations': (n) => authors(n, `${profile} ${relations}`),
+  'posts of a user': (n) => user(list('posts', n, content)),
+  followers: (n) => user(list('followers', n, `${profile} ${relations}`)),
+  following: (n) => user(list('following', n, `${profile} ${relations}`)),
+  mutes: (n) => viewer(list('mutes', n, `${profile} ${relations}`)),
+  blocks: (n) => viewer(list('blocks', n, `${profile} ${relations}`)),
+  'nodes, posts': (n) => nodes(postIds.slice(0, n), `... on Post { ${content} }`),
+  'nodes, users': (n) => nodes(userIds.slice(0, n), `... on User { ${profile} ${relations} }`),
+  "authors' followers": (n) => authors(n, list('followers', 3, profile)),
+  "authors' followers' counters": (n) =>
+    user(`followers(first: ${n}) { edges { node { followers(first: 3) { edges { node {
+      stats { posts } } } } } } }`),
+  "authors' followers' posts": (n) =>
+    user(`followers(first: ${n}) { edges { node { followers(first: 3) { edges { node {
+      posts(first: 2) { edges { node { text } } } } } } } } }`),
+  "authors' posts": (n) => authors(n, list('posts', 2, 'text')),
+  "what lies on both sides of authors' posts": (n) =>
+    authors(
+      n,
+      `older: posts(last: 1, before: "${cursor}") { ${pageInfo} }
+      newer: posts(first: 1, after: "${cursor}") { ${pageInfo} }`,
+    ),
+  'aliases of users': (n) =>
+    `{ ${people.slice(0, Math.min(n, 30)).map(
+      (one, at) => `u${at}: user(handle: "${one}") {
+      ${profile} ${relations} }`,
+    )} }`,
+  'aliases of lists': (n) =>
+    `{ ${people.slice(0, Math.min(n, 30)).map(
+      (one, at) => `u${at}: user(handle: "${one}") {
+      followers(first: 2) { edges { node { ${profile} } } } }`,
+    )} }`,
+  'aliases of one list': (n) =>
+    user(
+      Array.from(
+        { length: Math.min(n, 30) },
+        (_, at) => `l${at}: ${list('followers', 2, 'name')}`,
+      ).join(' '),
+    ),
+}
+
+test.each(Object.entries(pages))(
+  'a page of 1 and one of 100 cost the same commands, each for one shard: %s',
+  async (name, query) => {
+    const as = ['mutes', 'blocks'].includes(name) ? 'judge' : reader
+    const [small, large] = [await labelsFor(query(1), as), await labelsFor(query(100), as)]
+    show(name, large)
+    expect(large.length).toBeGreaterThan(0)
+    expect(large).toEqual(small)
+  },
+)
+
+describe('only what is asked for is read', () => {
+  const entry = ['read following', 'read following', 'read posts', 'read restrictions']
+  const page = (node: string) => `{ timeline(first: 50) { edges { ${node} } } }`
+  const asked: Record<string, readonly [query: string, more: readonly string[]]> = {
+    'cursors alone': [page('cursor'), []],
+    'ids and handles': [page('node { id author { id handle } }'), []],
+    'a post': [page('node { text }'), ['read posts']],
+    'a profile': [page('node { author { name } }'), ['read users']],
+    counters: [page('node { author { stats { posts } } }'), ['read user_stats']],
+    'one relation': [page('node { author { followsViewer } }'), ['read followers']],
+    'what lies beyond the last': ['{ timeline(first: 50) { pageInfo { hasNextPage } } }', []],
+  }
+
+  test.each(Object.entries(asked))('of a timeline: %s', async (name, [query, more]) => {
+    const labels = await labelsFor(query)
+    show(name, labels)
+    expect(labels).toEqual([...entry, 'read user_stats', ...more].sort())
+  })
+
+  test('of a list: whether something lies on the near side of the cursor', async () => {
+    const older = (info: string) => user(`posts(first: 5, after: "${cursor}") { ${info} }`)
+    const without = await labelsFor(older('edges { cursor } pageInfo { endCursor hasNextPage }'))
+    expect(without).toEqual(['read posts', 'read restrictions', 'read users'])
+    const exact = await labelsFor(older('pageInfo { hasPreviousPage }'))
+    expect(exact).toEqual([...without, 'read posts'].sort())
+  })
+
+  test('an error code has its meaning, and nobody a viewer, without the database', async () => {
+    expect(await labelsFor('{ errorMeaning(code: CONFLICT) viewer { handle } }')).toEqual([])
+  })
+})

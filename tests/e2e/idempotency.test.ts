@@ -1,0 +1,289 @@
+import { print } from 'graphql'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { postNodeId } from '../../src/graphql/node-id.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { useApp } from '../support/app.ts'
+import {
+  type Input,
+  mutationCases,
+  type MutationName as Name,
+  newPair,
+  type Pair,
+  somebodyElse,
+} from '../support/mutation-cases.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp()
+const cases = mutationCases(app)
+const id = 'the-id'
+const names = Object.keys(cases) as Name[]
+
+beforeAll(() => openAccounts(app.services, [somebodyElse]))
+
+const send = (name: Name, as: UserId | undefined, input: Input, clientMutationId?: string | null) =>
+  app.send({
+    as,
+    query: print(cases[name].document),
+    variables: { input: { ...input, clientMutationId } },
+  })
+
+/** The result of a mutation that must succeed. */
+async function result(name: Name, as: UserId, input: Input, clientMutationId?: string) {
+  const { data, errors } = await send(name, as, input, clientMutationId)
+  expect(errors).toEqual([])
+  return data[name]
+}
+
+/** Name and bio, or that they are as the account was opened. */
+async function profileOf(user: UserId) {
+  const found = await app.services.collections.users.findOne({ _id: user })
+  return found?.name === user ? 'as opened' : { name: found?.name, bio: found?.bio }
+}
+
+/** All that any mutation changes about the two, without ids and times. */
+async function state({ viewer, other }: Pair) {
+  const { collections } = app.services
+  const sideOf = async (user: UserId) => ({
+    profile: await profileOf(user),
+    stats: await collections.user_stats.findOne(
+      { _id: user },
+      { projection: { _id: 0, guard: 0 } },
+    ),
+    posts: await collections.posts.countDocuments({ author: user }),
+    restrictions: (await collections.restrictions.find({ owner: user }).toArray())
+      .map(({ kind }) => kind)
+      .sort(),
+    remembered: await collections.mutations.countDocuments({ '_id.viewer': user }),
+  })
+  const events = collections.follow_events.find({ user: viewer }).sort({ _id: 1 })
+  const edge = { user: viewer, followee: other }
+  return {
+    viewer: await sideOf(viewer),
+    other: await sideOf(other),
+    history: (await events.toArray()).map(({ type }) => type),
+    groups: (await collections.following.findOne(edge))?.groups,
+    jobs: await collections.outbox.countDocuments({ 'payload.user': viewer }),
+  }
+}
+
+describe.each(names)('%s', (name) => {
+  const { ready, undo, otherwise } = cases[name]
+
+  test('a repeat gives the first result and changes nothing', async () => {
+    const pair = await newPair(app)
+    const input = await ready(pair)
+    const before = await state(pair)
+    const first = await result(name, pair.viewer, input, id)
+    const after = await state(pair)
+    expect(first.clientMutationId).toBe(id)
+    expect({ ...after, remembered: undefined }).not.toEqual({ ...before, remembered: undefined })
+    expect(await result(name, pair.viewer, input, id)).toEqual(first)
+    expect(await state(pair)).toEqual(after)
+  })
+
+  test('a repeat long after gives the first result, and does not do it again', async () => {
+    const pair = await newPair(app)
+    const input = await ready(pair)
+    const first = await result(name, pair.viewer, input, id)
+    await undo(pair)
+    const undone = await state(pair)
+    const { changed, groups, post, deletedPostId } = first
+    const { name: as, bio } = first.user ?? {}
+    expect(await result(name, pair.viewer, input, id)).toMatchObject({
+      ...(changed === undefined ? {} : { changed }),
+      ...(groups === undefined ? {} : { groups }),
+      ...(post === undefined ? {} : { post }),
+      ...(deletedPostId === undefined ? {} : { deletedPostId }),
+      ...(/createUser|updateUser/.test(name) ? { user: { name: as, bio } } : {}),
+    })
+    expect(await state(pair)).toEqual(undone)
+  })
+
+  test('eight at once do it once and all give the same result', async () => {
+    const [alone, together] = [await newPair(app), await newPair(app)]
+    await result(name, alone.viewer, await ready(alone), id)
+    const input = await ready(together)
+    const all = await Promise.all(
+      Array.from({ length: 8 }, () => result(name, together.viewer, input, id)),
+    )
+    expect(all).toEqual(all.map(() => all[0]))
+    expect(await state(together)).toEqual(await state(alone))
+  })
+
+  test.skipIf(otherwise === undefined)('the same id with another input is a conflict', async () => {
+    const pair = await newPair(app)
+    await result(name, pair.viewer, await ready(pair), id)
+    const after = await state(pair)
+    const { data, errors } = await send(name, pair.viewer, otherwise?.(pair) ?? {}, id)
+    expect(data).toBeNull()
+    expect(errors).toHaveLength(1)
+    expect(errors[0]?.extensions).toMatchObject({
+      code: 'CONFLICT',
+      argument: 'input.clientMutationId',
+    })
+    expect(await state(pair)).toEqual(after)
+  })
+
+  test('the same id for any other mutation is a conflict', async () => {
+    const pair = await newPair(app)
+    const input = await ready(pair)
+    await result(name, pair.viewer, input, id)
+    const after = await state(pair)
+    for (const another of names.filter((one) => one !== name)) {
+      const given = { ...inputs(pair)[another], ...(sharesInput(name, another) ? input : {}) }
+      const { errors } = await send(another, pair.viewer, given, id)
+      expect(errors[0]?.extensions, another).toMatchObject({
+        code: 'CONFLICT',
+        argument: 'input.clientMutationId',
+      })
+    }
+    expect(await state(pair)).toEqual(after)
+  })
+
+  test("the same id of another viewer is the other viewer's own", async () => {
+    const [one, another] = [await newPair(app), await newPair(app)]
+    const first = await result(name, one.viewer, await ready(one), id)
+    const input = await ready(another)
+    const second = await result(name, another.viewer, input, id)
+    expect(await state(another)).toEqual(await state(one))
+    expect(second.clientMutationId).toBe(first.clientMutationId)
+    expect(second.post?.id ?? second.deletedPostId ?? second.handle ?? '').not.toBe(
+      first.post?.id ?? first.deletedPostId ?? first.handle,
+    )
+    const { data, errors } = await send(name, undefined, input, id)
+    expect(data).toBeNull()
+    expect(errors[0]?.extensions.code).toBe('UNAUTHENTICATED')
+  })
+
+  test('an id that is empty, too long or not Unicode is refused, and nothing changed', async () => {
+    const pair = await newPair(app)
+    const input = await ready(pair)
+    const before = await state(pair)
+    for (const wrong of ['', 'x'.repeat(129), 'half a pair \ud83d']) {
+      const { errors } = await send(name, pair.viewer, input, wrong)
+      expect(errors[0]?.extensions).toMatchObject({
+        code: 'BAD_USER_INPUT',
+        argument: 'input.clientMutationId',
+      })
+    }
+    expect(await state(pair)).toEqual(before)
+    const longest = 'x'.repeat(128)
+    expect((await result(name, pair.viewer, input, longest)).clientMutationId).toBe(longest)
+  })
+})
+
+const sharesInput = (...both: Name[]) =>
+  both.every((name) => /^(un)?(follow|mute|block)/.test(name))
+
+/** An input of each mutation that is well-formed. */
+const inputs = ({ viewer, other }: Pair): Record<Name, Input> => ({
+  createUser: { name: 'Named' },
+  updateUser: { name: 'Named' },
+  deleteUser: {},
+  followUser: { handle: other },
+  unfollowUser: { handle: other },
+  muteUser: { handle: other },
+  unmuteUser: { handle: other },
+  blockUser: { handle: other },
+  unblockUser: { handle: other },
+  setFollowGroups: { handle: other, groups: [] },
+  createPost: { text: 'Hello' },
+  deletePost: { postId: postNodeId({ author: viewer, id: 'b'.repeat(24) as PostId }) },
+})
+
+interface Failing {
+  readonly name: Name
+  readonly input: Input
+  readonly code: string
+  readonly repair: (pair: Pair) => unknown
+}
+const isGone = (mutation: Name): Failing => ({
+  name: mutation,
+  input: { handle: `gone-${mutation.toLowerCase()}` },
+  code: 'NOT_FOUND',
+  repair: () => openAccounts(app.services, [handle(`gone-${mutation.toLowerCase()}`)]),
+})
+const openAgain = ({ viewer }: Pair) => openAccounts(app.services, [viewer])
+const leave = async ({ viewer }: Pair) => {
+  await app.services.users.delete(viewer)
+  await app.rest()
+}
+const failing: readonly (Failing & { readonly spoil?: (pair: Pair) => unknown })[] = [
+  { name: 'createUser', input: { name: 'Taken' }, code: 'CONFLICT', repair: leave },
+  {
+    name: 'updateUser',
+    input: { name: 'Nobody' },
+    code: 'NOT_FOUND',
+    spoil: leave,
+    repair: openAgain,
+  },
+  {
+    name: 'createPost',
+    input: { text: 'Hello' },
+    code: 'NOT_FOUND',
+    spoil: leave,
+    repair: openAgain,
+  },
+  isGone('followUser'),
+  isGone('muteUser'),
+  isGone('blockUser'),
+  {
+    name: 'setFollowGroups',
+    input: { handle: somebodyElse, groups: ['a'] },
+    code: 'NOT_FOUND',
+    repair: ({ viewer }) => app.services.follows.follow(viewer, somebodyElse),
+  },
+]
+
+test.each(failing)(
+  '$name that fails stores nothing, and works under the same id once it can',
+  async ({ name, input, code, spoil, repair }) => {
+    const pair = await newPair(app)
+    await spoil?.(pair)
+    const before = await state(pair)
+    const { data, errors } = await send(name, pair.viewer, input, id)
+    expect(data).toBeNull()
+    expect(errors[0]?.extensions.code).toBe(code)
+    expect(await state(pair)).toEqual(before)
+    await repair(pair)
+    const done = await result(name, pair.viewer, input, id)
+    expect(await result(name, pair.viewer, input, id)).toEqual(done)
+  },
+)
+
+test('without an id, or with null for one, a repeat does it again', async () => {
+  const pair = await newPair(app)
+  const texts = [undefined, undefined, null, null]
+  for (const none of texts) {
+    const { errors } = await send('createPost', pair.viewer, { text: 'Again' }, none)
+    expect(errors).toEqual([])
+  }
+  expect(await state(pair)).toMatchObject({ viewer: { posts: 4, remembered: 0 } })
+})
+
+test('the same input counts as the same however it is written, also within a request', async () => {
+  const pair = await newPair(app)
+  const first = await result('createPost', pair.viewer, { text: 'Once', attachments: [] }, id)
+  const selection = '{ clientMutationId post { id text } }'
+  const written = `input: { clientMutationId: "${id}", attachments: [], text: "Once" }`
+  const query = `mutation { a: createPost(${written}) ${selection} b: createPost(${written}) ${selection} }`
+  const { data } = await app.send({ as: pair.viewer, query })
+  expect(data.a).toEqual({ clientMutationId: id, post: { id: first.post.id, text: 'Once' } })
+  expect(data.b).toEqual(data.a)
+  expect(await state(pair)).toMatchObject({ viewer: { posts: 1, remembered: 1 } })
+})
+
+test('the repeat of one whose account is gone says so', async () => {
+  const pair = await newPair(app)
+  await leave(pair)
+  await result('createUser', pair.viewer, { name: 'Short-lived' }, 'open')
+  await result('createPost', pair.viewer, { text: 'Farewell' }, 'post')
+  await leave(pair)
+  for (const [name, input, its] of [
+    ['createUser', { name: 'Short-lived' }, 'open'],
+    ['createPost', { text: 'Farewell' }, 'post'],
+  ] as const) {
+    const { errors } = await send(name, pair.viewer, input, its)
+    expect(errors[0]?.extensions.code, name).toBe('NOT_FOUND')
+  }
+})

@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createSchema } from '../../src/graphql/schema.ts'
+import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import { useApp } from '../support/app.ts'
+import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { recorded } from '../support/mongo.ts'
+import { type MutationName, mutationCases, type Pair } from '../support/mutation-cases.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp()
+const cases = mutationCases(app)
+const mint = new IdMint(Date.now)
+const crowd = Array.from({ length: 150 }, (_, n) => handle(`p${n}`))
+const [unknown, famous] = [handle('unknown'), handle('famous')]
+
+beforeAll(async () => {
+  await openAccounts(app.services, [unknown, famous, ...crowd])
+  await befriend(famous, crowd)
+})
+
+/** Everyone follows the user, and the user everyone. */
+async function befriend(user: UserId, others: readonly UserId[]) {
+  const { edges, transactions } = app.services
+  const edge = (follower: UserId, followee: UserId) => {
+    return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
+  }
+  const both = others.flatMap((other) => [edge(user, other), edge(other, user)])
+  await transactions.run((tx) => edges.insert(tx, both))
+}
+
+/** The most commands that each may take where it changes something. */
+const commandsMax = {
+  createUser: 6,
+  updateUser: 4,
+  deleteUser: 6,
+  followUser: 9,
+  unfollowUser: 8,
+  muteUser: 6,
+  unmuteUser: 4,
+  blockUser: 11,
+  unblockUser: 5,
+  setFollowGroups: 5,
+  createPost: 5,
+  deletePost: 5,
+} satisfies Record<MutationName, number>
+
+const names = Object.keys(commandsMax) as MutationName[]
+const inputTypes = Object.fromEntries(
+  Object.values(createSchema().getMutationType()?.getFields() ?? {}).map(({ name, args }) => [
+    name,
+    String(args[0]?.type),
+  ]),
+)
+
+/** What a first run sends, which must all reach one shard and come to an end; the mutation alone. */
+async function commandsOf(name: MutationName, pair: Pair) {
+  const input = { ...(await cases[name].ready(pair)), clientMutationId: 'once' }
+  const query = `mutation ($input: ${inputTypes[name]}) { ${name}(input: $input) { clientMutationId } }`
+  const { result, commands } = await recorded(app.database.client, () =>
+    app.send({ as: pair.viewer, query, variables: { input } }),
+  )
+  expect(result.errors).toEqual([])
+  expect(commands.flatMap((sent) => shardProblemOf(sent) ?? [])).toEqual([])
+  expect(labelsOf(commands.filter(isUnboundedRead))).toEqual([])
+  return labelsOf(commands)
+}
+
+test.each(names)('%s takes a few commands, as many however popular both are', async (name) => {
+  const [quiet, loud] = [
+    handle(`quiet-${name}`.toLowerCase()),
+    handle(`loud-${name}`.toLowerCase()),
+  ]
+  await openAccounts(app.services, [quiet, loud])
+  if (name !== 'createUser') await befriend(loud, crowd)
+  const labels = await commandsOf(name, { viewer: quiet, other: unknown })
+  console.info(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
+  expect(labels).toContain('commitTransaction')
+  expect(labels.length).toBeLessThanOrEqual(commandsMax[name])
+  expect(await commandsOf(name, { viewer: loud, other: famous })).toEqual(labels)
+})
+
+describe('what is asked for below a mutation shows its effect, also after another', () => {
+  const [me, you] = [handle('me'), handle('you')]
+  const input = '(input: { handle: "you" })'
+  beforeAll(() => openAccounts(app.services, [me, you]))
+
+  async function run(query: string) {
+    const { data, errors } = await app.send({ as: me, query: `mutation { ${query} }` })
+    expect(errors).toEqual([])
+    return data
+  }
+
+  test('follow, unfollow and follow: the relation, the counters and both lists', async () => {
+    const seen = `{ changed user { viewerFollows stats { followers }
+      followers(first: 5) { edges { node { handle stats { following } } } } } }`
+    const data = await run(
+      `a: followUser${input} ${seen} b: unfollowUser${input} ${seen} c: followUser${input} ${seen}`,
+    )
+    const followed = {
+      changed: true,
+      user: {
+        viewerFollows: true,
+        stats: { followers: 1 },
+        followers: { edges: [{ node: { handle: me, stats: { following: 1 } } }] },
+      },
+    }
+    const user = { viewerFollows: false, stats: { followers: 0 }, followers: { edges: [] } }
+    expect(data).toEqual({ a: followed, b: { changed: true, user }, c: followed })
+  })
+
+  test('mute and unmute, block and unblock', async () => {
+    const seen = '{ user { viewerHasMuted viewerHasBlocked } }'
+    const data = await run(
+      ['mute', 'block', 'unmute', 'unblock']
+        .map((one) => `${one}: ${one}User${input} ${seen}`)
+        .join(' '),
+    )
+    const user = (viewerHasMuted: boolean, viewerHasBlocked: boolean) => {
+      return { user: { viewerHasMuted, viewerHasBlocked } }
+    }
+    expect(data).toEqual({
+      mute: user(true, false),
+      block: user(true, true),
+      unmute: user(false, true),
+      unblock: user(false, false),
+    })
+  })
+
+  test('groups', async () => {
+    await app.services.follows.follow(me, you)
+    const set = (groups: string) =>
+      `setFollowGroups(input: { handle: "you", groups: ${groups} }) { groups user { viewerGroups } }`
+    const data = await run(`a: ${set('["b", "a"]')} b: ${set('["c"]')} c: ${set('[]')}`)
+    const groups = (...names: string[]) => ({ groups: names, user: { viewerGroups: names } })
+    expect(data).toEqual({ a: groups('a', 'b'), b: groups('c'), c: groups() })
+  })
+
+  test('two posts: the counter and the list', async () => {
+    const create = (text: string) => `createPost(input: { text: "${text}" }) {
+      post { author { stats { posts } posts(first: 5) { edges { node { text } } } } } }`
+    const data = await run(`a: ${create('one')} b: ${create('two')}`)
+    const author = (...texts: string[]) => {
+      const edges = texts.map((text) => ({ node: { text } }))
+      return { post: { author: { stats: { posts: texts.length }, posts: { edges } } } }
+    }
+    expect(data).toEqual({ a: author('one'), b: author('two', 'one') })
+  })
+
+  test('the profile', async () => {
+    const rename = (name: string) => `updateUser(input: { name: "${name}" }) { user { name } }`
+    const data = await run(`a: ${rename('A')} b: ${rename('B')}`)
+    expect(data).toEqual({ a: { user: { name: 'A' } }, b: { user: { name: 'B' } } })
+  })
+})

@@ -1,0 +1,259 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type DocumentNode,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+} from 'graphql'
+import { beforeAll, expect, test } from 'vitest'
+import { errorCodes } from '../../src/errors.ts'
+import { createSchema } from '../../src/graphql/schema.ts'
+import { useApp } from '../support/app.ts'
+import * as operations from '../support/operations.ts'
+
+const folder = join(import.meta.dirname, '../../schema/operations')
+const schema = createSchema()
+const app = useApp()
+const executed = new Set<string>()
+let written: OperationDefinitionNode[]
+
+beforeAll(async () => {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.graphql'))
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))
+  written = texts
+    .flatMap((text) => parse(text).definitions)
+    .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+})
+
+/** Asks by HTTP, and remembers which operation of schema/operations it was. */
+const ask: typeof app.ask = async (handle, document, ...variables) => {
+  const data = await app.ask(handle, document, ...variables)
+  executed.add(nameOf(document))
+  return data
+}
+
+const nameOf = (document: DocumentNode) => getOperationAST(document)?.name?.value ?? ''
+
+const open = (...handles: readonly string[]) =>
+  Promise.all(
+    handles.map((handle) => ask(handle, operations.CreateUserDocument, { input: inputOf(handle) })),
+  )
+
+const inputOf = (handle: string) => ({ name: `${handle} by name`, bio: `I am ${handle}` })
+
+const follow = (follower: string, handle: string) =>
+  ask(follower, operations.FollowUserDocument, { input: { handle } })
+
+const publish = async (author: string, text: string) =>
+  (await ask(author, operations.CreatePostDocument, { input: { text } })).createPost.post
+
+test('an account is opened, read, changed and deleted by its owner', async () => {
+  const [opened] = await open('owner')
+  expect(opened?.createUser.user).toMatchObject({
+    handle: 'owner',
+    name: 'owner by name',
+    bio: 'I am owner',
+    stats: { followers: 0, following: 0, posts: 0 },
+    viewerFollows: false,
+    followsViewer: false,
+    viewerGroups: [],
+  })
+  const input = { name: 'Owner', bio: null, clientMutationId: 'renamed' }
+  const { updateUser } = await ask('owner', operations.UpdateUserDocument, { input })
+  expect(updateUser.clientMutationId).toBe('renamed')
+  expect(updateUser.user).toEqual({ ...opened?.createUser.user, name: 'Owner', bio: null })
+
+  const { viewer } = await ask('owner', operations.ViewerDocument)
+  expect(viewer).toEqual({ handle: 'owner', user: updateUser.user })
+  const profile = { handle: 'owner' }
+  const { user } = await ask(undefined, operations.UserProfileDocument, profile)
+  expect(user).toEqual(updateUser.user)
+
+  const { deleteUser } = await ask('owner', operations.DeleteUserDocument, { input: {} })
+  expect(deleteUser).toEqual({ clientMutationId: null, changed: true, handle: 'owner' })
+  expect((await ask(undefined, operations.UserProfileDocument, profile)).user).toBeNull()
+  expect(await ask('owner', operations.ViewerDocument)).toEqual({
+    viewer: { handle: 'owner', user: null },
+  })
+})
+
+test('nobody signed in is told that nobody is', async () => {
+  expect(await ask(undefined, operations.ViewerDocument)).toEqual({ viewer: null })
+})
+
+test('a timeline shows who is followed, newest first, and polling shows what is new', async () => {
+  await open('reader', 'writer', 'stranger')
+  await follow('reader', 'writer')
+  const own = await publish('reader', 'mine')
+  await publish('stranger', 'unseen')
+  const theirs = await publish('writer', 'theirs')
+
+  const { timeline } = await ask('reader', operations.TimelineDocument, { first: 20 })
+  expect(timeline.strategy).toBe('FANOUT_ON_READ')
+  expect(timeline.edges.map(({ node }) => node)).toEqual([
+    { ...theirs, author: { ...theirs.author, viewerFollows: true } },
+    own,
+  ])
+  const [newest, oldest] = timeline.edges
+  expect(timeline.pageInfo).toEqual({
+    startCursor: newest?.cursor,
+    endCursor: oldest?.cursor,
+    hasNextPage: false,
+    hasPreviousPage: false,
+  })
+  const strategy = 'FANOUT_ON_READ' as const
+  const page = await ask('reader', operations.TimelineDocument, { first: 1, strategy })
+  expect(page.timeline.edges).toEqual([newest])
+  expect(page.timeline.pageInfo.hasNextPage).toBe(true)
+
+  const before = newest?.cursor ?? ''
+  const poll = () => ask('reader', operations.TimelinePollDocument, { before })
+  expect((await poll()).timeline.edges).toEqual([])
+  const fresh = [await publish('writer', 'newer'), await publish('writer', 'newest')]
+  expect((await poll()).timeline.edges.map(({ node }) => node?.id)).toEqual(
+    fresh.map(({ id }) => id).reverse(),
+  )
+})
+
+test('a group shows its own: members, timeline, name', async () => {
+  await open('keeper', 'friend', 'colleague')
+  await follow('keeper', 'friend')
+  await follow('keeper', 'colleague')
+  const input = { handle: 'friend', groups: ['close', 'art'] }
+  const { setFollowGroups } = await ask('keeper', operations.SetFollowGroupsDocument, { input })
+  expect(setFollowGroups.groups).toEqual(['art', 'close'])
+  expect(setFollowGroups.user?.viewerGroups).toEqual(['art', 'close'])
+
+  const of = { handle: 'keeper', group: 'close' }
+  const { user } = await ask('keeper', operations.FollowingDocument, of)
+  expect(user?.following.edges.map(({ node }) => node?.handle)).toEqual(['friend'])
+  const all = await ask('keeper', operations.FollowingDocument, { handle: 'keeper' })
+  expect(all.user?.following.edges.map(({ node }) => node?.handle)).toEqual(['colleague', 'friend'])
+
+  await publish('colleague', 'at work')
+  const post = await publish('friend', 'at home')
+  const { timeline } = await ask('keeper', operations.GroupTimelineDocument, { group: 'close' })
+  expect(timeline.edges.map(({ node }) => node?.id)).toEqual([post.id])
+  const { viewer } = await ask('keeper', operations.ViewerGroupsDocument, { first: 100 })
+  expect(viewer?.groups.edges.map(({ node }) => node?.name)).toEqual(['art', 'close'])
+})
+
+test('a follow and its end are seen from both sides', async () => {
+  await open('fan', 'star')
+  const { followUser } = await follow('fan', 'star')
+  expect(followUser.changed).toBe(true)
+  expect(followUser.user).toMatchObject({ viewerFollows: true, stats: { followers: 1 } })
+  expect((await follow('fan', 'star')).followUser.changed).toBe(false)
+
+  const { user } = await ask('star', operations.FollowersDocument, { handle: 'star' })
+  expect(user?.followers.edges).toMatchObject([
+    { source: 'FEEDLINE', node: { handle: 'fan', viewerFollows: false, stats: { following: 1 } } },
+  ])
+  expect(Date.parse(user?.followers.edges[0]?.followedAt ?? '')).toBeLessThanOrEqual(Date.now())
+  const seen = await ask('star', operations.UserProfileDocument, { handle: 'fan' })
+  expect(seen.user?.followsViewer).toBe(true)
+
+  const input = { handle: 'star' }
+  const { unfollowUser } = await ask('fan', operations.UnfollowUserDocument, { input })
+  expect(unfollowUser.changed).toBe(true)
+  expect(unfollowUser.user).toMatchObject({ viewerFollows: false, stats: { followers: 0 } })
+  const after = await ask('star', operations.FollowersDocument, { handle: 'star' })
+  expect(after.user?.followers.edges).toEqual([])
+})
+
+test('mutes and blocks are listed for their owner until they are lifted', async () => {
+  await open('judge', 'noisy', 'rude')
+  const noisy = { input: { handle: 'noisy' } }
+  const rude = { input: { handle: 'rude' } }
+  await follow('judge', 'rude')
+  const { muteUser } = await ask('judge', operations.MuteUserDocument, noisy)
+  expect(muteUser).toMatchObject({ changed: true, user: { viewerHasMuted: true } })
+  const { blockUser } = await ask('judge', operations.BlockUserDocument, rude)
+  expect(blockUser).toMatchObject({
+    changed: true,
+    user: { viewerHasBlocked: true, viewerFollows: false, stats: { followers: 0 } },
+  })
+  const lists = async (handle: string) => {
+    const mutes = (await ask(handle, operations.ViewerMutesDocument, { first: 100 })).viewer?.mutes
+      .edges
+    const blocks = (await ask(handle, operations.ViewerBlocksDocument, { first: 100 })).viewer
+      ?.blocks.edges
+    return [mutes, blocks].map((edges) => edges?.map(({ node }) => node?.handle))
+  }
+  expect(await lists('judge')).toEqual([['noisy'], ['rude']])
+  expect(await lists('rude')).toEqual([[], []])
+
+  const { unmuteUser } = await ask('judge', operations.UnmuteUserDocument, noisy)
+  expect(unmuteUser).toMatchObject({ changed: true, user: { viewerHasMuted: false } })
+  const { unblockUser } = await ask('judge', operations.UnblockUserDocument, rude)
+  expect(unblockUser).toMatchObject({ changed: true, user: { viewerHasBlocked: false } })
+  expect(await lists('judge')).toEqual([[], []])
+})
+
+test('a post is published with attachments, found by its id, listed and deleted', async () => {
+  await open('poster')
+  const attachments = [
+    { url: 'https://example.com/cat.png', kind: 'IMAGE' as const, alt: 'A cat' },
+    { url: 'https://example.com/', kind: 'LINK' as const },
+  ]
+  const input = { text: 'Look', attachments }
+  const { post } = (await ask('poster', operations.CreatePostDocument, { input })).createPost
+  expect(post.text).toBe('Look')
+  expect(post.author.handle).toBe('poster')
+  expect(post.attachments).toEqual([attachments[0], { ...attachments[1], alt: null }])
+
+  const { user } = await ask(undefined, operations.UserPostsDocument, { handle: 'poster' })
+  expect(user?.posts.edges.map((edge) => edge.node)).toEqual([post])
+  const { node } = await ask(undefined, operations.NodeDocument, { id: post.id })
+  expect(node).toEqual({ __typename: 'Post', ...post })
+
+  const gone = { input: { postId: post.id } }
+  const { deletePost } = await ask('poster', operations.DeletePostDocument, gone)
+  expect(deletePost).toMatchObject({ changed: true, deletedPostId: post.id })
+  expect(await ask(undefined, operations.NodeDocument, { id: post.id })).toEqual({ node: null })
+})
+
+test('nodes of both kinds come in the order asked for, null where one is gone', async () => {
+  const [one, other] = await open('one', 'other')
+  const [kept, gone] = [await publish('one', 'kept'), await publish('one', 'gone')]
+  await ask('one', operations.DeletePostDocument, { input: { postId: gone.id } })
+  const [user, second] = [one?.createUser.user, other?.createUser.user]
+  const ids = [second?.id ?? '', gone.id, kept.id, user?.id ?? '', kept.id]
+  const { nodes } = await ask('one', operations.NodesDocument, { ids })
+  expect(nodes).toMatchObject([
+    { __typename: 'User', handle: 'other', name: 'other by name' },
+    null,
+    { __typename: 'Post', text: 'kept', author: { handle: 'one' } },
+    { __typename: 'User', handle: 'one' },
+    { __typename: 'Post', id: kept.id },
+  ])
+  const { node } = await ask('one', operations.NodeDocument, { id: user?.id ?? '' })
+  expect(node).toMatchObject({ __typename: 'User', ...user, stats: { posts: 1 } })
+})
+
+test('every error code has a meaning to look up', async () => {
+  for (const code of Object.keys(errorCodes) as (keyof typeof errorCodes)[]) {
+    const { errorMeaning } = await ask(undefined, operations.ErrorMeaningDocument, { code })
+    expect(errorMeaning).toBe(errorCodes[code].meaning)
+  }
+})
+
+test('every operation of schema/operations was executed above', () => {
+  const names = written.map(({ name }) => name?.value)
+  expect(names.length).toBeGreaterThan(20)
+  expect([...executed].sort()).toEqual(names.sort())
+})
+
+test('every field of Query and Mutation is used by an operation', () => {
+  for (const root of [schema.getQueryType(), schema.getMutationType()]) {
+    const used = written
+      .filter(({ operation }) => schema.getRootType(operation)?.name === root?.name)
+      .flatMap(({ selectionSet }) => selectionSet.selections)
+      .map((selection) => (selection.kind === Kind.FIELD ? selection.name.value : ''))
+    const fields = Object.keys(root?.getFields() ?? {})
+    expect(fields.length).toBeGreaterThan(5)
+    expect(fields.filter((name) => !used.includes(name))).toEqual([])
+  }
+})

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import type { Tx } from '../../src/db/transaction.ts'
+import { Restrictions } from '../../src/follows/restrictions.ts'
+import { IdMint, type UserId } from '../../src/lib/ids.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const groupsMax = 100
+
+describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+  const harness = useServices(following)
+
+  test('groups set all at once together keep to the limit', async () => {
+    const { follows } = harness.services
+    const ann = handle('g-ann')
+    const others = Array.from({ length: 30 }, (_, n) => handle(`g-${n}`))
+    await openAccounts(harness.services, [ann, ...others])
+    for (const other of others) await follows.follow(ann, other)
+    const names = (n: number) => Array.from({ length: 10 }, (_, at) => `group ${n} ${at}`)
+    const set = await Promise.allSettled(
+      others.map((other, n) => follows.setGroups(ann, other, names(n))),
+    )
+    const refused = set.filter((one) => one.status === 'rejected')
+    expect(await follows.groupsOf(ann)).toHaveLength(groupsMax)
+    expect(refused).toHaveLength(others.length - groupsMax / 10)
+    for (const { reason } of refused) {
+      expect(reason).toMatchObject({
+        code: 'BAD_USER_INPUT',
+        message: expect.stringMatching('100'),
+      })
+    }
+  })
+
+  test('groups are named once each, sorted, without those of others', async () => {
+    const { follows } = harness.services
+    const [ann, ben, cat] = [handle('n-ann'), handle('n-ben'), handle('n-cat')]
+    await openAccounts(harness.services, [ann, ben, cat])
+    for (const [from, to] of [
+      [ann, ben],
+      [ann, cat],
+      [ben, cat],
+    ] as const) {
+      await follows.follow(from, to)
+    }
+    await follows.setGroups(ann, ben, ['work', 'close'])
+    await follows.setGroups(ann, cat, ['work', 'art'])
+    await follows.setGroups(ben, cat, ['other'])
+    expect(await follows.groupsOf(ann)).toEqual(['art', 'close', 'work'])
+    await follows.setGroups(ann, cat, [])
+    expect(await follows.groupsOf(ann)).toEqual(['close', 'work'])
+    expect(await follows.groupsOf(cat)).toEqual([])
+  })
+
+  test('a mute amid the deletion of its owner does not outlive the purge', async () => {
+    const { services } = harness
+    const [ann, ben] = [handle('m-ann'), handle('m-ben')]
+    await openAccounts(services, [ann, ben])
+    const { collections, edges, stats, transactions } = services
+    const leave = async () => {
+      await services.users.delete(ann)
+      await harness.rest()
+    }
+    const mint = new IdMint(harness.clock.now)
+    const parts = [collections.restrictions, edges, stats, transactions, mint] as const
+    const muting = new Interrupted(leave, ...parts).mute(ann, ben)
+    await expect(muting).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await collections.restrictions.countDocuments({ owner: ann })).toBe(0)
+  })
+
+  test('many mute the same person at once, who must be there', async () => {
+    const { restrictions } = harness.services
+    const loud = handle('l-loud')
+    const many = Array.from({ length: 20 }, (_, n) => handle(`l-${n}`))
+    await openAccounts(harness.services, [loud, ...many])
+    const muted = await Promise.all(many.map((one) => restrictions.mute(one, loud)))
+    expect(muted).toEqual(many.map(() => true))
+    const absent = restrictions.mute(loud, handle('l-nobody'))
+    await expect(absent).rejects.toThrow('There is no user "l-nobody"')
+  })
+})
+
+/** Lets something happen once, right after a transaction has looked. */
+class Interrupted extends Restrictions {
+  private happened = false
+
+  constructor(
+    private readonly meanwhile: () => Promise<unknown>,
+    ...parts: ConstructorParameters<typeof Restrictions>
+  ) {
+    super(...parts)
+  }
+
+  override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {
+    const found = await super.between(owner, others, tx)
+    if (!this.happened) {
+      this.happened = true
+      await this.meanwhile()
+    }
+    return found
+  }
+}

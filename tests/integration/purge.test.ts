@@ -1,0 +1,105 @@
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { JobQueue } from '../../src/jobs/queue.ts'
+import { type Task, Worker } from '../../src/jobs/worker.ts'
+import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import type { StatsChange } from '../../src/users/stats.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
+
+const fansCount = 1_100
+/** Documents that one command of a purge may remove. */
+const batchMax = 1_000
+
+describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+  const harness = useServices(following)
+
+  test('the purge of a popular account is made of bounded commands and writes no history', async () => {
+    const star = await popular('b-')
+    const { follow_events } = harness.services.collections
+    expect(await follow_events.countDocuments({ followee: star })).toBe(fansCount)
+    const { commands } = await recorded(harness.database.client, harness.rest)
+    const about = (name: string, collection: string) =>
+      commands.filter((sent) => sent.name === name && sent.collection === collection)
+    const deletes = about('delete', 'follow_events').flatMap(({ command }) => command.deletes)
+    expect(deletes.length).toBeGreaterThanOrEqual(fansCount / batchMax)
+    for (const { q } of deletes) expect(q._id.$in.length).toBeLessThanOrEqual(batchMax)
+    expect(about('insert', 'follow_events')).toEqual([])
+    expect(await follow_events.countDocuments({ followee: star })).toBe(0)
+    expect(await problemsOf(harness, 'b-')).toEqual([])
+  })
+
+  test('a purge cut off after every batch, more often than a job is tried, comes to its end', async () => {
+    await popular('c-')
+    const { outbox } = harness.services.collections
+    const queue = new JobQueue(outbox, 2)
+    const progress: unknown[] = []
+    const cutOff: Task = async (payload, run) => {
+      const save = async (checkpoint: unknown) => {
+        await run.save(checkpoint)
+        progress.push(checkpoint)
+        throw new Error('cut off')
+      }
+      const { checkpoint, signal } = run
+      await harness.services.tasks['user.deleted']?.(payload, { checkpoint, save, signal })
+    }
+    const options = { concurrency: 1, pollMs: 20, leaseMs: 30_000 }
+    for (let left = true; left; left = (await outbox.countDocuments({ state: 'READY' })) > 0) {
+      await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
+      const tasks = { 'user.deleted': cutOff }
+      await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
+    }
+    expect(await queue.parked(1)).toEqual([])
+    expect(progress.length).toBeGreaterThan(2)
+    expect(new Set(progress.map((one) => JSON.stringify(one))).size).toBe(progress.length)
+    expect(await problemsOf(harness, 'c-')).toEqual([])
+  })
+
+  test('own mutes and blocks go with their mirrors, what others did stays', async () => {
+    const { services } = harness
+    const [gone, ...others] = Array.from({ length: 4 }, (_, n) => handle(`r-${n}`))
+    const [muted, blocked, blocker] = others
+    if (!gone || !muted || !blocked || !blocker) throw new Error('four were made')
+    await openAccounts(services, [gone, ...others])
+    await services.restrictions.mute(gone, muted)
+    await services.restrictions.block(gone, blocked)
+    await services.restrictions.block(blocker, gone)
+    await services.restrictions.mute(muted, gone)
+    await services.users.delete(gone)
+    await harness.rest()
+    const { restrictions } = services.collections
+    const left = await restrictions.find({ owner: { $in: [gone, ...others] } }).toArray()
+    expect(left.map(({ owner, other, kind }) => `${owner} ${kind} ${other}`).sort()).toEqual([
+      `${gone} BLOCKED_BY ${blocker}`,
+      `${muted} MUTE ${gone}`,
+      `${blocker} BLOCK ${gone}`,
+    ])
+  })
+
+  /** A user whom many follow: deleted, not purged. */
+  async function popular(prefix: string): Promise<UserId> {
+    const { services, clock } = harness
+    const star = handle(`${prefix}star`)
+    const fans = Array.from({ length: fansCount }, (_, n) => handle(`${prefix}fan${n}`))
+    await openAccounts(services, [star, ...fans])
+    const mint = new IdMint(clock.now)
+    const one = { following: 1 }
+    const changes = new Map<UserId, StatsChange>(fans.map((fan) => [fan, one]))
+    const edges = fans.map((follower) => {
+      return { id: mint.next<EdgeId>(), follower, followee: star, source: 'FEEDLINE' as const }
+    })
+    await services.transactions.run(async (tx) => {
+      await services.edges.insert(tx, edges)
+      await services.stats.change(tx, changes.set(star, { followers: fansCount }))
+    })
+    await services.collections.restrictions.insertOne({
+      _id: toObjectId(mint.next<EdgeId>()),
+      owner: star,
+      other: fans[0] ?? star,
+      kind: 'MUTE',
+    })
+    await services.users.delete(star)
+    return star
+  }
+})

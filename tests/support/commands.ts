@@ -1,0 +1,58 @@
+import type { Document } from 'mongodb'
+import { type CollectionName, catalogue } from '../../src/db/collections.ts'
+import type { RecordedCommand } from './mongo.ts'
+
+const collections = catalogue('collection')
+const reads = new Set(['find', 'aggregate', 'distinct', 'count'])
+const ofTransactions = new Set(['commitTransaction', 'abortTransaction'])
+
+/** What one command is about, in a word or two. */
+export function labelOf(sent: RecordedCommand): string {
+  const joined = lookupOf(sent)?.from
+  // One owner's list is found and many owners' lists are joined: either way it is one command.
+  if (joined) return `read ${joined}`
+  const name = sent.name === 'find' ? 'read' : sent.name
+  return sent.collection ? `${name} ${sent.collection}` : name
+}
+
+/** The labels of commands, sorted: what runs at the same time has no order. */
+export const labelsOf = (commands: readonly RecordedCommand[]): string[] =>
+  commands.map(labelOf).sort()
+
+/** Why a sharded cluster could not serve a command from the shards that hold what it names; none: it can. */
+export function shardProblemOf(sent: RecordedCommand): string | undefined {
+  if (ofTransactions.has(sent.name)) return undefined
+  const joined = lookupOf(sent)
+  const key = shardKeyOf(joined?.from ?? sent.collection)
+  if (key.length === 0) return undefined
+  const problem = `${labelOf(sent)} does not carry ${key}`
+  if (joined) return joined.foreignField === key[0] ? undefined : problem
+  // A continuation goes to the shards that the cursor is open on.
+  if (sent.name === 'getMore') return undefined
+  const wholes = [...(sent.command.documents ?? [])] as Document[]
+  if (!wholes.every((document) => key.every((field) => field in document))) return problem
+  const filters = filtersOf(sent)
+  if (wholes.length + filters.length === 0) return `${labelOf(sent)} is unknown to this check`
+  return filters.every((filter) => alternativesOf(filter).every(has(key[0]))) ? undefined : problem
+}
+
+/** Whether a read may take the server longer than a client waits. */
+export const isUnboundedRead = ({ name, command }: RecordedCommand): boolean =>
+  reads.has(name) && !(command.maxTimeMS > 0)
+
+const shardKeyOf = (collection: string | undefined): string[] =>
+  Object.keys(collections[collection as CollectionName]?.shardKey ?? {})
+
+const lookupOf = ({ command }: RecordedCommand): Document | undefined =>
+  command.pipeline?.find((stage: Document) => '$lookup' in stage)?.$lookup
+
+function filtersOf({ command }: RecordedCommand): Document[] {
+  const { filter, query, updates = [], deletes = [] } = command
+  const written = [...updates, ...deletes].map(({ q }: Document) => q as Document)
+  return [filter, query, ...written].filter((one) => one !== undefined)
+}
+
+const alternativesOf = (filter: Document): Document[] => filter.$or ?? [filter]
+
+const has = (field: string | undefined) => (filter: Document) =>
+  field !== undefined && field in filter

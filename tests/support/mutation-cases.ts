@@ -1,0 +1,156 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
+import { postNodeId } from '../../src/graphql/node-id.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import type { TestApp } from './app.ts'
+import * as operations from './operations.ts'
+import type { Mutation } from './schema-types.ts'
+import { handle, openAccounts } from './services.ts'
+
+/** The mutations of the schema. */
+export type MutationName = Exclude<keyof Mutation, '__typename'>
+/** The input of a mutation, without clientMutationId. */
+export type Input = Readonly<Record<string, unknown>>
+
+/** A viewer and somebody else, whom no other test touches. */
+export interface Pair {
+  readonly viewer: UserId
+  readonly other: UserId
+}
+
+/** A mutation that changes something. */
+export interface MutationCase {
+  // biome-ignore lint/suspicious/noExplicitAny: one table holds all documents
+  readonly document: TypedDocumentNode<any, any>
+  /** Makes ready for the mutation to change something, and gives the input. */
+  readonly ready: (pair: Pair) => Promise<Input> | Input
+  /** Another input that changes something too; undefined: there is none. */
+  readonly otherwise: ((pair: Pair) => Input) | undefined
+  /** Ends the effect, so that doing it again would show. */
+  readonly undo: (pair: Pair) => Promise<unknown>
+}
+
+/** Has an account, and what inputs are about that are otherwise like another. */
+export const somebodyElse = handle('somebody-else')
+
+let pairs = 0
+
+/** Two fresh accounts. */
+export async function newPair({ services }: TestApp): Promise<Pair> {
+  const pair = { viewer: handle(`viewer${pairs}`), other: handle(`other${pairs++}`) }
+  await openAccounts(services, [pair.viewer, pair.other])
+  return pair
+}
+
+/** Each mutation of the schema, in a way that changes something. To be called once hooks run. */
+export function mutationCases(app: TestApp): Readonly<Record<MutationName, MutationCase>> {
+  const toOther = ({ other }: Pair): Input => ({ handle: other })
+  const otherwise = (): Input => ({ handle: somebodyElse })
+  const follow = async (pair: Pair) => {
+    await app.services.follows.follow(pair.viewer, pair.other)
+    return toOther(pair)
+  }
+  const unfollow = ({ viewer, other }: Pair) => app.services.follows.unfollow(viewer, other)
+  const restrict = (kind: 'mute' | 'unmute' | 'block' | 'unblock') => async (pair: Pair) => {
+    await app.services.restrictions[kind](pair.viewer, pair.other)
+    return toOther(pair)
+  }
+  const leave = async ({ viewer }: Pair) => {
+    await app.services.users.delete(viewer)
+    await app.rest()
+  }
+  const rename = ({ viewer }: Pair) =>
+    app.services.users.update(viewer, { name: 'Later', bio: 'Written later' })
+
+  return {
+    createUser: {
+      document: operations.CreateUserDocument,
+      ready: async (pair) => {
+        await leave(pair)
+        return { name: 'Named' }
+      },
+      otherwise: () => ({ name: 'Otherwise' }),
+      undo: rename,
+    },
+    updateUser: {
+      document: operations.UpdateUserDocument,
+      ready: () => ({ name: 'Renamed', bio: null }),
+      otherwise: () => ({ name: 'Otherwise', bio: null }),
+      undo: rename,
+    },
+    deleteUser: {
+      document: operations.DeleteUserDocument,
+      ready: () => ({}),
+      otherwise: undefined,
+      undo: async ({ viewer }) => {
+        await app.rest()
+        await app.services.users.create(viewer, { name: 'Back again' })
+      },
+    },
+    followUser: {
+      document: operations.FollowUserDocument,
+      ready: toOther,
+      otherwise,
+      undo: unfollow,
+    },
+    unfollowUser: {
+      document: operations.UnfollowUserDocument,
+      ready: follow,
+      otherwise,
+      undo: follow,
+    },
+    muteUser: {
+      document: operations.MuteUserDocument,
+      ready: toOther,
+      otherwise,
+      undo: restrict('unmute'),
+    },
+    unmuteUser: {
+      document: operations.UnmuteUserDocument,
+      ready: restrict('mute'),
+      otherwise,
+      undo: restrict('mute'),
+    },
+    blockUser: {
+      document: operations.BlockUserDocument,
+      ready: follow,
+      otherwise,
+      undo: restrict('unblock'),
+    },
+    unblockUser: {
+      document: operations.UnblockUserDocument,
+      ready: restrict('block'),
+      otherwise,
+      undo: restrict('block'),
+    },
+    setFollowGroups: {
+      document: operations.SetFollowGroupsDocument,
+      ready: async (pair) => ({ ...(await follow(pair)), groups: ['b', 'a'] }),
+      otherwise: () => ({ handle: somebodyElse, groups: ['b', 'a'] }),
+      undo: ({ viewer, other }) => app.services.follows.setGroups(viewer, other, ['later']),
+    },
+    createPost: {
+      document: operations.CreatePostDocument,
+      ready: () => ({
+        text: 'Hello',
+        attachments: [{ url: 'https://example.com/', kind: 'LINK' }],
+      }),
+      otherwise: () => ({ text: 'Otherwise' }),
+      undo: async ({ viewer }) => {
+        const [post] = await app.services.posts
+          .byAuthors([viewer], { limit: 1, backward: false }, false)
+          .then((pages) => pages.get(viewer)?.items ?? [])
+        if (post) await app.services.posts.delete(viewer, post)
+      },
+    },
+    deletePost: {
+      document: operations.DeletePostDocument,
+      ready: async ({ viewer }) => ({
+        postId: postNodeId(await app.services.posts.create(viewer, { text: 'Bye' })),
+      }),
+      otherwise: ({ viewer }) => ({
+        postId: postNodeId({ author: viewer, id: 'a'.repeat(24) as PostId }),
+      }),
+      undo: ({ viewer }) => app.services.posts.create(viewer, { text: 'Another' }),
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import type { Context } from '../../src/graphql/context.ts'
+import { mutate } from '../../src/graphql/mutate.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+
+const context = { requireViewer: () => 'ann' as UserId, forget: () => {} } as unknown as Context
+
+const run = (clientMutationId: string) =>
+  mutate(context, 'test', { clientMutationId }, async (_, once) => ({ id: once?.clientMutationId }))
+
+// BSON would store every half of a surrogate pair as U+FFFD, and so take two ids for one.
+test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(
+  'the clientMutationId %j is refused',
+  async (id) => {
+    await expect(run(id)).rejects.toMatchObject({
+      code: 'BAD_USER_INPUT',
+      details: { argument: 'input.clientMutationId' },
+    })
+  },
+)
+
+test.each(['a', '😀', '\ufffd'])('the clientMutationId %j is taken as it is', async (id) => {
+  expect(await run(id)).toEqual({ id, clientMutationId: id })
+})

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { failureText } from './cli/failure.ts'
+import { exitCodeOf, failureText } from './cli/failure.ts'
 import { buildProgram } from './cli/program.ts'
 
 try {
   await buildProgram().parseAsync()
 } catch (error) {
   process.stderr.write(`feedline: ${failureText(error)}\n`)
-  process.exitCode = 1
+  process.exitCode = exitCodeOf(error)
 }

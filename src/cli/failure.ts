@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { readConfig } from '../config.ts'
 import { clientErrorOf } from '../db/errors.ts'
 
@@ -6,11 +7,24 @@ import { clientErrorOf } from '../db/errors.ts'
  * from.
  */
 export function failureText(error: unknown): string {
-  const known = clientErrorOf(error) ?? error
-  const message = known instanceof Error ? known.message || known.name : String(known)
-  const sentence = message.replace(/\s*\n\s*/g, ' ')
+  const reason = error instanceof Error ? error.message || error.name : String(error)
+  const known = clientErrorOf(error)
+  const sentence = (known ? `${known.message} (${reason})` : reason).replace(/\s*\n\s*/g, ' ')
   return wantsStack() && error instanceof Error ? `${sentence}\n${error.stack}` : sentence
 }
+
+/** A signal ended the command; what was done stays. */
+export class Interruption extends Error {
+  override readonly name = 'Interruption'
+
+  constructor(readonly signal: 'SIGINT' | 'SIGTERM') {
+    super('Interrupted. Repeat the command to go on where it ended.')
+  }
+}
+
+/** What the process ends with: after a signal, what shells expect of one that the signal ended. */
+export const exitCodeOf = (error: unknown): number =>
+  error instanceof Interruption ? 128 + constants.signals[error.signal] : 1
 
 function wantsStack(): boolean {
   try {

@@ -6,8 +6,10 @@ import {
   type ImportServices,
   importGraph,
 } from '../imports/import-graph.ts'
+import { ImportInterrupted } from '../imports/interrupted.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
 import { openForCommand, say } from './database.ts'
+import { Interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { perSecond, showProgress } from './progress.ts'
 
@@ -36,7 +38,8 @@ export const loadCommand = (): Command =>
     .option('--seed <n>', 'the same seed makes the same posts', wholeNumber(0, 2 ** 32 - 1), 1)
     .option(
       '--json',
-      'end with one line of JSON: what this run wrote, and in "total" what all runs wrote',
+      'end with one line of JSON: what this run wrote, and in "total" what all runs wrote; ' +
+        'with "interrupted": true where a signal ended it',
     )
     .addHelpText('after', help)
     .action(load)
@@ -45,8 +48,8 @@ const help = `
 Comments (# or %), blank lines and a header line are passed over. Names are lower-cased;
 lines that hold no edge are reported and counted, and the import goes on.
 
-The same file with the same options is the same import: a run that was interrupted is resumed by
-repeating the command, and repeating a complete one changes nothing.
+The same file, unchanged, with the same options is the same import: a run that was interrupted
+is resumed by repeating the command, and repeating a complete one changes nothing.
 
 Examples:
   $ feedline load friends.csv --mutual
@@ -58,10 +61,27 @@ async function load(file: string, options: LoadOptions): Promise<void> {
   using interrupt = interruption()
   const { services } = database
   const { signal } = interrupt
-  const graph = await loadGraph(services, file, options.mutual === true, signal)
-  const posts = options.posts > 0 ? await loadPosts(services, file, options, signal) : undefined
-  const seconds = Math.round(performance.now() - startedAt) / 1000
-  if (options.json) console.log(JSON.stringify(summary(graph, posts, seconds)))
+  const done: Done = {}
+  const report = (more: object = {}) => {
+    const seconds = Math.round(performance.now() - startedAt) / 1000
+    if (options.json) console.log(JSON.stringify({ ...summary(done, seconds), ...more }))
+  }
+  try {
+    done.graph = await loadGraph(services, file, options.mutual === true, signal)
+    if (options.posts > 0) done.posts = await loadPosts(services, file, options, signal)
+  } catch (error) {
+    if (!(error instanceof ImportInterrupted)) throw error
+    done[done.graph ? 'posts' : 'graph'] = error.soFar
+    report({ interrupted: true })
+    throw error.cause
+  }
+  report()
+}
+
+/** What a run has come to. */
+interface Done {
+  graph?: GraphImportResult
+  posts?: SeedPostsResult
 }
 
 async function loadGraph(
@@ -110,14 +130,14 @@ function tell(what: string, count: number, startedAt: number, unit: string): voi
   console.log(`${what} in ${(ms / 1000).toFixed(1)} s (${rate})`)
 }
 
-function summary(graph: GraphImportResult, posts: SeedPostsResult | undefined, seconds: number) {
-  const { written, total, bad } = graph
+function summary({ graph, posts }: Done, seconds: number) {
+  const none = { users: 0, edges: 0 }
   return {
-    ...written,
+    ...(graph?.written ?? none),
     posts: posts?.written ?? 0,
     seconds,
-    badLines: bad.count,
-    total: { ...total, posts: posts?.total ?? 0 },
+    badLines: graph?.bad.count ?? 0,
+    total: { ...(graph?.total ?? none), posts: posts?.total ?? 0 },
   }
 }
 
@@ -134,8 +154,8 @@ function badLinesReport({ count, first }: BadLines): string {
 /** The first SIGINT or SIGTERM ends the run after its batch; the second one ends the process. */
 function interruption(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
-  const stop = () => {
-    controller.abort(new Error('Interrupted. Repeat the command to go on where it ended.'))
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    controller.abort(new Interruption(signal))
     remove()
   }
   const remove = () => {

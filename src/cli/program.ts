@@ -1,13 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { indexesCommand } from './indexes.ts'
 import { loadCommand } from './load.ts'
 import { serveCommand } from './serve.ts'
 import { tokenCommand } from './token.ts'
 
+/** Stands two folders up from here in `src` and in `dist`. */
+const manifest = new URL('../../package.json', import.meta.url)
+
 /** The command line: one command a file. What an action throws is for the caller to print. */
 export const buildProgram = (): Command =>
   new Command('feedline')
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')
+    .version(JSON.parse(readFileSync(manifest, 'utf8')).version)
     .addCommand(serveCommand())
     .addCommand(loadCommand())
     .addCommand(tokenCommand())

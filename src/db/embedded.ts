@@ -88,7 +88,13 @@ async function makeFolder(dataFolder: string): Promise<void> {
 
 async function withFolder<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   await makeFolder(dataFolder)
-  return exclusively(join(dataFolder, 'opening.lock'), work)
+  try {
+    return await exclusively(join(dataFolder, 'opening.lock'), work)
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    if (!code || !path?.startsWith(dataFolder)) throw error
+    throw new EmbeddedError(`The data folder ${dataFolder} cannot be used (${code}: ${path}).`)
+  }
 }
 
 async function findRunning(dataFolder: string): Promise<EmbeddedState | undefined> {

@@ -1,10 +1,4 @@
-import {
-  MongoBulkWriteError,
-  MongoError,
-  MongoNetworkError,
-  MongoServerError,
-  MongoServerSelectionError,
-} from 'mongodb'
+import { MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb'
 import { DomainError } from '../errors.ts'
 
 const duplicateKeyCode = 11000
@@ -13,11 +7,6 @@ const maxTimeExpiredCode = 50
 /** Whether a write met a document that a unique index holds already. */
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === duplicateKeyCode
-
-/** Whether an unordered bulk insert failed on nothing but documents that were there already. */
-export const isOnlyDuplicateKeys = (error: unknown): boolean =>
-  error instanceof MongoBulkWriteError &&
-  [error.writeErrors].flat().every((one) => one.code === duplicateKeyCode)
 
 /** Whether the server said that a transaction may simply be tried again. */
 export const isTransient = (error: unknown): boolean =>

@@ -3,6 +3,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { type ClientProfile, connect } from './client.ts'
 import { openEmbedded } from './embedded.ts'
 import { applyIndexes, followingModeOf, recordedFollowingMode } from './indexes.ts'
+import { unreachable } from './unreachable.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
 export interface OpenDatabase extends AsyncDisposable {
@@ -25,7 +26,8 @@ export interface OpenOptions {
 
 /**
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it.
- * @throws {ConfigError} when the database was built with the other following mode; {EmbeddedError}; driver errors.
+ * @throws {ConfigError} when the database was built with the other following mode; {UnreachableError};
+ *   {EmbeddedError}; driver errors.
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
@@ -41,8 +43,12 @@ export async function openDatabase(
     await mongod?.stop()
   }
   try {
-    await check(address, config, prepare)
-    client = await connect(address, profile)
+    const reach = (as: ClientProfile) =>
+      connect(address, as).catch((error: unknown) => {
+        throw uri === undefined ? error : unreachable(uri, error)
+      })
+    await check(await reach('bulk'), config, prepare)
+    client = await reach(profile)
     const hosts = client.options.hosts.join(',')
     const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
     const lost = mongod?.lost ?? new Promise<never>(() => {})
@@ -53,13 +59,12 @@ export async function openDatabase(
   }
 }
 
-/** The mode comes first: the other one's indexes must not be created. Building one may take long. */
+/** The mode comes first: the other one's indexes must not be created. Building one may take long. Closes the client. */
 async function check(
-  address: string,
+  client: MongoClient,
   { database, following }: Pick<Config, 'database' | 'following'>,
   prepare: boolean,
 ): Promise<void> {
-  const client = await connect(address, 'bulk')
   try {
     const db = client.db(database.name)
     const built = prepare ? await followingModeOf(db, following) : await recordedFollowingMode(db)

@@ -60,7 +60,8 @@ export class Transactions {
   async run<T>(work: (tx: Tx) => Promise<T>, once?: OnceKey): Promise<T> {
     const before = once && (await this.firstResult<T>(once))
     if (before) return before.result
-    const giveUpAt = this.now() + deadlineMs
+    // Not by the clock on the wall, which may be set while it runs.
+    const giveUpAt = performance.now() + deadlineMs
     const session = this.client.startSession({
       defaultTransactionOptions: {
         readConcern: { level: 'snapshot' },
@@ -85,7 +86,7 @@ export class Transactions {
             once && (collided || refused) ? await this.firstResult<T>(once) : undefined
           if (repeated) return repeated.result
           if (!collided) throw error
-          if (this.now() >= giveUpAt) {
+          if (performance.now() >= giveUpAt) {
             throw new DomainError(
               'UNAVAILABLE',
               'Too many writes meet here now. Nothing was changed. Try again later.',
@@ -107,7 +108,7 @@ export class Transactions {
         return await session.commitTransaction()
       } catch (error) {
         if (!isCommitUnknown(error)) throw error
-        if (this.now() >= giveUpAt) {
+        if (performance.now() >= giveUpAt) {
           throw new DomainError(
             'UNAVAILABLE',
             'It is not known whether the change was made. Repeat it with the same clientMutationId, or look.',

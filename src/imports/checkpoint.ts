@@ -19,16 +19,22 @@ export interface Checkpoint<Counter extends string> {
   readonly counts: Readonly<Record<Counter, number>>
 }
 
-/** What tells one import from another: the same file with the same options is the same import. */
+/** What tells one import from another: the same file, unchanged, with the same options is the same import. */
 export interface ImportKey {
   readonly kind: 'graph' | 'posts'
-  readonly file: { readonly path: string; readonly sizeBytes: number }
+  readonly file: {
+    readonly path: string
+    readonly sizeBytes: number
+    /** Tells apart what was edited without becoming longer or shorter. */
+    readonly modifiedMs: number
+  }
   readonly options: Readonly<Record<string, number | boolean>>
 }
 
 /** The hash of a key: 32 hex digits. */
 function idOf({ kind, file, options }: ImportKey): string {
-  const parts = [kind, resolve(file.path), file.sizeBytes, Object.entries(options).sort()]
+  const { path, sizeBytes, modifiedMs } = file
+  const parts = [kind, resolve(path), sizeBytes, modifiedMs, Object.entries(options).sort()]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 

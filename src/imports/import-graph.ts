@@ -8,6 +8,7 @@ import type { StatsChange, UserStats } from '../users/stats.ts'
 import { openAccounts } from './accounts.ts'
 import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoint.ts'
 import { type BadLines, type EdgeLine, EdgeList } from './edge-list.ts'
+import { withSoFar } from './interrupted.ts'
 import { type Pair, pairKey, storedPairs } from './pairs.ts'
 import { type BatchWriter, writePatiently } from './patience.ts'
 import { TextFile } from './text-file.ts'
@@ -35,7 +36,7 @@ export interface ImportRun {
    * resumes.
    */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
-  /** Ends the run between two batches. */
+  /** Ends the run between two batches with {@link ImportInterrupted}, where the reason is an Error. */
   readonly signal?: AbortSignal | undefined
   /** Called each time that a batch was turned away for 5 s; it is tried again for 150 s in all. */
   readonly onBusy?: (() => void) | undefined
@@ -103,6 +104,15 @@ class GraphImport implements BatchWriter<EdgeLine> {
 
   async run(): Promise<GraphImportResult> {
     const list = new EdgeList(this.file)
+    try {
+      await this.writeAll(list)
+    } catch (error) {
+      throw withSoFar(error, this.options.signal, () => this.result(list))
+    }
+    return this.result(list)
+  }
+
+  private async writeAll(list: EdgeList): Promise<void> {
     const { transactions } = this.services
     if (!this.start.done) await transactions.run((tx) => this.checkpoints.claim(tx, this.start))
     const { mutual, onProgress, batchSize = mutual ? batchEdges / 2 : batchEdges } = this.options
@@ -112,7 +122,10 @@ class GraphImport implements BatchWriter<EdgeLine> {
     }
     if (!this.checkpoint.done) await this.finish()
     onProgress?.(this.progress())
-    return { written: this.written(), total: this.checkpoint.counts, bad: list.bad }
+  }
+
+  private result({ bad }: EdgeList): GraphImportResult {
+    return { written: this.written(), total: this.checkpoint.counts, bad }
   }
 
   /** Bad lines are counted by the walk itself, so also those before the checkpoint. */

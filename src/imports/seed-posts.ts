@@ -5,6 +5,7 @@ import type { StatsChange } from '../users/stats.ts'
 import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoint.ts'
 import { EdgeList } from './edge-list.ts'
 import type { ImportRun, ImportServices } from './import-graph.ts'
+import { withSoFar } from './interrupted.ts'
 import { type MadeUpPost, madeUpPosts } from './made-up-posts.ts'
 import { type BatchWriter, writePatiently } from './patience.ts'
 import { TextFile } from './text-file.ts'
@@ -84,6 +85,15 @@ class Seeding implements BatchWriter<number> {
   }
 
   async run(): Promise<SeedPostsResult> {
+    try {
+      await this.writeAll()
+    } catch (error) {
+      throw withSoFar(error, this.options.signal, () => this.result())
+    }
+    return this.result()
+  }
+
+  private async writeAll(): Promise<void> {
     const { transactions } = this.services
     if (!this.start.done) await transactions.run((tx) => this.checkpoints.claim(tx, this.start))
     const { onProgress, batchSize = batchPosts } = this.options
@@ -94,6 +104,9 @@ class Seeding implements BatchWriter<number> {
       await writePatiently(indexes, this, this.options)
       onProgress?.({ done: this.checkpoint.position, total: this.total, written: this.written() })
     }
+  }
+
+  private result(): SeedPostsResult {
     return { written: this.written(), total: this.checkpoint.counts.posts }
   }
 

@@ -17,6 +17,8 @@ export class TextFile {
     readonly path: string,
     /** On disk, so compressed where it is gzipped. */
     readonly sizeBytes: number,
+    /** When it was last written, in milliseconds since 1970. */
+    readonly modifiedMs: number,
     private readonly zipped: boolean,
   ) {}
 
@@ -31,7 +33,7 @@ export class TextFile {
       if (!stat.isFile()) throw new DomainError('BAD_USER_INPUT', `${path} is not a file`)
       const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
       const magic = bytesRead === 2 && buffer.readUInt16BE() === gzipMagic
-      return new TextFile(path, stat.size, magic || path.endsWith('.gz'))
+      return new TextFile(path, stat.size, stat.mtimeMs, magic || path.endsWith('.gz'))
     } catch (error) {
       throw problemOf(path, error)
     }

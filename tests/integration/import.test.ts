@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -149,12 +149,31 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     },
   )
 
-  test('an abort ends it between batches', async () => {
-    const controller = new AbortController()
-    const onProgress = () => controller.abort(new Error('enough'))
-    const aborted = graph({ batchSize: 50, onProgress, signal: controller.signal })
-    await expect(aborted).rejects.toThrow('enough')
+  test('an abort ends it between batches, and tells what it has come to', async () => {
+    const aborting = () => {
+      const controller = new AbortController()
+      const onProgress = () => controller.abort(new Error('enough'))
+      return { onProgress, signal: controller.signal }
+    }
+    await expect(graph({ batchSize: 50, ...aborting() })).rejects.toMatchObject({
+      message: 'enough',
+      soFar: { written: { edges: 50 }, total: { edges: 50 }, bad: { count: 0 } },
+    })
     expect(await expectExact()).toBe(50)
+    await graph()
+    const aborted = { message: 'enough', soFar: { written: 40, total: 40 } }
+    await expect(posts({ batchSize: 40, ...aborting() })).rejects.toMatchObject(aborted)
+    expect(await database.collections.posts.countDocuments()).toBe(40)
+  })
+
+  test('a file edited without becoming longer is another import', async () => {
+    await writeFile(file, 'a b\nb c\n')
+    expect((await graph()).written.edges).toBe(2)
+    await writeFile(file, 'a b\nb a\n')
+    await utimes(file, new Date(), new Date(Date.now() + 1_000))
+    expect((await graph()).written).toEqual({ users: 0, edges: 1 })
+    expect((await graph()).written.edges).toBe(0)
+    expect(await expectExact()).toBe(3)
   })
 
   test('a commit whose answer is lost counts once', async () => {

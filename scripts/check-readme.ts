@@ -1,0 +1,91 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { isDeepStrictEqual, promisify } from 'node:util'
+
+// Runs what the README tells a newcomer to run, on a fresh data folder, and compares the answers with the README's.
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..')
+const readme = await readFile(join(root, 'README.md'), 'utf8')
+const fences = Array.from(
+  readme.matchAll(/^```(\w*)\n(.*?)^```/gms),
+  ([, kind = '', text = '']) => ({
+    kind,
+    text: text.trim(),
+  }),
+)
+const folder = await mkdtemp(join(tmpdir(), 'feedline-readme-'))
+// The server that a newcomer would have started already; a mongod fetched before is used again.
+const env = {
+  ...process.env,
+  PORT: '0',
+  FEEDLINE_DATA: join(folder, 'data'),
+  MONGOD_BINARY: process.env.MONGOD_BINARY ?? (await fetchedMongod()),
+}
+const server = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+const problems: string[] = []
+let checked = 0
+
+async function fetchedMongod(): Promise<string> {
+  const found = join(root, '.feedline/bin/mongod')
+  return (await readFile(found).catch(() => undefined)) ? found : ''
+}
+
+async function urlOfServer(): Promise<string> {
+  for await (const line of createInterface({ input: server.stdout })) {
+    const url = /GraphQL: (http:\S+)\/graphql/.exec(line)?.[1]
+    if (url) return url
+  }
+  throw new Error('npm start ended without serving')
+}
+
+function check(what: string, holds: boolean): void {
+  checked++
+  console.log(`${holds ? 'ok' : 'WRONG'}: ${what}`)
+  if (!holds) problems.push(what)
+}
+
+async function checkQueries(url: string): Promise<void> {
+  for (const [at, { text }] of fences.entries()) {
+    if (!text.startsWith('curl ')) continue
+    const { stdout } = await run('bash', ['-c', text.replaceAll('localhost:4000', url)])
+    const told = fences[at + 1]
+    const answers =
+      told?.kind === 'json' && isDeepStrictEqual(JSON.parse(stdout), JSON.parse(told.text))
+    check(`the answer to ${text.slice(text.indexOf('{"query'))}`, answers)
+  }
+}
+
+async function checkCommands(): Promise<void> {
+  await writeFile(join(folder, 'graph.csv'), '1,2\n2,3\n3,4\n')
+  for (const { text } of fences) {
+    if (!text.startsWith('npm run feedline --')) continue
+    const command = text.replace('graph.csv', join(folder, 'graph.csv'))
+    const { stdout } = await run('bash', ['-c', `${command} --json`], { cwd: root, env })
+    const { users, edges, posts } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}')
+    check(text, users === 4 && edges === 6 && posts === 80)
+  }
+  const help = await run('npm', ['run', 'feedline', '--', '--help'], { cwd: root, env })
+  for (const name of ['serve', 'load', 'token', 'indexes']) {
+    check(`feedline --help lists ${name}`, help.stdout.includes(`  ${name}`))
+  }
+}
+
+try {
+  const url = await urlOfServer()
+  await checkQueries(url)
+  check(
+    'the playground',
+    (await fetch(url)).headers.get('content-type')?.startsWith('text/html') === true,
+  )
+  await checkCommands()
+} finally {
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+  await rm(folder, { recursive: true, force: true })
+}
+console.log(`${checked} checked, ${problems.length} wrong`)
+if (problems.length > 0 || checked < 8) process.exitCode = 1

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { useDatabase } from '../support/mongo.ts'
+
+const root = join(import.meta.dirname, '../..')
+const database = useDatabase()
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'feedline-cli-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  return { child, ended: endOf(child) }
+}
+
+async function endOf(child: ChildProcess) {
+  const [stdout, stderr, [code]] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'exit'),
+  ])
+  return { stdout, stderr, code }
+}
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  start(args, env).ended
+
+describe('what an operator reads', () => {
+  test('where nothing answers: the hosts and the reason, without credentials', async () => {
+    const uri = 'mongodb://me:secret@127.0.0.1:1/?replicaSet=rs'
+    const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'feedline: MONGODB_URI: the database at 127.0.0.1:1 cannot be used: ' +
+        'connect ECONNREFUSED 127.0.0.1:1.\n',
+    })
+  })
+
+  test('where the replica set has another name: the host and that name', async () => {
+    const host = database.client.options.hosts.join()
+    const uri = `mongodb://${host}/?replicaSet=another`
+    const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        `feedline: MONGODB_URI: the database at ${host} cannot be used: ` +
+        'none of its hosts is a member of a replica set named "another".\n',
+    })
+  })
+
+  test('where the data folder cannot be used: the folder and the code', async () => {
+    const lock = join(folder, 'opening.lock')
+    await symlink(lock, lock)
+    const { code, stderr } = await run(['indexes'], { FEEDLINE_DATA: folder })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `feedline: The data folder ${folder} cannot be used (ELOOP: ${lock}).\n`,
+    })
+  })
+
+  test('asked for the version: that of package.json', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    expect(await run(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+})
+
+test('a load that is interrupted ends with what it did in a line of JSON', async () => {
+  const file = join(folder, 'graph.txt')
+  const lines = Array.from({ length: 60_000 }, (_, n) => `a${n % 300} b${Math.floor(n / 300)}`)
+  await writeFile(file, lines.join('\n'))
+  const env = { MONGODB_URI: database.uri, MONGODB_DATABASE: database.name }
+  const load = ['load', file, '--json']
+  const { child, ended } = start(load, env)
+  const { imports } = database.collections
+  const begun = async () => ((await imports.findOne({}))?.position ?? 0) !== 0
+  await expect.poll(begun, { timeout: 20_000, interval: 20 }).toBe(true)
+  child.kill('SIGINT')
+  const first = await ended
+  expect(first.code).toBe(130)
+  expect(first.stderr).toContain('Interrupted. Repeat the command')
+  const done = lastObject(first.stdout)
+  const edges = await database.collections.followers.countDocuments()
+  expect(done).toMatchObject({ interrupted: true, edges, posts: 0, badLines: 0, total: { edges } })
+  expect(edges).toBeGreaterThan(0)
+  expect(edges).toBeLessThan(lines.length)
+  const second = await run(load, env)
+  expect(second.code).toBe(0)
+  const rest = lastObject(second.stdout)
+  expect(rest).toMatchObject({ edges: lines.length - edges, total: { edges: lines.length } })
+  expect(rest).not.toHaveProperty('interrupted')
+}, 60_000)
+
+const lastObject = (stdout: string): unknown => JSON.parse(stdout.trim().split('\n').at(-1) ?? '')

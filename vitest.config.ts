@@ -13,6 +13,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
+    // Decorators run when a module is loaded, whichever of them a test imports first.
+    setupFiles: ['reflect-metadata'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
     reporters: ['default', 'json'],

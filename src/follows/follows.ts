@@ -82,7 +82,7 @@ export class Follows {
   /**
    * Puts the followee into exactly these of the actor's groups; none takes it out of all.
    * One transaction of three commands. Two of one actor collide, so that together they keep to the limit.
-   * @throws {DomainError} NOT_FOUND when `actor` does not follow `followee`; BAD_USER_INPUT.
+   * @throws {DomainError} NOT_FOUND without an account, or when `actor` does not follow `followee`; BAD_USER_INPUT.
    */
   async setGroups(
     actor: UserId,

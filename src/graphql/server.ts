@@ -1,4 +1,3 @@
-import 'reflect-metadata'
 import { randomUUID } from 'node:crypto'
 import { ApolloServer } from '@apollo/server'
 import {
@@ -49,7 +48,7 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     forceCloseConnections: 'idle',
     frameworkErrors: (_, request, reply: unknown) => {
       const body = bodyOf('BAD_REQUEST', 'The URL is not one', request.id)
-      ;(reply as FastifyReply).code(400).send(body)
+      ;(reply as FastifyReply).code(400).header('x-request-id', request.id).send(body)
     },
   })
   answerErrorsInJson(http, parts.log)

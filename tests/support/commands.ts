@@ -47,9 +47,9 @@ const lookupOf = ({ command }: RecordedCommand): Document | undefined =>
   command.pipeline?.find((stage: Document) => '$lookup' in stage)?.$lookup
 
 function filtersOf({ command }: RecordedCommand): Document[] {
-  const { filter, query, updates = [], deletes = [] } = command
+  const { filter, query, pipeline, updates = [], deletes = [] } = command
   const written = [...updates, ...deletes].map(({ q }: Document) => q as Document)
-  return [filter, query, ...written].filter((one) => one !== undefined)
+  return [filter, query, pipeline?.[0]?.$match, ...written].filter((one) => one !== undefined)
 }
 
 const alternativesOf = (filter: Document): Document[] => filter.$or ?? [filter]

@@ -45,7 +45,7 @@ export class Model {
   }
 
   setGroups(a: UserId, b: UserId, groups: readonly string[]): Outcome {
-    if (!this.edges.has(pair(a, b))) return 'NOT_FOUND'
+    if (!this.areLive(a) || !this.edges.has(pair(a, b))) return 'NOT_FOUND'
     this.edges.set(pair(a, b), groups)
     return 'changed'
   }

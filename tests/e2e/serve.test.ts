@@ -1,0 +1,134 @@
+import { describe, expect, inject, test } from 'vitest'
+import { useDatabase } from '../support/mongo.ts'
+import { feedline } from '../support/process.ts'
+
+const database = useDatabase()
+const settings = () => ({
+  MONGODB_URI: inject('mongoUri'),
+  MONGODB_DATABASE: database.name,
+  PORT: '0',
+})
+
+/** Starts a server, and gives its URL. */
+async function serving(env: Readonly<Record<string, string>> = {}) {
+  const server = feedline(['serve'], { ...settings(), ...env })
+  const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
+  return { server, url }
+}
+
+describe('a server', () => {
+  test('says which database, URL and strategy, answers, and stops when told to', async () => {
+    const { server, url } = await serving()
+    await server.says(/timeline strategy/)
+    const lines = server.out().trim().split('\n')
+    const said = lines.map((line) => JSON.parse(line).msg as string)
+    expect(
+      said.filter((line) => /^database: MongoDB at .*, database test_/.test(line)),
+    ).toHaveLength(1)
+    expect(said.filter((line) => line.startsWith('GraphQL: http://localhost:'))).toHaveLength(1)
+    expect(said.filter((line) => line === 'timeline strategy: FANOUT_ON_READ')).toHaveLength(1)
+    for (const path of ['/healthz', '/readyz']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(200)
+    }
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(server.err()).toBe('')
+  })
+
+  test('has a playground that loads nothing from elsewhere, with a field for the header', async () => {
+    const { server, url } = await serving()
+    const page = await (await fetch(url)).text()
+    const loads = page.matchAll(
+      /<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?([^"'\s>]+)/g,
+    )
+    const elsewhere = Array.from(loads, ([, from = '']) => from).filter((from) =>
+      /^(https?:)?\/\//.test(from),
+    )
+    expect(elsewhere).toEqual([])
+    expect(page).toContain('Dev alice')
+    server.child.kill('SIGINT')
+    expect(await server.ended).toBe(0)
+  })
+
+  test('has none in production', async () => {
+    const secret = { NODE_ENV: 'production', AUTH_JWT_SECRET: 's'.repeat(32) }
+    const { server, url } = await serving(secret)
+    expect((await fetch(url)).status).toBe(404)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  })
+})
+
+describe('says in one sentence why it does not start, and ends with 1:', () => {
+  const refused = async (env: Readonly<Record<string, string>>) => {
+    const server = feedline(['serve'], { ...settings(), ...env })
+    expect(await server.ended).toBe(1)
+    const lines = server.err().trim().split('\n')
+    expect(lines).toHaveLength(1)
+    return lines[0] ?? ''
+  }
+
+  test('a port in use', async () => {
+    const { server, url } = await serving()
+    const port = new URL(url).port
+    expect(await refused({ PORT: port })).toContain(`port ${port} is in use`)
+    server.child.kill('SIGTERM')
+    await server.ended
+  })
+
+  test('a configuration that is wrong in several ways', async () => {
+    const said = await refused({ PORT: 'x', FEED_STRATEGY: 'CACHE', AUTH_JWT_SECRET: 'short' })
+    for (const name of ['PORT', 'FEED_STRATEGY', 'AUTH_JWT_SECRET']) expect(said).toContain(name)
+  })
+
+  test('Dev sign-in in production', async () => {
+    const env = { NODE_ENV: 'production', AUTH_DEV: 'true', AUTH_JWT_SECRET: 's'.repeat(32) }
+    expect(await refused(env)).toContain('AUTH_DEV')
+  })
+
+  test('a MongoDB that is out of reach', async () => {
+    const uri = 'mongodb://someone:hidden@127.0.0.1:9/?replicaSet=none'
+    const said = await refused({ MONGODB_URI: uri })
+    expect(said).toContain('127.0.0.1:9')
+    expect(said).not.toContain('hidden')
+  })
+
+  test('a database that was built the other way', async () => {
+    expect(await refused({ FOLLOWING: 'reverse-index' })).toContain('FOLLOWING=collection')
+  })
+})
+
+describe('the command line', () => {
+  test('prints a token that the server takes', async () => {
+    const secret = { AUTH_JWT_SECRET: 's'.repeat(32), AUTH_DEV: 'false' }
+    const token = feedline(['token', 'ann'], { ...settings(), ...secret })
+    expect(await token.ended).toBe(0)
+    const { server, url } = await serving(secret)
+    const answer = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token.out().trim()}`,
+      },
+      body: JSON.stringify({ query: '{ viewer { handle } }' }),
+    })
+    expect(await answer.json()).toEqual({ data: { viewer: { handle: 'ann' } } })
+    server.child.kill('SIGTERM')
+    await server.ended
+  })
+
+  test.each([[], ['serve'], ['load'], ['token'], ['indexes']])(
+    'helps with %s',
+    async (...command) => {
+      const help = feedline([...command, '--help'])
+      expect(await help.ended).toBe(0)
+      expect(help.out()).toMatch(/^Usage: feedline/)
+    },
+  )
+
+  test('does not take a command that it does not have', async () => {
+    const wrong = feedline(['swerve'])
+    expect(await wrong.ended).not.toBe(0)
+    expect(wrong.err()).toContain('swerve')
+  })
+})

@@ -59,12 +59,13 @@ export async function presentUsers(
   return users
 }
 
-/** One user, as {@link presentUsers}; null when the account is gone. */
+/** One user, as {@link presentUsers}; null when the account is gone, or nothing is asked for. */
 export async function presentUser(
   ctx: Context,
   handle: UserId,
   asked: Selection,
 ): Promise<User | null> {
+  if (!asked.any) return null
   return (await presentUsers(ctx, [handle], asked)).get(handle) ?? null
 }
 

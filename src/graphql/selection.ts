@@ -3,6 +3,8 @@ import { parseResolveInfo, type ResolveTree } from 'graphql-parse-resolve-info'
 
 /** Which fields a client asked for below some field: fragments, aliases and directives worked out. */
 export interface Selection {
+  /** Whether anything at all is asked for. */
+  readonly any: boolean
   /** Whether any of `names` is asked for. */
   has(...names: readonly string[]): boolean
   /** Whether anything is asked for beyond `names`. */
@@ -20,6 +22,7 @@ function selectionFrom(trees: readonly ResolveTree[]): Selection {
   const fields = treesBelow(trees)
   const asked = new Set(fields.map(({ name }) => name))
   return {
+    any: fields.length > 0,
     has: (...names) => names.some((name) => asked.has(name)),
     beyond: (...names) => [...asked].some((name) => !names.includes(name) && name !== '__typename'),
     of: (name, ...rest) => {

@@ -39,7 +39,7 @@ const commandsMax = {
   unmuteUser: 4,
   blockUser: 11,
   unblockUser: 5,
-  setFollowGroups: 5,
+  setFollowGroups: 6,
   createPost: 5,
   deletePost: 5,
 } satisfies Record<MutationName, number>

@@ -74,7 +74,9 @@ export class AccountResolver {
  * @throws {DomainError} NOT_FOUND when it is gone since.
  */
 async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo) {
-  const presented = await presentUser(ctx, user.handle, selectionOf(info).of('user'))
+  const asked = selectionOf(info).of('user')
+  if (!asked.any) return user
+  const presented = await presentUser(ctx, user.handle, asked)
   if (!presented) throw noAccount()
   return { ...presented, ...user, bio: user.bio }
 }

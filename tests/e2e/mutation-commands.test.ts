@@ -79,6 +79,18 @@ test.each(names)('%s takes a few commands, as many however popular both are', as
   expect(await commandsOf(name, { viewer: loud, other: famous })).toEqual(labels)
 })
 
+test('a mutation that fails takes nothing from the answer of one that did not', async () => {
+  const me = handle('half')
+  await openAccounts(app.services, [me])
+  const query = `mutation {
+    a: createPost(input: { text: "kept" }) { post { text } }
+    b: followUser(input: { handle: "nobody-there" }) { changed }
+  }`
+  const { data, errors } = await app.send({ as: me, query })
+  expect(data).toEqual({ a: { post: { text: 'kept' } }, b: null })
+  expect(errors.map(({ path }) => path)).toEqual([['b']])
+})
+
 describe('what is asked for below a mutation shows its effect, also after another', () => {
   const [me, you] = [handle('me'), handle('you')]
   const input = '(input: { handle: "you" })'

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import {
   type DocumentNode,
   getOperationAST,
@@ -27,11 +28,18 @@ beforeAll(async () => {
     .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
 })
 
+/** Root fields are null only beside an error, which `ask` does not let pass. */
+type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
+
 /** Asks by HTTP, and remembers which operation of schema/operations it was. */
-const ask: typeof app.ask = async (handle, document, ...variables) => {
+async function ask<Data, Variables>(
+  handle: string | undefined,
+  document: TypedDocumentNode<Data, Variables>,
+  ...variables: Variables extends Record<string, never> ? [] : [Variables]
+): Promise<Answered<Data>> {
   const data = await app.ask(handle, document, ...variables)
   executed.add(nameOf(document))
-  return data
+  return data as Answered<Data>
 }
 
 const nameOf = (document: DocumentNode) => getOperationAST(document)?.name?.value ?? ''

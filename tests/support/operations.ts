@@ -10,21 +10,21 @@ export type CreateUserMutationVariables = Exact<{
 }>;
 
 
-export type CreateUserMutation = { createUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } } };
+export type CreateUserMutation = { createUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } } | null };
 
 export type UpdateUserMutationVariables = Exact<{
   input: Types.UpdateUserInput;
 }>;
 
 
-export type UpdateUserMutation = { updateUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } } };
+export type UpdateUserMutation = { updateUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } } | null };
 
 export type DeleteUserMutationVariables = Exact<{
   input: Types.DeleteUserInput;
 }>;
 
 
-export type DeleteUserMutation = { deleteUser: { clientMutationId: string | null, changed: boolean, handle: string } };
+export type DeleteUserMutation = { deleteUser: { clientMutationId: string | null, changed: boolean, handle: string } | null };
 
 export type PageFieldsFragment = { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean };
 
@@ -72,14 +72,14 @@ export type CreatePostMutationVariables = Exact<{
 }>;
 
 
-export type CreatePostMutation = { createPost: { clientMutationId: string | null, post: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } } };
+export type CreatePostMutation = { createPost: { clientMutationId: string | null, post: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } } | null };
 
 export type DeletePostMutationVariables = Exact<{
   input: Types.DeletePostInput;
 }>;
 
 
-export type DeletePostMutation = { deletePost: { clientMutationId: string | null, changed: boolean, deletedPostId: string } };
+export type DeletePostMutation = { deletePost: { clientMutationId: string | null, changed: boolean, deletedPostId: string } | null };
 
 export type RelationResultFragment = { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null };
 
@@ -88,49 +88,49 @@ export type FollowUserMutationVariables = Exact<{
 }>;
 
 
-export type FollowUserMutation = { followUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type FollowUserMutation = { followUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type UnfollowUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type UnfollowUserMutation = { unfollowUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type UnfollowUserMutation = { unfollowUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type MuteUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type MuteUserMutation = { muteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type MuteUserMutation = { muteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type UnmuteUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type UnmuteUserMutation = { unmuteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type UnmuteUserMutation = { unmuteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type BlockUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type BlockUserMutation = { blockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type BlockUserMutation = { blockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type UnblockUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type UnblockUserMutation = { unblockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type UnblockUserMutation = { unblockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type SetFollowGroupsMutationVariables = Exact<{
   input: Types.SetFollowGroupsInput;
 }>;
 
 
-export type SetFollowGroupsMutation = { setFollowGroups: { clientMutationId: string | null, groups: Array<string>, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } };
+export type SetFollowGroupsMutation = { setFollowGroups: { clientMutationId: string | null, groups: Array<string>, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
 
 export type TimelineQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -139,7 +139,7 @@ export type TimelineQueryVariables = Exact<{
 }>;
 
 
-export type TimelineQuery = { timeline: { strategy: Types.FeedStrategy, edges: Array<{ cursor: string, node: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type TimelineQuery = { timeline: { strategy: Types.FeedStrategy, edges: Array<{ cursor: string, node: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } | null };
 
 export type TimelinePollQueryVariables = Exact<{
   last?: number | null | undefined;
@@ -147,7 +147,7 @@ export type TimelinePollQueryVariables = Exact<{
 }>;
 
 
-export type TimelinePollQuery = { timeline: { strategy: Types.FeedStrategy, edges: Array<{ cursor: string, node: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type TimelinePollQuery = { timeline: { strategy: Types.FeedStrategy, edges: Array<{ cursor: string, node: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } | null };
 
 export type GroupTimelineQueryVariables = Exact<{
   group: string;
@@ -156,7 +156,7 @@ export type GroupTimelineQueryVariables = Exact<{
 }>;
 
 
-export type GroupTimelineQuery = { timeline: { strategy: Types.FeedStrategy, edges: Array<{ cursor: string, node: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } };
+export type GroupTimelineQuery = { timeline: { strategy: Types.FeedStrategy, edges: Array<{ cursor: string, node: { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } | null };
 
 export type UserProfileQueryVariables = Exact<{
   handle: string;

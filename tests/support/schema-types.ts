@@ -212,29 +212,29 @@ export type FollowGroupEdge = {
 export type Mutation = {
   __typename?: 'Mutation';
   /** Hides each from the other, and ends what they follow of each other. */
-  blockUser: RelationPayload;
+  blockUser?: Maybe<RelationPayload>;
   /** Publishes a post as the viewer. */
-  createPost: CreatePostPayload;
+  createPost?: Maybe<CreatePostPayload>;
   /** Opens the viewer's account. CONFLICT when there is one. */
-  createUser: UserPayload;
+  createUser?: Maybe<UserPayload>;
   /** Removes a post of the viewer's own, everywhere and at once. */
-  deletePost: DeletePostPayload;
+  deletePost?: Maybe<DeletePostPayload>;
   /** Removes the person at once, then edges and posts in the background. The handle is free when that is done. */
-  deleteUser: DeleteUserPayload;
+  deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
-  followUser: RelationPayload;
+  followUser?: Maybe<RelationPayload>;
   /** Hides the user's posts from the viewer's timelines. The user is not told. */
-  muteUser: RelationPayload;
+  muteUser?: Maybe<RelationPayload>;
   /** Puts a followee into exactly these of the viewer's groups. */
-  setFollowGroups: SetFollowGroupsPayload;
+  setFollowGroups?: Maybe<SetFollowGroupsPayload>;
   /** Lifts the block. Follows do not come back. */
-  unblockUser: RelationPayload;
+  unblockUser?: Maybe<RelationPayload>;
   /** Ends it, and takes the user out of all groups. */
-  unfollowUser: RelationPayload;
+  unfollowUser?: Maybe<RelationPayload>;
   /** Shows them again. */
-  unmuteUser: RelationPayload;
+  unmuteUser?: Maybe<RelationPayload>;
   /** Changes the viewer's profile. */
-  updateUser: UserPayload;
+  updateUser?: Maybe<UserPayload>;
 };
 
 
@@ -371,7 +371,7 @@ export type Query = {
   /** Objects by their global ids, in their order; null where one is gone or hidden from the viewer. */
   nodes: Array<Maybe<Node>>;
   /** The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold. */
-  timeline: Timeline;
+  timeline?: Maybe<Timeline>;
   /** A user by handle; null when there is none. */
   user?: Maybe<User>;
   /** Who is signed in; null for nobody. */

@@ -16,6 +16,7 @@ const inputDescription = 'What to do, in one object.'
 @Resolver()
 export class AccountResolver {
   @Mutation(() => UserPayload, {
+    nullable: true,
     description: "Opens the viewer's account. CONFLICT when there is one.",
   })
   async createUser(
@@ -34,7 +35,10 @@ export class AccountResolver {
     return { clientMutationId, user: await presentOwn(ctx, user, info) }
   }
 
-  @Mutation(() => UserPayload, { description: "Changes the viewer's profile." })
+  @Mutation(() => UserPayload, {
+    nullable: true,
+    description: "Changes the viewer's profile.",
+  })
   async updateUser(
     @Arg('input', () => UpdateUserInput, { description: inputDescription }) input: UpdateUserInput,
     @Ctx() ctx: Context,
@@ -54,6 +58,7 @@ export class AccountResolver {
   }
 
   @Mutation(() => DeleteUserPayload, {
+    nullable: true,
     description:
       'Removes the person at once, then edges and posts in the background. The handle is free when that is done.',
   })

@@ -12,7 +12,10 @@ import { selectionOf } from '../selection.ts'
 /** Publishing. */
 @Resolver()
 export class PostResolver {
-  @Mutation(() => CreatePostPayload, { description: 'Publishes a post as the viewer.' })
+  @Mutation(() => CreatePostPayload, {
+    nullable: true,
+    description: 'Publishes a post as the viewer.',
+  })
   async createPost(
     @Arg('input', () => CreatePostInput, { description: 'What to do, in one object.' })
     input: CreatePostInput,
@@ -38,6 +41,7 @@ export class PostResolver {
   }
 
   @Mutation(() => DeletePostPayload, {
+    nullable: true,
     description: "Removes a post of the viewer's own, everywhere and at once.",
   })
   async deletePost(

@@ -62,6 +62,7 @@ export class QueryResolver {
   }
 
   @Query(() => Timeline, {
+    nullable: true,
     description:
       "The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold.",
   })

@@ -15,7 +15,10 @@ const input = () => Arg('input', () => UserInput, { description: 'What to do, in
 /** Who follows, mutes and blocks whom. */
 @Resolver()
 export class RelationResolver {
-  @Mutation(() => RelationPayload, { description: 'Makes the viewer follow the user.' })
+  @Mutation(() => RelationPayload, {
+    nullable: true,
+    description: 'Makes the viewer follow the user.',
+  })
   async followUser(
     @input() given: UserInput,
     @Ctx() ctx: Context,
@@ -31,6 +34,7 @@ export class RelationResolver {
   }
 
   @Mutation(() => RelationPayload, {
+    nullable: true,
     description: 'Ends it, and takes the user out of all groups.',
   })
   async unfollowUser(
@@ -48,13 +52,17 @@ export class RelationResolver {
   }
 
   @Mutation(() => RelationPayload, {
+    nullable: true,
     description: "Hides the user's posts from the viewer's timelines. The user is not told.",
   })
   async muteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
   }
 
-  @Mutation(() => RelationPayload, { description: 'Shows them again.' })
+  @Mutation(() => RelationPayload, {
+    nullable: true,
+    description: 'Shows them again.',
+  })
   async unmuteUser(
     @input() given: UserInput,
     @Ctx() ctx: Context,
@@ -64,6 +72,7 @@ export class RelationResolver {
   }
 
   @Mutation(() => RelationPayload, {
+    nullable: true,
     description: 'Hides each from the other, and ends what they follow of each other.',
   })
   async blockUser(
@@ -74,7 +83,10 @@ export class RelationResolver {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.block(...who))
   }
 
-  @Mutation(() => RelationPayload, { description: 'Lifts the block. Follows do not come back.' })
+  @Mutation(() => RelationPayload, {
+    nullable: true,
+    description: 'Lifts the block. Follows do not come back.',
+  })
   async unblockUser(
     @input() given: UserInput,
     @Ctx() ctx: Context,
@@ -84,6 +96,7 @@ export class RelationResolver {
   }
 
   @Mutation(() => SetFollowGroupsPayload, {
+    nullable: true,
     description: "Puts a followee into exactly these of the viewer's groups.",
   })
   async setFollowGroups(

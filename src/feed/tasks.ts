@@ -14,8 +14,9 @@ export const createTasks = (
     const user = payload.user as UserId
     // A run after the one that freed the handle: whoever has it now keeps what is theirs.
     if (!(await users.isLeaving(user))) return
-    await posts.purge(user, run.signal)
-    await graph.run(user, { signal: run.signal, onRemoved: counting(run) })
+    const progress = { signal: run.signal, onRemoved: counting(run) }
+    await posts.purge(user, progress)
+    await graph.run(user, progress)
     await users.free(user)
   },
 })

@@ -4,6 +4,7 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
 import type { OnceKey, Transactions } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
+import type { PurgeRun } from '../follows/purge.ts'
 import { type IdMint, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -117,8 +118,11 @@ export class Posts {
     return found.map(toRef)
   }
 
-  /** Removes everything a deleted user posted, in bounded batches. A repeat goes on where it ended. */
-  async purge(author: UserId, signal: AbortSignal): Promise<void> {
+  /**
+   * Removes everything a deleted user posted, in bounded batches. A repeat goes on where it ended.
+   * @param onRemoved told after every batch how many posts it removed.
+   */
+  async purge(author: UserId, { signal, onRemoved }: PurgeRun): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
       const batch = await this.posts
@@ -127,6 +131,7 @@ export class Posts {
         .toArray()
       if (batch.length === 0) return
       await this.posts.deleteMany({ author, _id: { $in: batch.map(({ _id }) => _id) } })
+      await onRemoved(batch.length)
     }
   }
 }

@@ -8,6 +8,7 @@ import type { Restrictions } from '../../src/follows/restrictions.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
+import { forgetsMutes } from '../support/broken.ts'
 import {
   anyLook,
   anyOp,
@@ -288,15 +289,3 @@ describe('timeline', () => {
     expect(await read(reader, 5, undefined, 'work')).toEqual([])
   })
 })
-
-/** Broken on purpose. */
-function forgetsMutes(right: Restrictions): Restrictions {
-  return Object.create(right, {
-    between: {
-      value: async (owner: UserId, others: readonly UserId[]) => {
-        const found = await right.between(owner, others)
-        return new Map([...found].filter(([, kinds]) => !kinds.has('MUTE') || kinds.size > 1))
-      },
-    },
-  })
-}

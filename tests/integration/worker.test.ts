@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Logger, pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import type { JobQueue } from '../../src/jobs/queue.ts'
+import { type Task, Worker, type WorkerOptions } from '../../src/jobs/worker.ts'
+import { leaseMs, useJobs } from '../support/jobs.ts'
+import { failCommand, recorded } from '../support/mongo.ts'
+
+const { database, outbox, newQueue, append, claimed, becomeDue, stored } = useJobs()
+
+type Given = Partial<WorkerOptions> & { queue?: JobQueue; log?: Logger }
+
+function newWorker(tasks: Record<string, Task>, given: Given = {}) {
+  const { queue = newQueue(), log = silent, ...options } = given
+  return new Worker(queue, tasks, log, { concurrency: 2, pollMs: 20, leaseMs, ...options })
+}
+
+const silent: Logger = pino({ level: 'silent' })
+
+/** A log and what was written to it. */
+function recordingLog() {
+  const lines: Record<string, unknown>[] = []
+  return {
+    lines,
+    log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+  }
+}
+
+/** A task that goes on until its signal aborts, and a promise of its beginning. */
+function endlessTask() {
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const task: Task = (_, { signal }) =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      begin()
+    })
+  return { task, begun }
+}
+describe('worker', () => {
+  test('drain runs all that is due, also what tasks append, so many at a time', async () => {
+    for (let n = 0; n < 6; n++) await append('greet', { n })
+    const seen: unknown[] = []
+    let now = 0
+    let most = 0
+    const worker = newWorker({
+      greet: async ({ n }) => {
+        most = Math.max(most, ++now)
+        await sleep(10)
+        now--
+        seen.push(n)
+        if (n === 0) await append('later')
+      },
+      later: async () => void seen.push('later'),
+    })
+    await worker.drain()
+    expect(seen).toHaveLength(7)
+    expect(new Set(seen)).toEqual(new Set([0, 1, 2, 3, 4, 5, 'later']))
+    expect(most).toBe(2)
+    expect(await outbox().countDocuments()).toBe(0)
+  })
+
+  test('a task goes on from its checkpoint after it failed', async () => {
+    await append()
+    const starts: unknown[] = []
+    const worker = newWorker({
+      greet: async (_, { checkpoint, save }) => {
+        starts.push(checkpoint)
+        if (checkpoint) return
+        await save({ after: 'bob' })
+        throw new Error('crash')
+      },
+    })
+    await worker.drain()
+    await becomeDue()
+    await worker.drain()
+    expect(starts).toEqual([undefined, { after: 'bob' }])
+    expect(await outbox().countDocuments()).toBe(0)
+  })
+
+  test('a failure is logged once, with its cause, and kept with the job', async () => {
+    await append()
+    const { lines, log } = recordingLog()
+    const worker = newWorker(
+      { greet: () => Promise.reject(new Error('no', { cause: new Error('why') })) },
+      { log },
+    )
+    await worker.drain()
+    expect(lines).toMatchObject([
+      { msg: 'job failed', kind: 'greet', attempts: 1, err: { message: 'no: why' } },
+    ])
+    expect(await stored()).toMatchObject({ error: 'Error: no', state: 'READY' })
+  })
+
+  test('a job of an unknown kind fails with the reason, also when objects inherit it', async () => {
+    await append('toString')
+    await newWorker({}).drain()
+    expect((await stored())?.error).toContain('no task for jobs of kind "toString"')
+  })
+
+  test('a job that kills its worker every time is parked without another run', async () => {
+    await append()
+    const queue = newQueue(3)
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await claimed(queue)
+      await becomeDue()
+    }
+    let runs = 0
+    await newWorker({ greet: async () => void runs++ }, { queue }).drain()
+    expect(runs).toBe(0)
+    expect(await queue.parked(1)).toMatchObject([
+      { error: 'Error: none of its tries came to an end' },
+    ])
+  })
+
+  test('the lease is kept while a task runs longer than it', async () => {
+    await append()
+    let runs = 0
+    const tasks = {
+      greet: async () => {
+        runs++
+        await sleep(900)
+      },
+    }
+    const [one, two] = [newWorker(tasks, { leaseMs: 300 }), newWorker(tasks, { leaseMs: 300 })]
+    const first = one.drain()
+    await sleep(700)
+    await two.drain()
+    await first
+    expect(runs).toBe(1)
+    expect(await outbox().countDocuments()).toBe(0)
+  })
+
+  test('a task whose lease is lost is told so, and its outcome changes nothing', async () => {
+    await append()
+    const { task, begun } = endlessTask()
+    const { lines, log } = recordingLog()
+    const drained = newWorker({ greet: task }, { leaseMs: 150, log }).drain()
+    await begun
+    await outbox().updateOne(
+      {},
+      { $inc: { fence: 1 }, $set: { runAt: new Date(Date.now() + 60_000) } },
+    )
+    const before = await stored()
+    await drained
+    expect(await stored()).toEqual(before)
+    expect(lines).toMatchObject([
+      { msg: 'job left until its lease ends', err: { type: 'LeaseLost' } },
+    ])
+  })
+
+  test('stop lets a short task finish', async () => {
+    await append()
+    let begun = false
+    let done = false
+    const worker = newWorker({
+      greet: async () => {
+        begun = true
+        await sleep(100)
+        done = true
+      },
+    })
+    worker.start()
+    await expect.poll(() => begun).toBe(true)
+    await worker.stop()
+    expect(done).toBe(true)
+    expect(await outbox().countDocuments()).toBe(0)
+  })
+
+  test('stop hands back a job whose claim was under way', async () => {
+    await append()
+    const { task } = endlessTask()
+    const worker = newWorker({ greet: task })
+    worker.start()
+    await worker.stop()
+    expect(await claimed(newQueue())).toMatchObject({ attempts: 1, fence: 3 })
+  })
+
+  test('stop hands back a long task, uncounted and due at once', async () => {
+    await append()
+    const { task, begun } = endlessTask()
+    const worker = newWorker({ greet: task })
+    worker.start()
+    await begun
+    await worker.stop(20)
+    expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
+  })
+
+  test('stop hands back what ignores its signal, and what returns early for it', async () => {
+    await append('deaf')
+    await append('early')
+    let begun = 0
+    const worker = newWorker({
+      deaf: async () => {
+        begun++
+        await sleep(3_000)
+      },
+      early: async (_, { signal }) => {
+        begun++
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      },
+    })
+    worker.start()
+    await expect.poll(() => begun).toBe(2)
+    const startedAt = performance.now()
+    await worker.stop(20)
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
+    expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
+  })
+
+  test('an empty poll is one command; a drain that cannot poll says so', async () => {
+    const { commands } = await recorded(database.client, () => newWorker({}).drain())
+    expect(commands.map(({ name }) => name)).toEqual(['findAndModify'])
+    const failure = { failCommands: ['findAndModify'], errorCode: 8, times: 1 }
+    await using _ = await failCommand(database.client, failure)
+    await expect(newWorker({}).drain()).rejects.toMatchObject({ code: 8 })
+  })
+
+  test('a nudge is answered at once, whatever the time between polls', async () => {
+    let runs = 0
+    const worker = newWorker({ greet: async () => void runs++ }, { pollMs: 60_000 })
+    worker.start()
+    await sleep(100)
+    await append()
+    expect(runs).toBe(0)
+    worker.nudge()
+    await expect.poll(() => runs).toBe(1)
+    await worker.stop()
+  })
+
+  test('a worker outlives a database that is away', async () => {
+    await append()
+    const { lines, log } = recordingLog()
+    let runs = 0
+    const worker = newWorker({ greet: async () => void runs++ }, { log })
+    const failure = { failCommands: ['findAndModify'], closeConnection: true, times: 4 }
+    await using _ = await failCommand(database.client, failure)
+    worker.start()
+    await expect.poll(() => runs, { timeout: 10_000 }).toBe(1)
+    await worker.stop()
+    expect(lines.length).toBeGreaterThan(0)
+    expect(new Set(lines.map(({ msg }) => msg))).toEqual(new Set(['no job could be claimed']))
+    expect(await outbox().countDocuments()).toBe(0)
+  })
+})

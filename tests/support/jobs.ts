@@ -1,0 +1,38 @@
+import { beforeEach } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { Transactions } from '../../src/db/transaction.ts'
+import { Outbox } from '../../src/jobs/outbox.ts'
+import { type Job, JobQueue } from '../../src/jobs/queue.ts'
+import { IdMint, type TimeId } from '../../src/lib/ids.ts'
+import { useDatabase } from './mongo.ts'
+
+/** How long the leases of these tests last, in milliseconds. */
+export const leaseMs = 30_000
+
+/** Gives a test file an outbox of its own, empty before each test, and what its tests do with jobs. */
+export function useJobs() {
+  const database = useDatabase()
+  const mint = new IdMint(Date.now)
+  const outbox = () => database.collections.outbox
+  beforeEach(async () => void (await outbox().deleteMany({})))
+  return {
+    database,
+    mint,
+    outbox,
+    /** A queue without back-off. */
+    newQueue: (attemptsMax?: number) => new JobQueue(outbox(), attemptsMax, () => 1),
+    append: async (kind = 'greet', payload: Record<string, unknown> = {}): Promise<void> => {
+      const { client, collections } = database
+      const transactions = new Transactions(client, collections.mutations, Date.now)
+      await transactions.run((tx) => new Outbox(outbox(), mint).append(tx, kind, payload))
+    },
+    claimed: async (queue: JobQueue): Promise<Job> => {
+      const job = await queue.claim(leaseMs)
+      if (!job) throw new Error('nothing is due')
+      return job
+    },
+    /** Lets the time come at which a job is due, or a lease ends. */
+    becomeDue: () => outbox().updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } }),
+    stored: async (id?: TimeId) => outbox().findOne(id ? { _id: toObjectId(id) } : {}),
+  }
+}

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 
-// Says where the documents and the code differ: links, npm scripts, environment variables.
+// Says where the documents and the code differ: links, paths, npm scripts, environment variables.
 const root = join(import.meta.dirname, '..')
 const notOurs = new Set(['node_modules', 'dist', 'coverage', 'test-results'])
 const read = (file: string) => readFile(join(root, file), 'utf8')
@@ -53,6 +53,15 @@ async function linkProblems(file: string, text: string): Promise<string[]> {
   return problems.filter((problem) => problem !== undefined)
 }
 
+/** A path in backticks, alone or within a command, must exist when it begins with one of our folders. */
+function pathProblems(file: string, text: string): string[] {
+  const spans = Array.from(withoutFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
+  const ours = /(?<![\w./-])(?:\.ci|docs|schema|scripts|src|tests)\/[\w./-]*\w/g
+  const named = new Set(spans.flatMap((code) => code.match(ours) ?? []))
+  const missing = [...named].filter((path) => !existsSync(join(root, path)))
+  return missing.map((path) => `${file}: there is no ${path}`)
+}
+
 function scriptProblems(file: string, text: string, scripts: ReadonlySet<string>): string[] {
   const named = [
     ...text.matchAll(/\bnpm run ([\w:-]+)/g),
@@ -98,7 +107,11 @@ const names = new Set(Object.keys(scripts))
 const problems = variableProblems(await read('README.md'), await read('src/config.ts'))
 for (const file of files) {
   const text = await read(file)
-  problems.push(...(await linkProblems(file, text)), ...scriptProblems(file, text, names))
+  problems.push(
+    ...(await linkProblems(file, text)),
+    ...pathProblems(file, text),
+    ...scriptProblems(file, text, names),
+  )
 }
 for (const problem of problems) console.error(problem)
 console.log(`${files.length} documents, ${problems.length} problems`)

@@ -1,43 +1,43 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isDeepStrictEqual, promisify } from 'node:util'
 
-// Runs what the README tells a newcomer to run, on a fresh data folder, and compares the answers with the README's.
+// Runs what the README tells a newcomer to run, on a fresh data folder, and compares the answers.
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const readme = await readFile(join(root, 'README.md'), 'utf8')
 const fences = Array.from(
   readme.matchAll(/^```(\w*)\n(.*?)^```/gms),
-  ([, kind = '', text = '']) => ({
-    kind,
-    text: text.trim(),
-  }),
+  ([, kind = '', text = '']) => ({ kind, text: text.trim() }),
 )
+const fetchedMongod = join(root, '.feedline/bin/mongod')
 const folder = await mkdtemp(join(tmpdir(), 'feedline-readme-'))
 // The server that a newcomer would have started already; a mongod fetched before is used again.
 const env = {
   ...process.env,
   PORT: '0',
+  MONGODB_URI: '',
   FEEDLINE_DATA: join(folder, 'data'),
-  MONGOD_BINARY: process.env.MONGOD_BINARY ?? (await fetchedMongod()),
+  MONGOD_BINARY: process.env.MONGOD_BINARY ?? (existsSync(fetchedMongod) ? fetchedMongod : ''),
 }
 const server = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+const ended = once(server, 'exit')
 const problems: string[] = []
 let checked = 0
-
-async function fetchedMongod(): Promise<string> {
-  const found = join(root, '.feedline/bin/mongod')
-  return (await readFile(found).catch(() => undefined)) ? found : ''
-}
 
 async function urlOfServer(): Promise<string> {
   for await (const line of createInterface({ input: server.stdout })) {
     const url = /GraphQL: (http:\S+)\/graphql/.exec(line)?.[1]
-    if (url) return url
+    if (url) {
+      // What else it says must not fill the pipe.
+      server.stdout.resume()
+      return url
+    }
   }
   throw new Error('npm start ended without serving')
 }
@@ -84,7 +84,7 @@ try {
   await checkCommands()
 } finally {
   server.kill('SIGTERM')
-  await once(server, 'exit')
+  await ended
   await rm(folder, { recursive: true, force: true })
 }
 console.log(`${checked} checked, ${problems.length} wrong`)

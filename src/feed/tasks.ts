@@ -1,5 +1,6 @@
 import type { GraphPurge } from '../follows/purge.ts'
-import type { Run, Task } from '../jobs/worker.ts'
+import type { Run } from '../jobs/lease.ts'
+import type { Task } from '../jobs/worker.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Users } from '../users/users.ts'

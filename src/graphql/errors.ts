@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ApolloServerPlugin } from '@apollo/server'
 import { GraphQLError, type GraphQLErrorOptions, type GraphQLFormattedError } from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
@@ -45,10 +46,13 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   )
 }
 
+/** The id of the request that is being answered: Apollo refuses some before they have a context. */
+export const requestIds = new AsyncLocalStorage<string>()
+
 /** The one place where errors become answers: no stack, driver text or suggestion passes. */
 export function formatError(given: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const { code, message, details } = publicErrorOf(error, given)
-  const requestId = given.extensions?.requestId
+  const requestId = requestIds.getStore()
   return {
     message,
     ...(given.locations ? { locations: given.locations } : {}),
@@ -57,22 +61,22 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
       code,
       ...(details.argument === undefined ? {} : { argument: details.argument }),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
-      ...(typeof requestId === 'string' ? { requestId } : {}),
+      ...(requestId === undefined ? {} : { requestId }),
     },
   }
 }
 
 /** A DomainError for Apollo to answer the whole request with, under the code's HTTP status. */
-export function requestError(error: DomainError, requestId: string): GraphQLError {
+export function requestError(error: DomainError): GraphQLError {
   const options: GraphQLErrorOptions = {
     originalError: error,
-    extensions: { code: error.code, requestId, http: { status: errorCodes[error.code].status } },
+    extensions: { code: error.code, http: { status: errorCodes[error.code].status } },
   }
   return new GraphQLError(error.message, options)
 }
 
 /**
- * Gives every error its request's id, and logs those that are the server's once.
+ * Logs the errors that are the server's once.
  * @see https://graphql.github.io/graphql-over-http/draft/ for the status: a client that accepts application/json
  * alone gets 200 for a document that is wrong.
  */
@@ -81,7 +85,6 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
     didEncounterErrors: async ({ errors, contextValue, operationName }) => {
       const { requestId } = contextValue
       for (const error of errors) {
-        error.extensions.requestId = requestId
         const { code, details } = publicErrorOf(error, error.toJSON())
         if (errorCodes[code].status < 500) continue
         log.error(

@@ -20,7 +20,7 @@ import type { Log } from '../log.ts'
 import type { Services } from '../services.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
-import { errorPlugin, formatError, requestError } from './errors.ts'
+import { errorPlugin, formatError, requestError, requestIds } from './errors.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { playgroundPage } from './playground.ts'
 import { createSchema } from './schema.ts'
@@ -94,14 +94,16 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const viewerOf = async ({ headers, id }: FastifyRequest): Promise<UserId | undefined> => {
+  const viewerOf = async ({ headers }: FastifyRequest): Promise<UserId | undefined> => {
     try {
       return await authenticate(headers.authorization)
     } catch (error) {
-      throw error instanceof DomainError ? requestError(error, id) : error
+      throw error instanceof DomainError ? requestError(error) : error
     }
   }
+  http.addHook('preHandler', ({ id }, _, done) => requestIds.run(id, done))
   await http.register(fastifyApollo(apollo), {
+    method: ['GET', 'POST'],
     context: async (request) => new Context(services, await viewerOf(request), request.id, nudge),
   })
   http.addHook('onClose', async () => apollo.stop())

@@ -1,37 +1,52 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type ErrorCode, errorCodes } from '../../src/errors.ts'
+import { encodeOpaque } from '../../src/lib/opaque.ts'
 import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
-import { type Failure, failCommand } from '../support/mongo.ts'
+import { type Failure, failCommand, type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp({ CORS_ORIGINS: 'https://app.example' })
-const ann = handle('ann')
-const bob = handle('bob')
+const app = useApp()
+const modern = 'application/graphql-response+json'
+const legacy = 'application/json'
+
+beforeAll(async () => {
+  await openAccounts(app.services, [handle('ann'), handle('bob')])
+  await app.services.follows.follow(handle('ann'), handle('bob'))
+})
 
 /** A request that meets an error, and what of the answer is particular to it. */
 interface Case {
   readonly request: GraphqlRequest
   /** The HTTP status under `application/graphql-response+json`. Errors of a field come with 200. */
   readonly status: number
+  /** The HTTP status under `application/json`, where it is another. */
+  readonly legacyStatus?: number
   readonly argument?: string
   readonly limit?: string
   readonly failure?: Failure
 }
 
-const signedIn = { authorization: 'Dev ann' }
-const mutation = (field: string, input: string) =>
-  `mutation { ${field}(input: ${input}) { clientMutationId } }`
+const mutation = (field: string, input: string): GraphqlRequest => ({
+  as: 'ann',
+  query: `mutation { ${field}(input: ${input}) { clientMutationId } }`,
+})
+const readAnn = { query: '{ user(handle: "ann") { name } }' }
 const cases = {
   BAD_USER_INPUT: {
-    request: { headers: signedIn, query: '{ timeline(first: -1) { edges { cursor } } }' },
+    request: mutation('createPost', `{text: "${'x'.repeat(301)}"}`),
     status: 200,
-    argument: 'first',
+    argument: 'input.text',
   },
-  GRAPHQL_PARSE_FAILED: { request: { query: '{ viewer { ' }, status: 400 },
-  GRAPHQL_VALIDATION_FAILED: { request: { query: '{ viewr { handle } }' }, status: 400 },
+  GRAPHQL_PARSE_FAILED: { request: { query: '{ viewer { ' }, status: 400, legacyStatus: 200 },
+  GRAPHQL_VALIDATION_FAILED: {
+    request: { query: '{ viewr { handle } }' },
+    status: 400,
+    legacyStatus: 200,
+  },
   OPERATION_RESOLUTION_FAILURE: {
     request: { query: 'query A { viewer { handle } }', operationName: 'B' },
     status: 400,
+    legacyStatus: 200,
   },
   BAD_REQUEST: { request: { body: '{"query":' }, status: 400 },
   LIMIT_EXCEEDED: {
@@ -45,40 +60,33 @@ const cases = {
   },
   FORBIDDEN: {
     request: {
-      headers: signedIn,
+      as: 'ann',
       query: '{ user(handle: "bob") { following(group: "close") { edges { cursor } } } }',
     },
     status: 200,
     argument: 'group',
   },
-  NOT_FOUND: {
-    request: { headers: signedIn, query: mutation('followUser', '{handle: "nobody"}') },
-    status: 200,
-  },
-  CONFLICT: {
-    request: { headers: signedIn, query: mutation('createUser', '{name: "Ann"}') },
-    status: 200,
-  },
+  NOT_FOUND: { request: mutation('followUser', '{handle: "nobody"}'), status: 200 },
+  CONFLICT: { request: mutation('createUser', '{name: "Ann"}'), status: 200 },
   PAYLOAD_TOO_LARGE: { request: { query: 'x'.repeat(100_001) }, status: 413 },
   INTERNAL_SERVER_ERROR: {
-    request: { query: '{ user(handle: "ann") { name } }' },
+    request: readAnn,
     status: 200,
     failure: { failCommands: ['find'], errorCode: 8000 },
   },
   UNAVAILABLE: {
-    request: { query: '{ user(handle: "ann") { name } }' },
+    request: readAnn,
     status: 200,
     failure: { failCommands: ['find'], closeConnection: true },
   },
 } satisfies Record<ErrorCode, Case>
 
-const inner = /mongo|bson|node_modules|\bat .*:\d+:\d+|failpoint|apollo|\.ts\b/i
-/** Under the older content type a document that is wrong is an answer like any other. */
-const documentErrors = new Set<ErrorCode>([
-  'GRAPHQL_PARSE_FAILED',
-  'GRAPHQL_VALIDATION_FAILED',
-  'OPERATION_RESOLUTION_FAILURE',
-])
+/** What a server keeps to itself: stacks, files, and the words of its driver and libraries. */
+const inner = /mongo|bson|E11000|node_modules|\bat .*:\d+|failpoint|failcommand|apollo|\.[jt]s\b/i
+const writes = new Set(['insert', 'update', 'delete', 'findAndModify'])
+/** A write that no abort undoes. */
+const lasts = ({ name, command }: RecordedCommand) =>
+  name === 'commitTransaction' || (writes.has(name) && command.autocommit !== false)
 
 async function meet({ request, failure }: Case, accept: string): Promise<Answer> {
   const headers = { accept, ...request.headers }
@@ -87,66 +95,115 @@ async function meet({ request, failure }: Case, accept: string): Promise<Answer>
   return await app.send({ ...request, headers })
 }
 
-describe('every code', () => {
-  test('people to meet them', async () => {
-    await openAccounts(app.services, [ann, bob])
-  })
+/** Everything that is stored. */
+async function contents() {
+  const collections = await app.database.db.collections()
+  return Promise.all(
+    collections
+      .sort((a, b) => a.collectionName.localeCompare(b.collectionName))
+      .map(async (one) => [one.collectionName, await one.find().sort({ _id: 1 }).toArray()]),
+  )
+}
 
-  test.each(Object.entries(cases) as [ErrorCode, Case][])('%s', async (code, wanted) => {
-    const before = await contents()
-    for (const accept of ['application/graphql-response+json', 'application/json']) {
-      const result = await meet(wanted, accept)
-      const [error] = result.errors
-      expect(error?.extensions).toEqual({
+/** What was logged meanwhile. */
+async function logged<T>(work: () => Promise<T>) {
+  const seen = app.logged.length
+  const result = await work()
+  return { result, lines: app.logged.slice(seen).map((line) => JSON.parse(line)) }
+}
+
+describe('every code comes as it should, changes nothing and tells nothing of the inside', () => {
+  for (const [code, wanted] of Object.entries(cases) as [ErrorCode, Case][]) {
+    test.each([modern, legacy])(`${code} under %s`, async (accept) => {
+      const before = await contents()
+      const { result, lines } = await logged(() =>
+        recorded(app.database.client, () => meet(wanted, accept)),
+      )
+      const { status, headers, errors } = result.result
+      expect(errors).toHaveLength(1)
+      const requestId = headers.get('x-request-id')
+      expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+      expect(errors[0]?.extensions).toEqual({
         code,
-        requestId: result.headers.get('x-request-id'),
+        requestId,
         ...(wanted.argument ? { argument: wanted.argument } : {}),
         ...(wanted.limit ? { limit: wanted.limit } : {}),
       })
-      expect(error?.message).not.toMatch(inner)
-      const legacy = accept === 'application/json' && documentErrors.has(code)
-      expect(result.status).toBe(legacy ? 200 : wanted.status)
-    }
-    expect(await contents()).toEqual(before)
+      expect(errors[0]?.message).not.toMatch(inner)
+      expect(status).toBe((accept === legacy && wanted.legacyStatus) || wanted.status)
+      expect(headers.get('content-type')).toMatch(/^application\/(graphql-response\+)?json/)
+
+      expect(result.commands.filter(lasts)).toEqual([])
+      expect(await contents()).toEqual(before)
+
+      const { status: ofCode } = errorCodes[code]
+      expect(lines.map((line) => [line.level, line.code, line.requestId])).toEqual(
+        ofCode < 500 ? [] : [[50, code, requestId]],
+      )
+    })
+  }
+
+  test('INTERNAL_SERVER_ERROR says no more than that, and its cause is in the log', async () => {
+    const { result, lines } = await logged(() => meet(cases.INTERNAL_SERVER_ERROR, modern))
+    expect(result.errors[0]?.message).toBe('The server failed. Its log knows why.')
+    expect(lines[0].err).toMatchObject({ type: 'MongoServerError', code: 8000 })
   })
 
-  test('has a meaning that can be asked for', async () => {
-    for (const [code, { meaning }] of Object.entries(errorCodes)) {
-      const { data } = await app.send({ query: `{ errorMeaning(code: ${code}) }` })
-      expect(data.errorMeaning).toBe(meaning)
-    }
-  })
-
-  test('of the server’s own is logged once, with its cause, under the request’s id', async () => {
-    const seen = app.logged.length
-    const { headers } = await meet(cases.INTERNAL_SERVER_ERROR, 'application/json')
-    const lines = app.logged.slice(seen).map((line) => JSON.parse(line))
-    expect(lines).toHaveLength(1)
-    expect(lines[0].requestId).toBe(headers.get('x-request-id'))
-    expect(JSON.stringify(lines[0])).toMatch(/8000|failpoint/i)
+  test('UNAVAILABLE says to try again, and its cause is in the log', async () => {
+    const { result, lines } = await logged(() => meet(cases.UNAVAILABLE, modern))
+    expect(result.errors[0]?.message).toMatch(/Try again later/)
+    expect(lines[0].err.type).toMatch(/^MongoNetworkError/)
   })
 })
 
-async function contents() {
-  const { users, user_stats, followers, posts } = app.services.collections
-  return Promise.all([users, user_stats, followers, posts].map((one) => one.countDocuments()))
-}
+test.each([
+  ['timeline(first: -1) { edges { cursor } }', 'first'],
+  ['timeline(last: 101) { edges { cursor } }', 'last'],
+  ['timeline(first: 1, last: 1) { edges { cursor } }', 'last'],
+  ['timeline(first: 1000000) { edges { cursor node { id } } }', 'first'],
+  ['timeline(after: "x") { edges { cursor } }', 'after'],
+  ['user(handle: "__proto__") { name }', 'handle'],
+  ['node(id: "x") { id }', 'id'],
+  [`node(id: "${encodeOpaque('User', '__proto__')}") { id }`, 'id'],
+  [`nodes(ids: ["${encodeOpaque('User', 'ann')}", "x"]) { id }`, 'ids.1'],
+])('%s is refused, naming %s', async (field, argument) => {
+  const { errors } = await app.send({ as: 'ann', query: `{ ${field} }` })
+  expect(errors.map(({ extensions: { code, ...more } }) => [code, more.argument])).toEqual([
+    ['BAD_USER_INPUT', argument],
+  ])
+})
 
-describe('a variable that does not fit', () => {
-  const query =
-    'query ($h: String!, $n: Int, $s: FeedStrategy) { user(handle: $h) { handle followers(first: $n) { edges { cursor } } } timeline(strategy: $s) { strategy } }'
+const read = `query ($h: String!, $n: Int, $s: FeedStrategy) {
+  user(handle: $h) { handle followers(first: $n) { edges { cursor } } }
+  timeline(strategy: $s) { strategy } }`
+const publish = 'mutation ($i: CreatePostInput!) { createPost(input: $i) { clientMutationId } }'
+
+describe.each([
+  ['is missing', read, {}],
+  ['is null', read, { h: null }],
+  ['is of another type', read, { h: 7 }],
+  ['is an operator', read, { h: { $ne: null } }],
+  ['holds an operator', publish, { i: { text: { $gt: '' } } }],
+  ['is no number of 32 bits', read, { h: 'ann', n: 3e10 }],
+  ['is not of the enum', read, { h: 'ann', s: 'CASH' }],
+  ['has a misspelt field', publish, { i: { texr: 'Hello', text: 'Hello' } }],
+])('a variable that %s', (_, query, variables) => {
   test.each([
-    ['is missing', {}],
-    ['is of another type', { h: { $ne: 1 } }],
-    ['is no number of 32 bits', { h: 'ann', n: 3e10 }],
-    ['is not of the enum', { h: 'ann', s: 'CASH' }],
-  ])('%s', async (_, variables) => {
-    const seen = app.logged.length
-    const headers = { accept: 'application/graphql-response+json' }
-    const { status, errors } = await app.send({ query, variables, headers })
-    expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT'])
+    [modern, 400],
+    [legacy, 200],
+  ])('is the fault of the client under %s', async (accept, status) => {
+    const { result, lines } = await logged(() =>
+      recorded(app.database.client, () =>
+        app.send({ as: 'ann', query, variables, headers: { accept } }),
+      ),
+    )
+    const { errors } = result.result
+    expect(result.result.status).toBe(status)
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT'])
+    expect(errors[0]?.message).toMatch(/"\$[hnsi]"/)
     expect(errors[0]?.message).not.toMatch(/did you mean/i)
-    expect(app.logged.slice(seen)).toEqual([])
+    expect(result.commands).toEqual([])
+    expect(lines).toEqual([])
   })
 })
 
@@ -155,76 +212,41 @@ test.each([
   ['an argument', '{ user(handl: "ann") { name } }'],
   ['a type', '{ node(id: "x") { ... on Usr { name } } }'],
   ['an enum value', '{ timeline(strategy: CASHE) { strategy } }'],
+  ['a field of an input', 'mutation { createPost(input: {texr: ""}) { clientMutationId } }'],
 ])('a misspelt name of %s gives away no right one', async (_, query) => {
   const { errors } = await app.send({ query })
   expect(errors.length).toBeGreaterThan(0)
   for (const { message } of errors) expect(message).not.toMatch(/did you mean/i)
 })
 
-test.each(['__proto__', 'constructor', '$ne', 'a.b', '$where'])(
-  'the group %s is a name like any other',
-  async (group) => {
-    const { data, errors } = await app.send({
+test('names that mean something to JavaScript or MongoDB are names like any other', async () => {
+  const groups = ['$ne', '$where', '__proto__', 'a.b', 'constructor', '{"$ne":null}']
+  const set = await app.send({
+    as: 'ann',
+    query:
+      'mutation ($i: SetFollowGroupsInput!) { setFollowGroups(input: $i) { groups clientMutationId } }',
+    variables: { i: { handle: 'bob', groups, clientMutationId: '__proto__' } },
+  })
+  expect(set.errors).toEqual([])
+  expect(set.data.setFollowGroups).toEqual({ groups, clientMutationId: '__proto__' })
+  await app.services.posts.create(handle('bob'), { text: 'seen' })
+  for (const [group, seen] of [...groups.map((name) => [name, 1]), ['toString', 0], ['$gt', 0]]) {
+    const { data } = await app.send({
       as: 'ann',
       query: 'query ($g: String!) { timeline(group: $g) { edges { cursor } } }',
       variables: { g: group },
     })
-    expect(errors).toEqual([])
-    expect(data.timeline.edges).toEqual([])
-  },
-)
-
-describe('what is not a GraphQL request', () => {
-  test.each([
-    ['another path', '/nothing', {}, 404, 'NOT_FOUND'],
-    ['a malformed URL', '/%zz', {}, 400, 'BAD_REQUEST'],
-    ['another method', '/graphql', { method: 'PUT' }, 405, 'BAD_REQUEST'],
-    [
-      'another content type',
-      '/graphql',
-      { method: 'POST', body: 'x', headers: { 'content-type': 'text/xml' } },
-      415,
-      'BAD_REQUEST',
-    ],
-    [
-      'a compressed body',
-      '/graphql',
-      {
-        method: 'POST',
-        body: '{}',
-        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-      },
-      415,
-      'BAD_REQUEST',
-    ],
-    [
-      'no query',
-      '/graphql',
-      { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } },
-      400,
-      'BAD_REQUEST',
-    ],
-  ])('%s', async (_, path, request, status, code) => {
-    const response = await fetch(`${app.url}${path}`, request as RequestInit)
-    const { errors } = (await response.json()) as Answer
-    expect(response.status).toBe(status)
-    expect(errors[0]?.extensions.code).toBe(code)
-    expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
-    expect(errors[0]?.message).not.toMatch(inner)
-  })
+    expect([group, data.timeline.edges.length]).toEqual([group, seen])
+  }
 })
 
-test('a browser may call from the origins of the configuration, and from no other', async () => {
-  const preflight = async (origin: string) => {
-    const asked = {
-      origin,
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'content-type',
-    }
-    return (await fetch(`${app.url}/graphql`, { method: 'OPTIONS', headers: asked })).headers.get(
-      'access-control-allow-origin',
-    )
-  }
-  expect(await preflight('https://app.example')).toBe('https://app.example')
-  expect(await preflight('https://evil.example')).toBeNull()
+test.each([
+  ['__proto__', '{"__proto__":{"h":"ann"}}'],
+  ['a prototype', '{"constructor":{"prototype":{"h":"ann"}}}'],
+])('a body that holds %s is refused, and gives no object a field', async (_, variables) => {
+  const { status, errors } = await app.send({
+    body: `{"query":${JSON.stringify(read)},"variables":${variables}}`,
+  })
+  expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_REQUEST'])
+  expect(({} as Record<string, unknown>).h).toBeUndefined()
 })

@@ -1,168 +1,222 @@
 import { describe, expect, test } from 'vitest'
 import { limits } from '../../src/graphql/limits.ts'
+import { userNodeId } from '../../src/graphql/node-id.ts'
+import { pageSizeMax } from '../../src/lib/page.ts'
 import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
+import { handle } from '../support/services.ts'
 
 const app = useApp()
 const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: 's'.repeat(32) })
 
-const nested = (depth: number) =>
-  `{ user(handle: "ann") { ${'followers { edges { node { '.repeat((depth - 2) / 3)} handle ${'} } } '.repeat((depth - 2) / 3)} } }`
+/** How a request that passes a limit is answered. */
+interface Refusal {
+  readonly request: GraphqlRequest
+  readonly status: number
+  readonly code: string
+  readonly limit?: string
+  readonly argument?: string
+  readonly message: RegExp
+}
 
-const bomb = [
-  '{ user(handle: "ann") { ...f0 } }',
-  ...Array.from({ length: 8 }, (_, n) =>
-    n < 7
-      ? `fragment f${n} on User { ${Array.from({ length: 4 }, (_, m) => `a${n}${m}: handle ...f${n + 1}`).join(' ')} }`
-      : `fragment f${n} on User { id }`,
+const times = (count: number, part: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => part(n)).join(' ')
+
+const beyond = (limit: keyof typeof limits, query: string, variables = {}): Refusal => ({
+  request: { query, variables },
+  status: 400,
+  code: 'LIMIT_EXCEEDED',
+  limit,
+  message: new RegExp(limit, 'i'),
+})
+
+/** `leaf` of a user stands twelve deep. */
+const twelve = (leaf: string) =>
+  `viewer { user { ${'followers(first: 1) { edges { node { '.repeat(3)}${leaf}${' } } }'.repeat(3)} } }`
+
+const aliases = (count: number) => `{ ${times(count, (n) => `a${n}: viewer { handle }`)} }`
+const directives = (count: number) =>
+  `{ viewer { ${times(count, () => 'handle @include(if: true)')} } }`
+/** A list of ids that are not used, and 26 tokens around it. */
+const tokens = (count: number): GraphqlRequest => ({
+  query: `query ($ids: [ID!]! = [${times(count - 26, () => '1')}]) { nodes(ids: $ids) { id } }`,
+  variables: { ids: [] },
+})
+
+/** Each fragment spreads the next one four times. */
+const bomb = `{ user(handle: "ann") { ...f0 } }
+  ${times(7, (n) => `fragment f${n} on User { ${times(4, (m) => `a${n}${m}: id ...f${n + 1}`)} }`)}
+  fragment f7 on User { id }`
+
+const selectionsOf = (first: string) =>
+  `user(handle: "ann") { followers(${first}) { edges { node { posts(${first}) {
+    edges { node { text author { handle } } } } } } } }`
+
+/** Costs 302 and 200 for each post. */
+const costly = (posts: number) => `{ user(handle: "ann") { followers(first: 100) { edges { node {
+  posts(first: ${posts}) { pageInfo { hasNextPage } } } } } } }`
+
+const nodes = (count: number, fields: string): GraphqlRequest => ({
+  query: `query ($ids: [ID!]!) { nodes(ids: $ids) { ${fields} } }`,
+  variables: { ids: Array.from({ length: count }, (_, n) => userNodeId(handle(`u${n}`))) },
+})
+
+const plain = '{ viewer { handle } }'
+const twoOperations = {
+  query: `query Cheap ${plain} query Dear { ${selectionsOf('first: 100')} }`,
+}
+const padded = (bytes: number) => JSON.stringify({ query: plain }).padEnd(bytes)
+
+const refused: Readonly<Record<string, Refusal>> = {
+  depth: beyond('depth', `{ ${twelve('stats { posts }')} }`),
+  'depth by a fragment': beyond(
+    'depth',
+    `{ ${twelve('...f')} } fragment f on User { stats { posts } }`,
   ),
-].join('\n')
-
-const page = 'edges { node { text author { handle } } }'
-
-/** What each limit refuses, and the answer: every one before anything is read. */
-const refused: Record<
-  string,
-  { request: GraphqlRequest; status: number; code: string; limit?: string }
-> = {
-  depth: { request: { query: nested(14) }, status: 400, code: 'LIMIT_EXCEEDED', limit: 'depth' },
-  aliases: {
-    request: {
-      query: `{ ${Array.from({ length: limits.aliases + 1 }, (_, n) => `a${n}: viewer { handle }`).join(' ')} }`,
-    },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'aliases',
+  aliases: beyond('aliases', aliases(limits.aliases + 1)),
+  directives: beyond('directives', directives(limits.directives + 1)),
+  tokens: { ...beyond('tokens', ''), request: tokens(limits.tokens + 1) },
+  'selections by fragments in fragments': beyond('selections', bomb),
+  'selections of one name': {
+    request: { query: `{ viewer { ${times(1900, () => 'handle')} } }` },
+    status: 200,
+    code: 'GRAPHQL_VALIDATION_FAILED',
+    message: /^Validation aborted/,
   },
-  directives: {
-    request: {
-      query: `{ viewer { ${Array.from({ length: limits.directives + 1 }, (_, n) => `a: handle @include(if: ${n > 0})`).join(' ')} } }`,
-    },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'directives',
+  cost: beyond('cost', costly(49)),
+  'cost by first': beyond('cost', `{ ${selectionsOf('first: 100')} }`),
+  'cost by last': beyond('cost', `{ ${selectionsOf('last: 100')} }`),
+  'cost by a variable': beyond('cost', `query ($n: Int!) { ${selectionsOf('first: $n')} }`, {
+    n: 100,
+  }),
+  'cost by a default': beyond('cost', `query ($n: Int = 100) { ${selectionsOf('first: $n')} }`),
+  'cost beside a negative size': beyond(
+    'cost',
+    `{ timeline(first: -100000) { edges { cursor } } ${selectionsOf('first: 100')} }`,
+  ),
+  'cost of the operation that is named': {
+    ...beyond('cost', ''),
+    request: { ...twoOperations, operationName: 'Dear' },
   },
-  tokens: {
-    request: { query: `{ viewer { ${'handle '.repeat(limits.tokens)} } }` },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'tokens',
+  'cost by ids': {
+    ...beyond('cost', ''),
+    request: nodes(100, '... on User { followers(first: 100) { edges { cursor } } }'),
   },
-  'selections of fragments in fragments': {
-    request: { query: bomb },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'selections',
-  },
-  'cost by a literal': {
-    request: {
-      query: `{ user(handle: "ann") { followers(first: 100) { edges { node { posts(first: 100) { ${page} } } } } } }`,
-    },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'cost',
-  },
-  'cost by a variable': {
-    request: {
-      query: `query ($n: Int!) { user(handle: "ann") { followers(first: $n) { edges { node { posts(first: $n) { ${page} } } } } } }`,
-      variables: { n: 100 },
-    },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'cost',
-  },
-  'cost by a default': {
-    request: {
-      query: `query ($n: Int = 100) { user(handle: "ann") { followers(first: $n) { edges { node { posts(first: $n) { ${page} } } } } } }`,
-    },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'cost',
-  },
-  'cost beside a negative size': {
-    request: {
-      query: `{ a: timeline(first: -100000) { edges { cursor } } user(handle: "ann") { followers(first: 100) { edges { node { posts(first: 100) { ${page} } } } } } }`,
-    },
-    status: 400,
-    code: 'LIMIT_EXCEEDED',
-    limit: 'cost',
-  },
-  'body size': {
-    request: { query: '{ viewer { handle } }', variables: { pad: 'x'.repeat(limits.bodyBytes) } },
-    status: 413,
-    code: 'PAYLOAD_TOO_LARGE',
-  },
-  batching: {
-    request: { body: JSON.stringify([{ query: '{ viewer { handle } }' }]) },
-    status: 400,
-    code: 'BAD_REQUEST',
-  },
-  'nodes by id': {
-    request: {
-      query: 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }',
-      variables: { ids: Array.from({ length: 101 }, () => 'x') },
-    },
+  ids: {
+    request: nodes(pageSizeMax + 1, 'id'),
     status: 200,
     code: 'BAD_USER_INPUT',
+    argument: 'ids',
+    message: /at most 100/,
+  },
+  'body size': {
+    request: { body: padded(limits.bodyBytes + 1) },
+    status: 413,
+    code: 'PAYLOAD_TOO_LARGE',
+    message: /100000 bytes/,
+  },
+  batching: {
+    request: { body: `[${JSON.stringify({ query: plain })}]` },
+    status: 400,
+    code: 'BAD_REQUEST',
+    message: /batching/,
   },
   'a form of another site': {
     request: {
-      body: '{"query":"{ viewer { handle } }"}',
+      body: JSON.stringify({ query: plain }),
       headers: { 'content-type': 'text/plain' },
     },
     status: 400,
     code: 'BAD_REQUEST',
+    message: /Cross-Site Request Forgery/,
   },
 }
 
-async function sent(request: GraphqlRequest) {
-  const { result, commands } = await recorded(app.database.client, () => app.send(request))
-  return { answer: result, commands }
+function expectRefused(name: string, answer: Answer, { request: _, message, ...how }: Refusal) {
+  const { status, data, errors } = answer
+  console.info(`${name}: ${status} ${errors[0]?.extensions.code}`)
+  expect(errors).toHaveLength(1)
+  const { code, limit, argument, requestId } = errors[0]?.extensions ?? {}
+  expect(requestId).toBe(answer.headers.get('x-request-id'))
+  expect({ status, code, limit, argument }).toEqual({
+    limit: undefined,
+    argument: undefined,
+    ...how,
+  })
+  expect(errors[0]?.message).toMatch(message)
+  expect(data ?? null).toBeNull()
 }
 
-function expectRefused({ status, errors }: Answer, wanted: (typeof refused)[string]) {
-  expect(errors.map(({ extensions: { code, limit } }) => ({ code, limit }))).toContainEqual({
-    code: wanted.code,
-    limit: wanted.limit,
-  })
-  expect(status).toBe(wanted.status)
+const get = async (query: string, headers: Record<string, string> = {}): Promise<Answer> => {
+  const url = `${app.url}/graphql?query=${encodeURIComponent(query)}`
+  const response = await fetch(url, { headers })
+  const { data, errors = [] } = (await response.json()) as Answer
+  return { status: response.status, headers: response.headers, data, errors }
 }
 
 describe('what passes a limit is refused before the database hears of it', () => {
-  test.each(Object.entries(refused))('%s', async (name, wanted) => {
-    const { answer, commands } = await sent(wanted.request)
-    console.info(`${name}: ${answer.status} ${wanted.code} ${wanted.limit ?? ''}`)
-    expectRefused(answer, wanted)
+  test.each(Object.entries(refused))('%s', async (name, refusal) => {
+    const { result, commands } = await recorded(app.database.client, () =>
+      app.send({ as: 'ann', ...refusal.request }),
+    )
+    expectRefused(name, result, refusal)
     expect(commands).toEqual([])
-    expect(answer.data ?? null).toBeNull()
-  })
-
-  test('a query by GET that another site could make a browser send', async () => {
-    const url = `${app.url}/graphql?query=${encodeURIComponent('{ viewer { handle } }')}`
-    const { result, commands } = await recorded(app.database.client, () => fetch(url))
-    const { errors } = (await result.json()) as Answer
-    expect(result.status).toBe(400)
-    expect(errors[0]?.extensions.code).toBe('BAD_REQUEST')
-    expect(commands).toEqual([])
-    const preflighted = await fetch(url, { headers: { 'apollo-require-preflight': 'yes' } })
-    expect(preflighted.status).toBe(200)
   })
 
   test('introspection in production', async () => {
     const headers = { accept: 'application/graphql-response+json' }
-    const request = { query: '{ __schema { types { name } } }', headers }
-    const { result, commands } = await recorded(production.database.client, () =>
-      production.send(request),
-    )
-    expectRefused(result, { request, status: 400, code: 'GRAPHQL_VALIDATION_FAILED' })
-    expect(result.errors[0]?.message).not.toMatch(/apollo/i)
+    for (const query of ['{ __schema { types { name } } }', '{ __type(name: "User") { name } }']) {
+      const request = { query, headers }
+      const { result, commands } = await recorded(production.database.client, () =>
+        production.send(request),
+      )
+      const refusal = { status: 400, code: 'GRAPHQL_VALIDATION_FAILED', message: /^Introspection/ }
+      expectRefused('introspection in production', result, { ...refusal, request })
+      expect(commands).toEqual([])
+      expect(await app.send(request)).toMatchObject({ status: 200, errors: [] })
+    }
+  })
+
+  test('a query by GET that another site could make a browser send', async () => {
+    const { result, commands } = await recorded(app.database.client, () => get(plain))
+    expectRefused('GET without a preflight', result, refused['a form of another site'] as Refusal)
     expect(commands).toEqual([])
-    expect((await app.send(request)).data.__schema.types.length).toBeGreaterThan(10)
+    const preflighted = await get(plain, { 'apollo-require-preflight': 'yes' })
+    expect(preflighted).toMatchObject({ status: 200, data: { viewer: null } })
+  })
+
+  test('a mutation by GET', async () => {
+    const headers = { 'apollo-require-preflight': 'yes', authorization: 'Dev ann' }
+    const mutation = 'mutation { createUser(input: {name: "Ann"}) { clientMutationId } }'
+    const { result, commands } = await recorded(app.database.client, () => get(mutation, headers))
+    console.info(`a mutation by GET: ${result.status} ${result.errors[0]?.extensions.code}`)
+    expect([result.status, result.errors[0]?.extensions.code]).toEqual([405, 'BAD_REQUEST'])
+    expect(commands).toEqual([])
   })
 })
 
-test('an ordinary query of a Relay client passes them all', async () => {
-  const query = `{ user(handle: "ann") { posts(first: 10) { edges { cursor node { text author {
-    handle followers(first: 5) { edges { node { handle } } } } } } pageInfo { hasNextPage } } } }`
-  expect(await app.send({ query })).toMatchObject({ status: 200, data: { user: null }, errors: [] })
+describe('what stays within a limit passes', () => {
+  test.each<[string, GraphqlRequest]>([
+    ['depth', { query: `{ ${twelve('handle')} }` }],
+    [
+      'depth by a fragment',
+      { query: `{ ${twelve('...f')} } fragment f on User { ...g } fragment g on User { handle }` },
+    ],
+    ['aliases', { query: aliases(limits.aliases) }],
+    ['directives', { query: directives(limits.directives) }],
+    ['tokens', tokens(limits.tokens)],
+    ['cost', { query: costly(48) }],
+    ['cost of the operation that is named', { ...twoOperations, operationName: 'Cheap' }],
+    ['ids', nodes(pageSizeMax, 'id')],
+    ['body size', { body: padded(limits.bodyBytes) }],
+  ])('%s', async (_, request) => {
+    expect(await app.send(request)).toMatchObject({ status: 200, errors: [] })
+  })
+
+  test('an ordinary query of a Relay client', async () => {
+    const author = 'handle followers(first: 5) { edges { node { handle } } }'
+    const query = `{ user(handle: "ann") { posts(first: 10) {
+      edges { cursor node { text author { ${author} } } } pageInfo { hasNextPage } } } }`
+    expect(await app.send({ query })).toMatchObject({ status: 200, errors: [] })
+  })
 })

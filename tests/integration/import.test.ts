@@ -6,9 +6,10 @@ import { readConfig } from '../../src/config.ts'
 import { fromObjectId, toObjectId } from '../../src/db/object-id.ts'
 import { type GraphImportOptions, importGraph } from '../../src/imports/import-graph.ts'
 import { type SeedPostsOptions, seedPosts } from '../../src/imports/seed-posts.ts'
-import { type PostId, parseUserId, timeOf, type UserId } from '../../src/lib/ids.ts'
+import { type PostId, timeOf } from '../../src/lib/ids.ts'
 import { createServices } from '../../src/services.ts'
 import { failCommand, recorded, useDatabase } from '../support/mongo.ts'
+import { handle } from '../support/services.ts'
 
 describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   const database = useDatabase(following)
@@ -294,10 +295,4 @@ function ring(size: number, degree: number): string {
     for (let step = 1; step <= degree; step++) lines.push(`u${n} u${(n + step) % size}`)
   }
   return `# a ring\n${lines.join('\n')}\n`
-}
-
-function handle(text: string): UserId {
-  const id = parseUserId(text)
-  if (!id) throw new Error(`"${text}" is not a handle`)
-  return id
 }

@@ -39,6 +39,7 @@ function endlessTask() {
     })
   return { task, begun }
 }
+
 describe('worker', () => {
   test('drain runs all that is due, also what tasks append, so many at a time', async () => {
     for (let n = 0; n < 6; n++) await append('greet', { n })

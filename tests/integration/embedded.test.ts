@@ -8,6 +8,7 @@ import { MongoClient } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { EmbeddedError } from '../../src/db/embedded/error.ts'
 import { hasEnded, isAlive } from '../../src/db/embedded/pid.ts'
+import { pidBehind } from '../../src/db/embedded/primary.ts'
 import { endMongod, freePort, spawnMongod } from '../../src/db/embedded/process.ts'
 import { type EmbeddedOptions, openEmbedded } from '../../src/db/embedded.ts'
 import { findMongod } from '../../src/db/mongod-binary.ts'
@@ -203,8 +204,11 @@ describe('where it cannot be', () => {
     const first = await open()
     await first.stop()
     const { path } = await findMongod({ mongodBinary, binFolder, say: () => {} })
-    const foreign = await spawnMongod(path, dataFolder, await freePort(), [])
+    const port = await freePort()
+    const foreign = await spawnMongod(path, dataFolder, port, [])
     toStop.push({ stop: () => endMongod(foreign.pid) })
+    // It has taken the folder by the time it answers.
+    await expect.poll(() => pidBehind(port), { timeout: 20_000 }).toBe(foreign.pid)
     const message = await complaint(open())
     expect(message).toContain(`The data folder ${dataFolder} is in use by another mongod`)
     expect(isAlive(foreign.pid)).toBe(true)

@@ -11,6 +11,10 @@ export const feedStrategyNames = [
 ] as const
 export type FeedStrategyName = (typeof feedStrategyNames)[number]
 
+/** What people do to a post, each a list of the outlier pattern (seeds 0 and 2). */
+export const engagementKinds = ['likes', 'comments', 'shares'] as const
+export type EngagementKind = (typeof engagementKinds)[number]
+
 /** Where "whom does this user follow" is answered from: a second collection, or the reverse index on followers (seed 4). */
 export type FollowingMode = 'collection' | 'reverse-index'
 
@@ -37,6 +41,8 @@ const list = z.string().transform((text) =>
     .filter((part) => part !== ''),
 )
 
+const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
+
 const environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -61,6 +67,10 @@ const environment = z.object({
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
   FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
   FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
+  LIKES_THRESHOLD: entries(0).default(100),
+  COMMENTS_THRESHOLD: entries(0).default(20),
+  SHARES_THRESHOLD: entries(0).default(100),
+  OVERFLOW_CAPACITY: entries(1).default(1000),
   AUTH_JWT_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
   AUTH_JWKS_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
   AUTH_ISSUER: z.string().min(1).optional(),
@@ -92,6 +102,12 @@ export interface Config {
   readonly feed: {
     readonly strategy: FeedStrategyName
     readonly maintained: readonly FeedStrategyName[]
+  }
+  readonly engagement: {
+    /** How many entries of each kind a post holds itself, before they overflow. */
+    readonly thresholds: Readonly<Record<EngagementKind, number>>
+    /** How many entries an overflow document holds. */
+    readonly capacity: number
   }
   readonly auth: AuthConfig
   readonly posts: {
@@ -156,6 +172,14 @@ export function readConfig(
     },
     following: e.FOLLOWING,
     feed: { strategy: e.FEED_STRATEGY, maintained },
+    engagement: {
+      thresholds: {
+        likes: e.LIKES_THRESHOLD,
+        comments: e.COMMENTS_THRESHOLD,
+        shares: e.SHARES_THRESHOLD,
+      },
+      capacity: e.OVERFLOW_CAPACITY,
+    },
     auth: {
       dev: e.AUTH_DEV ?? e.NODE_ENV !== 'production',
       secret: e.AUTH_JWT_SECRET,

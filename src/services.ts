@@ -1,7 +1,15 @@
 import type { Config } from './config.ts'
 import { type Collections, openCollections } from './db/collections.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
+import { Once } from './db/once.ts'
 import { Transactions } from './db/transaction.ts'
+import { EngagedLog } from './engagement/engaged.ts'
+import { Engagements } from './engagement/engagement.ts'
+import { listLimits } from './engagement/kinds.ts'
+import { LikedPosts } from './engagement/liked.ts'
+import { OutlierLists } from './engagement/outlier.ts'
+import { PostPurge } from './engagement/purge.ts'
+import { OutlierWalk } from './engagement/walk.ts'
 import { FanoutOnRead } from './feed/fanout-on-read.ts'
 import { FeedService } from './feed/feed.ts'
 import { createTasks } from './feed/tasks.ts'
@@ -15,6 +23,7 @@ import type { Task } from './jobs/worker.ts'
 import { IdMint } from './lib/ids.ts'
 import { type ContentValidator, contentValidators } from './posts/content.ts'
 import { Posts } from './posts/posts.ts'
+import { Remains } from './posts/remains.ts'
 import { UserStats } from './users/stats.ts'
 import { Users } from './users/users.ts'
 
@@ -28,13 +37,16 @@ export interface Services {
   readonly follows: Follows
   readonly restrictions: Restrictions
   readonly posts: Posts
+  readonly engagements: Engagements
+  readonly walk: OutlierWalk
+  readonly liked: LikedPosts
   readonly feed: FeedService
   readonly queue: JobQueue
   readonly tasks: Readonly<Record<string, Task>>
 }
 
 /** The part of the configuration that services depend on. */
-export type ServiceConfig = Pick<Config, 'following' | 'feed' | 'posts'>
+export type ServiceConfig = Pick<Config, 'following' | 'feed' | 'posts' | 'engagement'>
 
 /**
  * Builds every service. The only place where they are wired.
@@ -50,20 +62,24 @@ export function createServices(
 ): Services {
   const collections = openCollections(db)
   const mint = new IdMint(now)
-  const transactions = new Transactions(client, collections.mutations, now)
+  const once = new Once(collections.mutations, now)
+  const transactions = new Transactions(client, once)
   const stats = new UserStats(collections.user_stats)
-  const users = new Users(
-    collections.users,
-    stats,
-    new Outbox(collections.outbox, mint),
-    transactions,
-    now,
-  )
+  const outbox = new Outbox(collections.outbox, mint)
+  const users = new Users(collections.users, stats, outbox, transactions, now)
   const edges = new Edges(collections, config.following, mint)
   const restrictions = new Restrictions(collections.restrictions, edges, stats, transactions, mint)
   const follows = new Follows(edges, restrictions, stats, transactions, mint)
   const checks = contentValidators(config.posts.blockedWords, validators)
-  const posts = new Posts(collections.posts, stats, transactions, mint, checks)
+  const remains = new Remains(collections.overflow, outbox)
+  const posts = new Posts(collections.posts, stats, remains, transactions, mint, checks)
+  const limits = listLimits(config.engagement)
+  const lists = new OutlierLists(collections, transactions, once, limits, now)
+  const walk = new OutlierWalk(collections)
+  const engaged = new EngagedLog(collections.engaged)
+  const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)
+  const liked = new LikedPosts(engaged, walk, stats, restrictions)
+  const purge = new PostPurge(collections.overflow, engaged)
   const strategies = { FANOUT_ON_READ: new FanoutOnRead(follows, posts) }
   const feed = new FeedService(
     strategies,
@@ -83,8 +99,11 @@ export function createServices(
     follows,
     restrictions,
     posts,
+    engagements,
+    walk,
+    liked,
     feed,
     queue: new JobQueue(collections.outbox),
-    tasks: createTasks(users, graph, posts),
+    tasks: createTasks(users, graph, posts, engagements, purge),
   }
 }

@@ -6,7 +6,7 @@ import type {
   IndexSpecification,
   ObjectId,
 } from 'mongodb'
-import type { FollowingMode } from '../config.ts'
+import type { EngagementKind, FollowingMode } from '../config.ts'
 
 /** Where an edge came from (seed 3). */
 export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'IMPORT'] as const
@@ -80,12 +80,53 @@ export interface AttachmentDoc {
   readonly alt?: string
 }
 
+/** A number for each kind of engagement; an absent one is 0. */
+export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
+
 /** A post. Its `_id` is its time and its place in every timeline. */
-export interface PostDoc {
+export interface PostDoc extends Readonly<Partial<Record<EngagementKind, EngagementDoc[]>>> {
   readonly _id: ObjectId
   readonly author: string
   readonly text: string
   readonly attachments?: AttachmentDoc[]
+  /** How many entries each list has, here and in overflow. */
+  readonly counts?: PerKind
+  /** The place of the last entry that each list was given. */
+  readonly last?: Readonly<Partial<Record<EngagementKind, ObjectId>>>
+  /** How many overflow documents each list has. */
+  readonly levels?: PerKind
+  /** Whether it has any (seed 0's flag); else absent. */
+  readonly has_overflow?: true
+}
+
+/** A like, comment or share, in its post or in overflow: it stays where it was put. */
+export interface EngagementDoc {
+  readonly _id: ObjectId
+  /** Its place in the list where that is not its `_id`: another one was committed before that has a later `_id`. */
+  readonly place?: ObjectId
+  readonly actor: string
+  readonly text?: string
+}
+
+/** What a list holds beyond its post's threshold (seeds 0 and 2). Levels follow each other in the order of their entries. */
+export interface OverflowDoc {
+  readonly _id: { readonly post: ObjectId; readonly kind: EngagementKind; readonly level: number }
+  /** The place of the first entry it was given. */
+  readonly first: ObjectId
+  readonly count: number
+  readonly items: EngagementDoc[]
+}
+
+/**
+ * What a user engaged with, written before the entry itself: so none is ever missing here, and one whose entry
+ * does not exist in its post means nothing.
+ */
+export interface EngagedDoc {
+  readonly _id: ObjectId
+  readonly user: string
+  readonly kind: EngagementKind
+  readonly post: ObjectId
+  readonly author: string
 }
 
 /** A piece of work that was promised together with the write that caused it. */
@@ -134,6 +175,8 @@ export interface Documents {
   follow_events: FollowEventDoc
   restrictions: RestrictionDoc
   posts: PostDoc
+  overflow: OverflowDoc
+  engaged: EngagedDoc
   outbox: JobDoc
   mutations: MutationDoc
   imports: ImportDoc
@@ -146,6 +189,8 @@ export type Collections = { readonly [Name in CollectionName]: Collection<Docume
 export interface IndexSpec {
   readonly key: Readonly<Record<string, 1 | -1>>
   readonly unique?: true
+  /** Only documents that match are in it. */
+  readonly partialFilterExpression?: Readonly<Record<string, string>>
   readonly expireAfterSeconds?: number
 }
 
@@ -207,6 +252,23 @@ export const catalogue = (
   posts: {
     indexes: [{ key: { author: 1, _id: -1 } }], // by author, and fan-out on read, covered
     shardKey: { author: 1, _id: 1 },
+  },
+  overflow: {
+    indexes: [
+      { key: { '_id.post': 1, '_id.kind': 1, first: -1 } }, // the walk, and the last level
+      { key: { '_id.post': 1, '_id.kind': 1, 'items.actor': 1 } }, // membership
+      {
+        key: { '_id.post': 1, '_id.kind': 1, 'items._id': 1 }, // a comment by its id
+        partialFilterExpression: { '_id.kind': 'comments' },
+      },
+    ],
+    shardKey: { '_id.post': 1 },
+  },
+  engaged: {
+    indexes: [
+      { key: { user: 1, kind: 1, _id: -1, post: 1, author: 1 } }, // by recency, covered
+    ],
+    shardKey: { user: 1 },
   },
   outbox: { indexes: [{ key: { state: 1, runAt: 1 } }] },
   mutations: { indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }], shardKey: { _id: 1 } },

@@ -64,6 +64,9 @@ export async function applyIndexes(db: Db, following: FollowingMode): Promise<vo
         key: driverKey(spec) as Record<string, 1 | -1>,
         name: nameOf(spec),
         ...(spec.unique ? { unique: true } : {}),
+        ...(spec.partialFilterExpression
+          ? { partialFilterExpression: spec.partialFilterExpression }
+          : {}),
         ...(spec.expireAfterSeconds === undefined
           ? {}
           : { expireAfterSeconds: spec.expireAfterSeconds }),

@@ -1,2 +1,11 @@
 /** The driver's types that signatures outside db/ need; its values stay here. */
-export type { Collection, Db, Filter, MongoClient, ObjectId, UpdateFilter } from 'mongodb'
+export type {
+  AnyBulkWriteOperation,
+  Collection,
+  Db,
+  Document,
+  Filter,
+  MongoClient,
+  ObjectId,
+  UpdateFilter,
+} from 'mongodb'

@@ -77,14 +77,17 @@ const projectionOf = ({ fields }: { fields: readonly string[] }) =>
       : [['_id', 0], ...fields.map((name) => [name, 1])],
   )
 
-/** Reads the same range of every owner's list. One command. */
-async function readAll<Doc extends { _id: ObjectId }>(
+/**
+ * The same range of many owners' lists, in the order it walks. One command, whatever the number of owners and the
+ * length of their lists; owners without anything in range may be absent.
+ */
+export async function rangesByOwner<Doc extends { _id: ObjectId }>(
   list: OwnedList<Doc>,
   owners: readonly string[],
   range: Range,
 ): Promise<Map<string, Doc[]>> {
-  const [only] = owners
-  return owners.length === 1 && only !== undefined
+  const [only, ...more] = owners
+  return only !== undefined && more.length === 0
     ? new Map([[only, await readOne(list, only, range)]])
     : readMany(list, owners, range)
 }
@@ -100,11 +103,11 @@ export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends 
   window: Window,
   toItem: (doc: Doc) => T,
 ): Promise<Map<Owner, Page<T>>> {
-  const found = await readAll(list, owners, rangeOf(window))
+  const found = await rangesByOwner(list, owners, rangeOf(window))
   const probes = new Map<string, Promise<Map<string, Doc[]>>>()
   const probed = (range: Range) => {
     const side = JSON.stringify(range)
-    const probe = probes.get(side) ?? readAll(list, owners, range)
+    const probe = probes.get(side) ?? rangesByOwner(list, owners, range)
     probes.set(side, probe)
     return probe
   }

@@ -1,41 +1,15 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Binary, type ClientSession, type MongoClient } from 'mongodb'
+import type { ClientSession, MongoClient } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import { backoffMs } from '../lib/backoff.ts'
-import type { UserId } from '../lib/ids.ts'
-import { bounded, commandMsMax } from './client.ts'
-import type { Collections } from './collections.ts'
+import { commandMsMax } from './client.ts'
 import { isCommitUnknown, isDuplicateKey, isTransient } from './errors.ts'
+import type { Once, OnceKey } from './once.ts'
 
 /** An open transaction: every command of a write carries it. */
 export interface Tx {
   readonly session: ClientSession
 }
-
-/** What makes a mutation take effect once (law L4). */
-export interface OnceKey {
-  readonly viewer: UserId
-  readonly clientMutationId: string
-  /** SHA-256 of the mutation's name and input. */
-  readonly fingerprint: Buffer
-}
-
-/** The key of one mutation of one viewer, or undefined without a `clientMutationId`. */
-export const onceKey = (
-  viewer: UserId,
-  mutation: string,
-  { clientMutationId, ...input }: { clientMutationId?: string | undefined },
-): OnceKey | undefined =>
-  clientMutationId === undefined
-    ? undefined
-    : {
-        viewer,
-        clientMutationId,
-        fingerprint: createHash('sha256')
-          .update(JSON.stringify([mutation, input]))
-          .digest(),
-      }
 
 /** How long a transaction is tried, in milliseconds. */
 const deadlineMs = 5_000
@@ -44,8 +18,7 @@ const deadlineMs = 5_000
 export class Transactions {
   constructor(
     private readonly client: MongoClient,
-    private readonly mutations: Collections['mutations'],
-    private readonly now: () => number,
+    private readonly once: Once,
   ) {}
 
   /**
@@ -58,7 +31,7 @@ export class Transactions {
    * @see law L4
    */
   async run<T>(work: (tx: Tx) => Promise<T>, once?: OnceKey): Promise<T> {
-    const before = once && (await this.firstResult<T>(once))
+    const before = once && (await this.once.firstResult<T>(once))
     if (before) return before.result
     // Not by the clock on the wall, which may be set while it runs.
     const giveUpAt = performance.now() + deadlineMs
@@ -74,7 +47,7 @@ export class Transactions {
         try {
           session.startTransaction()
           const result = await work({ session })
-          if (once) await this.remember(once, result, { session })
+          if (once) await this.once.remember([{ key: once, result }], { session })
           await this.commit(session, giveUpAt)
           return result
         } catch (error) {
@@ -83,7 +56,7 @@ export class Transactions {
           // What refuses this try may be the very mutation, committed by a repeat meanwhile: a handle is taken, by itself.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =
-            once && (collided || refused) ? await this.firstResult<T>(once) : undefined
+            once && (collided || refused) ? await this.once.firstResult<T>(once) : undefined
           if (repeated) return repeated.result
           if (!collided) throw error
           if (performance.now() >= giveUpAt) {
@@ -118,34 +91,5 @@ export class Transactions {
         await sleep(backoffMs(attempt, { baseMs: 20, capMs: 500 }))
       }
     }
-  }
-
-  private async firstResult<T>(once: OnceKey): Promise<{ result: T } | undefined> {
-    const found = await this.mutations.findOne(this.idOf(once), bounded)
-    if (!found) return undefined
-    if (!once.fingerprint.equals(Buffer.from(found.fingerprint.buffer))) {
-      throw new DomainError(
-        'CONFLICT',
-        'clientMutationId: was used for another mutation or another input',
-        { argument: 'input.clientMutationId' },
-      )
-    }
-    return { result: found.result as T }
-  }
-
-  private async remember(once: OnceKey, result: unknown, tx: Tx): Promise<void> {
-    await this.mutations.insertOne(
-      {
-        ...this.idOf(once),
-        fingerprint: new Binary(once.fingerprint),
-        result,
-        at: new Date(this.now()),
-      },
-      { session: tx.session },
-    )
-  }
-
-  private idOf(once: OnceKey) {
-    return { _id: { viewer: once.viewer, id: once.clientMutationId } }
   }
 }

@@ -1,7 +1,9 @@
+import type { Engagements } from '../engagement/engagement.ts'
+import type { PostPurge } from '../engagement/purge.ts'
 import type { GraphPurge } from '../follows/purge.ts'
 import type { Run } from '../jobs/lease.ts'
 import type { Task } from '../jobs/worker.ts'
-import type { UserId } from '../lib/ids.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Users } from '../users/users.ts'
 
@@ -10,6 +12,8 @@ export const createTasks = (
   users: Users,
   graph: GraphPurge,
   posts: Posts,
+  engagements: Engagements,
+  purge: PostPurge,
 ): Readonly<Record<string, Task>> => ({
   'user.deleted': async (payload, run) => {
     const user = payload.user as UserId
@@ -18,8 +22,10 @@ export const createTasks = (
     const progress = { signal: run.signal, onRemoved: counting(run) }
     await posts.purge(user, progress)
     await graph.run(user, progress)
+    await engagements.purge(user, progress)
     await users.free(user)
   },
+  'post.deleted': async (payload, { signal }) => purge.run(payload.post as PostId, signal),
 })
 
 /**

@@ -1,8 +1,9 @@
 import { atOnce } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
-import type { OnceKey, Transactions, Tx } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
@@ -54,6 +55,31 @@ export class Restrictions {
       else kinds.set(other as UserId, new Set([kind]))
     }
     return kinds
+  }
+
+  /**
+   * Between which of the pairs a block stands, in either direction; each is told as `one>other`.
+   * One covered command.
+   */
+  async blocksBetween(
+    pairs: readonly { readonly one: UserId; readonly other: UserId }[],
+  ): Promise<Set<string>> {
+    if (pairs.length === 0) return new Set()
+    const found = await this.restrictions
+      .find(
+        {
+          owner: { $in: [...new Set(pairs.map(({ one }) => one))] },
+          other: { $in: [...new Set(pairs.map(({ other }) => other))] },
+          kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
+        },
+        {
+          ...atOnce,
+          projection: { _id: 0, owner: 1, other: 1 },
+          hint: { owner: 1, other: 1, kind: 1 },
+        },
+      )
+      .toArray()
+    return new Set(found.map(({ owner, other }) => `${owner}>${other}`))
   }
 
   /** A page of what `owner` muted or blocked, newest first. One covered command on one shard. */

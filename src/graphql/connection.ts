@@ -65,11 +65,14 @@ export interface ConnectionSource<Edge> {
 }
 
 /** Dresses a page as a Relay connection. */
-export function connectionFrom<T extends { readonly id: TimeId }, Extra extends object>(
-  page: Page<T>,
-  edgeOf: (item: T) => Extra,
-): ConnectionSource<Extra & { cursor: string }> {
-  const edges = page.items.map((item) => ({ ...edgeOf(item), cursor: cursorOf(item.id) }))
+export function connectionFrom<
+  T extends { readonly id: TimeId; readonly place?: TimeId | undefined },
+  Extra extends object,
+>(page: Page<T>, edgeOf: (item: T) => Extra): ConnectionSource<Extra & { cursor: string }> {
+  const edges = page.items.map((item) => ({
+    ...edgeOf(item),
+    cursor: cursorOf(item.place ?? item.id),
+  }))
   return {
     edges,
     pageInfo: {

@@ -78,3 +78,21 @@ export class DeletePostInput extends MutationInput {
   @Field(() => ID, { description: 'The id of the post.' })
   readonly postId!: string
 }
+
+@InputType({ description: 'Names the post that the mutation is about.' })
+export class PostInput extends MutationInput {
+  @Field(() => ID, { description: 'The id of the post.' })
+  readonly postId!: string
+}
+
+@InputType({ description: 'Says something about a post.' })
+export class AddCommentInput extends PostInput {
+  @Field(() => String, { description: 'At most 300 characters and 3,000 bytes.' })
+  readonly text!: string
+}
+
+@InputType({ description: 'Removes a comment.' })
+export class DeleteCommentInput extends MutationInput {
+  @Field(() => ID, { description: 'The id of the comment.' })
+  readonly commentId!: string
+}

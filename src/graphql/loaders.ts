@@ -1,13 +1,14 @@
 import DataLoader from 'dataloader'
+import type { EngagementKind } from '../config.ts'
 import type { Truth } from '../feed/feed.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { UserId } from '../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { Services } from '../services.ts'
 
 /** A page of one owner's list; keys that differ in nothing but the owner are read together. */
-export interface PageKey<More = unknown> {
-  readonly owner: UserId
+export interface PageKey<Owner = UserId, More = unknown> {
+  readonly owner: Owner
   readonly window: Window
   readonly more: More
 }
@@ -34,14 +35,28 @@ const membership = <K extends string>(read: (keys: readonly K[]) => Promise<Read
     { maxBatchSize: batchMax },
   )
 
-/** A loader of pages: one command for every different window, whatever the number of owners. */
-const pages = <T, More>(
-  read: (owners: readonly UserId[], window: Window, more: More) => Promise<Map<UserId, Page<T>>>,
+/** A loader by post: what differs in nothing but the object is the same post. */
+const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<PostId, V>>) =>
+  new DataLoader<PostRef, V | null, string>(
+    async (posts) => {
+      const found = await read(posts)
+      return posts.map(({ id }) => found.get(id) ?? null)
+    },
+    { maxBatchSize: batchMax, cacheKeyFn: ({ author, id }) => `${author}/${id}` },
+  )
+
+/** A loader of pages: the commands of one read for every different window, whatever the number of owners. */
+const pages = <Owner extends UserId | PostRef, T, More>(
+  read: (
+    owners: readonly Owner[],
+    window: Window,
+    more: More,
+  ) => Promise<ReadonlyMap<string, Page<T>>>,
 ) =>
-  new DataLoader<PageKey<More>, Page<T>, string>(
+  new DataLoader<PageKey<Owner, More>, Page<T>, string>(
     async (keys) => {
-      const kindOf = ({ window, more }: PageKey<More>) => JSON.stringify([window, more])
-      const found = new Map<string, Map<UserId, Page<T>>>()
+      const kindOf = ({ window, more }: PageKey<Owner, More>) => JSON.stringify([window, more])
+      const found = new Map<string, ReadonlyMap<string, Page<T>>>()
       await Promise.all(
         [...groupBy(keys, kindOf)].map(async ([kind, [first, ...rest]]) => {
           if (!first) return
@@ -49,10 +64,12 @@ const pages = <T, More>(
           found.set(kind, await read(owners, first.window, first.more))
         }),
       )
-      return keys.map((key) => found.get(kindOf(key))?.get(key.owner) as Page<T>)
+      return keys.map((key) => found.get(kindOf(key))?.get(nameOf(key.owner)) as Page<T>)
     },
     { maxBatchSize: batchMax, cacheKeyFn: (key) => JSON.stringify(key) },
   )
+
+const nameOf = (owner: UserId | PostRef): string => (typeof owner === 'string' ? owner : owner.id)
 
 /**
  * The batched look-ups of one request: each association of a page costs one command, however many items it has.
@@ -60,7 +77,7 @@ const pages = <T, More>(
  * @param viewer whose edges the `viewer…` loaders read; undefined: nobody's.
  */
 export function createLoaders(
-  { users, stats, follows, restrictions, posts }: Services,
+  { users, stats, follows, restrictions, posts, walk, liked }: Services,
   viewer: UserId | undefined,
 ) {
   const none = async () => new Set<UserId>()
@@ -75,11 +92,22 @@ export function createLoaders(
     restrictions: loader<UserId, ReadonlySet<'MUTE' | 'BLOCK' | 'BLOCKED_BY'>>(async (ids) =>
       viewer ? restrictions.between(viewer, ids) : new Map(),
     ),
-    followers: pages((owners, window) => follows.followers(owners, window)),
-    following: pages((owners, window, group: string | undefined) =>
+    post: byPost((refs) => posts.byRefs(refs)),
+    viewerMarks: byPost(async (refs) => {
+      const marks = viewer ? await walk.entries(['likes', 'shares'], refs, [viewer]) : []
+      return new Map([...groupBy(marks, ({ post }) => post.id)])
+    }),
+    engagements: pages((owners: readonly PostRef[], window, kind: EngagementKind) =>
+      walk.pages(kind, owners, window),
+    ),
+    liked: pages((owners: readonly UserId[], window) => liked.pages(owners, window, viewer)),
+    followers: pages((owners: readonly UserId[], window) => follows.followers(owners, window)),
+    following: pages((owners: readonly UserId[], window, group: string | undefined) =>
       follows.following(owners, window, group),
     ),
-    posts: pages((owners, window, content: boolean) => posts.byAuthors(owners, window, content)),
+    posts: pages((owners: readonly UserId[], window, content: boolean) =>
+      posts.byAuthors(owners, window, content),
+    ),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type OnceKey, onceKey } from '../db/transaction.ts'
+import { type OnceKey, onceKey } from '../db/once.ts'
 import { badInput } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { unicodeProblem } from '../lib/text.ts'

@@ -1,5 +1,6 @@
 import { badInput } from '../errors.ts'
 import {
+  type EngagementId,
   handleRule,
   type PostId,
   type PostRef,
@@ -14,22 +15,50 @@ import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
 export type NodeRef =
   | { readonly type: 'User'; readonly handle: UserId }
   | { readonly type: 'Post'; readonly post: PostRef }
+  | EngagementRef
+
+/** A like or share is known by who did it, a comment by an id of its own. */
+export interface EngagementRef {
+  readonly type: 'Like' | 'Comment' | 'Share'
+  readonly post: PostRef
+  readonly key: string
+}
 
 export const userNodeId = (handle: UserId): string => encodeOpaque('User', handle)
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
+export const engagementNodeId = ({ type, post, key }: EngagementRef): string =>
+  encodeOpaque(type, post.author, post.id, key)
 /** The cursor of whatever stands at `id` in a list; it needs nothing to stand there any more. */
 export const cursorOf = (id: TimeId): string => encodeOpaque('Cursor', id)
 
 /** @throws {DomainError} BAD_USER_INPUT when this server did not make `text`. */
 export function parseNodeId(argument: string, text: string): NodeRef {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
-  const handle = parseUserId(parts[0] ?? '')
+  const [name = '', post = '', key = ''] = parts
+  const handle = parseUserId(name)
   if (tag === 'User' && handle && parts.length === 1) return { type: 'User', handle }
-  const id = parseTimeId<PostId>(parts[1] ?? '')
-  if (tag === 'Post' && handle && id && parts.length === 2) {
-    return { type: 'Post', post: { id, author: handle } }
+  const id = parseTimeId<PostId>(post)
+  if (handle && id) {
+    const ref = { id, author: handle }
+    if (tag === 'Post' && parts.length === 2) return { type: 'Post', post: ref }
+    if (parts.length === 3 && (tag === 'Like' || tag === 'Share') && parseUserId(key)) {
+      return { type: tag, post: ref, key }
+    }
+    if (parts.length === 3 && tag === 'Comment' && parseTimeId(key)) {
+      return { type: tag, post: ref, key }
+    }
   }
   throw badInput(argument, 'is not an id that this server made')
+}
+
+/** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of a comment. */
+export function parseCommentNodeId(
+  argument: string,
+  text: string,
+): { readonly post: PostRef; readonly id: EngagementId } {
+  const ref = parseNodeId(argument, text)
+  if (ref.type !== 'Comment') throw badInput(argument, 'is not the id of a comment')
+  return { post: ref.post, id: ref.key as EngagementId }
 }
 
 /** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of a post. */

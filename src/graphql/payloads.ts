@@ -1,4 +1,5 @@
 import { Field, ID, ObjectType } from 'type-graphql'
+import { Comment } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
 
@@ -61,4 +62,31 @@ export class CreatePostPayload extends Payload {
 export class DeletePostPayload extends ChangePayload {
   @Field(() => ID, { description: 'The id of the post.' })
   readonly deletedPostId!: string
+}
+
+@ObjectType({ simpleResolvers: true, description: 'What became of the viewer and the post.' })
+export class PostMarkPayload extends ChangePayload {
+  @Field(() => Post, {
+    nullable: true,
+    description: 'The post as it is now; null once it is gone.',
+  })
+  readonly post!: Post | null
+}
+
+@ObjectType({ simpleResolvers: true, description: 'What was said.' })
+export class AddCommentPayload extends Payload {
+  @Field(() => Comment, { description: 'The comment.' })
+  readonly comment!: Comment
+}
+
+@ObjectType({ simpleResolvers: true, description: 'What was removed.' })
+export class DeleteCommentPayload extends ChangePayload {
+  @Field(() => ID, { description: 'The id of the comment.' })
+  readonly deletedCommentId!: string
+
+  @Field(() => Post, {
+    nullable: true,
+    description: 'The post as it is now; null once it is gone.',
+  })
+  readonly post!: Post | null
 }

@@ -1,15 +1,24 @@
-import type { PostRef, UserId } from '../lib/ids.ts'
+import type { Engagement } from '../engagement/walk.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/posts.ts'
 import { connectionFrom } from './connection.ts'
 import type { Context } from './context.ts'
-import { postNodeId, userNodeId } from './node-id.ts'
+import { engagementNodeId, postNodeId, userNodeId } from './node-id.ts'
 import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
 
 /** Post fields that need no more than the entry. */
-const entryFields = ['id', 'author'] as const
+const entryFields = [
+  'id',
+  'author',
+  'viewerHasLiked',
+  'viewerHasShared',
+  'likes',
+  'comments',
+  'shares',
+] as const
 
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
@@ -69,28 +78,96 @@ export async function presentUser(
   return (await presentUsers(ctx, [handle], asked)).get(handle) ?? null
 }
 
-/** Posts with their authors, as plain objects. Those whose author is gone are absent. */
+/** Posts with their authors and what the viewer did to them, as plain objects. Those whose author is gone are absent. */
 export async function presentPosts(
   ctx: Context,
   posts: readonly (CorePost | PostRef)[],
   asked: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const authors = asked.has('author')
-    ? await presentUsers(
-        ctx,
-        posts.map(({ author }) => author),
-        asked.of('author'),
-      )
-    : undefined
+  const refs = posts.map(({ id, author }) => ({ id, author }))
+  const [authors, marks] = await Promise.all([
+    asked.has('author')
+      ? presentUsers(
+          ctx,
+          refs.map(({ author }) => author),
+          asked.of('author'),
+        )
+      : undefined,
+    asked.has('viewerHasLiked', 'viewerHasShared')
+      ? Promise.all(refs.map((ref) => ctx.loaders.viewerMarks.load(ref)))
+      : undefined,
+  ])
   const presented = new Map<PostRef, Post>()
-  for (const post of posts) {
+  posts.forEach((post, at) => {
     const author = authors?.get(post.author)
-    if (authors && !author) continue
-    const node = { ...post, __typename: 'Post', id: postNodeId(post), author }
+    if (authors && !author) return
+    const marked = new Set(marks?.[at]?.map(({ kind }) => kind))
+    const node = {
+      ...post,
+      __typename: 'Post',
+      id: postNodeId(post),
+      author,
+      ref: refs[at],
+      viewerHasLiked: marked.has('likes'),
+      viewerHasShared: marked.has('shares'),
+    }
     presented.set(post, node as unknown as Post)
-  }
+  })
   return presented
 }
+
+/** Posts by reference, as {@link presentPosts}, with content only if it is asked for. Those that are gone are absent. */
+export async function presentPostRefs(
+  ctx: Context,
+  refs: readonly PostRef[],
+  asked: Selection,
+): Promise<Map<PostId, Post>> {
+  const found = needsContent(asked)
+    ? await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
+    : refs
+  const there = found.filter((post) => post !== null)
+  const presented = await presentPosts(ctx, there, asked)
+  return new Map([...presented].map(([{ id }, post]) => [id, post]))
+}
+
+/** Likes, comments or shares with their people and posts, in order. */
+export async function presentEngagements(
+  ctx: Context,
+  engagements: readonly Engagement[],
+  asked: Selection,
+) {
+  const [users, posts] = await Promise.all([
+    asked.has('user')
+      ? presentUsers(
+          ctx,
+          engagements.map(({ actor }) => actor),
+          asked.of('user'),
+        )
+      : undefined,
+    asked.has('post')
+      ? presentPostRefs(
+          ctx,
+          engagements.map(({ post }) => post),
+          asked.of('post'),
+        )
+      : undefined,
+  ])
+  return engagements.map((engagement) => {
+    const { kind, actor, post, id, text, createdAt } = engagement
+    const type = engagementTypes[kind]
+    return {
+      __typename: type,
+      id: engagementNodeId({ type, post, key: type === 'Comment' ? id : actor }),
+      user: users?.get(actor) ?? null,
+      post: posts?.get(post.id) ?? null,
+      text,
+      createdAt,
+    }
+  })
+}
+
+/** What the kinds are called in the schema. */
+export const engagementTypes = { likes: 'Like', comments: 'Comment', shares: 'Share' } as const
 
 /** A page of posts as a connection, loaded in one go by what is asked for below `asked`. */
 export async function presentPostPage(

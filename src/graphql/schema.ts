@@ -2,11 +2,13 @@ import 'reflect-metadata'
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql'
 import { buildSchemaSync } from 'type-graphql'
 import { AccountResolver } from './resolvers/account.resolver.ts'
+import { EngagementResolver } from './resolvers/engagement.resolver.ts'
 import { PostResolver } from './resolvers/post.resolver.ts'
 import { QueryResolver } from './resolvers/query.resolver.ts'
 import { RelationResolver } from './resolvers/relation.resolver.ts'
 import { UserResolver } from './resolvers/user.resolver.ts'
 import { ViewerResolver } from './resolvers/viewer.resolver.ts'
+import { Comment, Like, Share } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
 
@@ -20,8 +22,9 @@ export function createSchema(): GraphQLSchema {
       AccountResolver,
       RelationResolver,
       PostResolver,
+      EngagementResolver,
     ],
-    orphanedTypes: [User, Post],
+    orphanedTypes: [User, Post, Like, Comment, Share],
     validate: false,
   })
   // TypeGraphQL makes the root types itself and has no place for what they are.

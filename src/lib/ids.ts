@@ -9,8 +9,10 @@ export type UserId = Brand<string, 'UserId'>
 export type PostId = Brand<string, 'PostId'>
 /** The id of a follow, mute or block: sorts by the time it was made, like a post's. */
 export type EdgeId = Brand<string, 'EdgeId'>
+/** The id of a like, comment or share: sorts by the time it was made. */
+export type EngagementId = Brand<string, 'EngagementId'>
 /** Any id whose order is the order of time, newest last. Every cursor carries one. */
-export type TimeId = PostId | EdgeId
+export type TimeId = PostId | EdgeId | EngagementId
 
 /** Names a post together with its author, the first part of the posts' shard key (law L5). */
 export interface PostRef {

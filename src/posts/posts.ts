@@ -1,18 +1,23 @@
 import { atOnce } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { OnceKey } from '../db/once.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
-import type { OnceKey, Transactions } from '../db/transaction.ts'
+import type { Transactions } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { PurgeRun } from '../follows/purge.ts'
 import { type IdMint, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type Attachment, type Content, type ContentValidator, checkContent } from './content.ts'
+import type { Remains } from './remains.ts'
 
 /** A post as everyone sees it. */
 export interface Post extends PostRef, Content {
   readonly createdAt: Date
+  readonly likeCount: number
+  readonly commentCount: number
+  readonly shareCount: number
 }
 
 /** The posts (seed 1's content service), each found by author and id, the key they are sharded by. */
@@ -20,6 +25,7 @@ export class Posts {
   constructor(
     private readonly posts: Collections['posts'],
     private readonly stats: UserStats,
+    private readonly remains: Remains,
     private readonly transactions: Transactions,
     private readonly mint: IdMint,
     private readonly validators: readonly ContentValidator[],
@@ -50,7 +56,7 @@ export class Posts {
   }
 
   /**
-   * Removes a post of the actor's own.
+   * Removes a post of the actor's own, and promises to clear what people did to it.
    * @returns false when it was gone already.
    * @throws {DomainError} FORBIDDEN for somebody else's.
    */
@@ -58,8 +64,9 @@ export class Posts {
     if (author !== actor) throw new DomainError('FORBIDDEN', 'Only its author may delete a post')
     return this.transactions.run(async (tx) => {
       const filter = { author, _id: toObjectId(id) }
-      const { deletedCount } = await this.posts.deleteOne(filter, { session: tx.session })
-      if (deletedCount === 0) return false
+      const removed = await this.posts.findOneAndDelete(filter, { session: tx.session })
+      if (!removed) return false
+      await this.remains.keep(tx, [removed])
       await this.stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
       return true
     }, once)
@@ -71,7 +78,7 @@ export class Posts {
     const found = await this.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
-        { ...atOnce, hint: { _id: 1 } },
+        { ...atOnce, hint: { _id: 1 }, projection: content },
       )
       .toArray()
     const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
@@ -119,24 +126,33 @@ export class Posts {
   }
 
   /**
-   * Removes everything a deleted user posted, in bounded batches. A repeat goes on where it ended.
+   * Removes everything a deleted user posted, with the promise to clear what people did to it: in bounded
+   * transactions. A repeat goes on where it ended.
    * @param onRemoved told after every batch how many posts it removed.
    */
   async purge(author: UserId, { signal, onRemoved }: PurgeRun): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
-      const batch = await this.posts
-        .find({ author }, { projection: { _id: 1 } })
-        .limit(500)
-        .toArray()
-      if (batch.length === 0) return
-      await this.posts.deleteMany({ author, _id: { $in: batch.map(({ _id }) => _id) } })
-      await onRemoved(batch.length)
+      const removed = await this.transactions.run(async (tx) => {
+        const { session } = tx
+        const batch = await this.posts.find({ author }, { session }).limit(purgeBatch).toArray()
+        const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
+        if (batch.length > 0) await this.posts.deleteMany(gone, { session })
+        await this.remains.keep(tx, batch)
+        return batch.length
+      })
+      if (removed === 0) return
+      await onRemoved(removed)
     }
   }
 }
 
-const contentFields = ['text', 'attachments'] as const
+/** Posts removed at a time: with what they hold, far below the 16 MB of a transaction's oplog entry. */
+const purgeBatch = 50
+
+/** What is read of a post: never the lists within it, which would make popular posts dear. */
+const contentFields = ['text', 'attachments', 'counts'] as const
+const content = { author: 1, text: 1, attachments: 1, counts: 1 } as const
 
 const toRef = ({ _id, author }: PostDoc): PostRef => ({
   id: fromObjectId(_id),
@@ -145,5 +161,14 @@ const toRef = ({ _id, author }: PostDoc): PostRef => ({
 
 function toPost(doc: PostDoc): Post {
   const ref = toRef(doc)
-  return { ...ref, text: doc.text, attachments: doc.attachments ?? [], createdAt: timeOf(ref.id) }
+  const { likes = 0, comments = 0, shares = 0 } = doc.counts ?? {}
+  return {
+    ...ref,
+    text: doc.text,
+    attachments: doc.attachments ?? [],
+    createdAt: timeOf(ref.id),
+    likeCount: likes,
+    commentCount: comments,
+    shareCount: shares,
+  }
 }

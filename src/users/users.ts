@@ -1,6 +1,7 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
-import type { OnceKey, Transactions, Tx } from '../db/transaction.ts'
+import type { OnceKey } from '../db/once.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'

@@ -118,6 +118,12 @@ const pages: Record<string, (n: number) => string> = {
       (one, at) => `u${at}: user(handle: "${one}") {
       followers(first: 2) { edges { node { ${profile} } } } }`,
     )} }`,
+  'what people did to the posts': (n) => `{ timeline(first: ${n}) { edges { node {
+    likeCount viewerHasLiked viewerHasShared
+    likes(first: 3) { edges { node { createdAt user { name } } } }
+    comments(first: 2) { edges { node { text user { name } } } } } } } }`,
+  "authors' liked posts": (n) => `{ timeline(first: ${n}) { edges { node { author {
+    likedPosts(first: 2) { edges { likedAt node { text } } } } } } } }`,
   'aliases of one list': (n) =>
     user(
       Array.from(

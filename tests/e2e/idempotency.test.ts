@@ -1,6 +1,6 @@
 import { print } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { postNodeId } from '../../src/graphql/node-id.ts'
+import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import {
@@ -50,6 +50,8 @@ async function state({ viewer, other }: Pair) {
       { projection: { _id: 0, guard: 0 } },
     ),
     posts: await collections.posts.countDocuments({ author: user }),
+    counts: (await collections.posts.find({ author: user }).toArray()).map(({ counts }) => counts),
+    engaged: await collections.engaged.countDocuments({ user }),
     restrictions: (await collections.restrictions.find({ owner: user }).toArray())
       .map(({ kind }) => kind)
       .sort(),
@@ -87,12 +89,13 @@ describe.each(names)('%s', (name) => {
     const first = await result(name, pair.viewer, input, id)
     await undo(pair)
     const undone = await state(pair)
-    const { changed, groups, post, deletedPostId } = first
+    const { changed, groups, post, comment, deletedPostId } = first
     const { name: as, bio } = first.user ?? {}
     expect(await result(name, pair.viewer, input, id)).toMatchObject({
       ...(changed === undefined ? {} : { changed }),
       ...(groups === undefined ? {} : { groups }),
-      ...(post === undefined ? {} : { post }),
+      ...(name === 'createPost' ? { post } : {}),
+      ...(comment === undefined ? {} : { comment }),
       ...(deletedPostId === undefined ? {} : { deletedPostId }),
       ...(/createUser|updateUser/.test(name) ? { user: { name: as, bio } } : {}),
     })
@@ -173,7 +176,8 @@ describe.each(names)('%s', (name) => {
 })
 
 const sharesInput = (...both: Name[]) =>
-  both.every((name) => /^(un)?(follow|mute|block)/.test(name))
+  both.every((name) => /^(un)?(follow|mute|block)/.test(name)) ||
+  both.every((name) => /^(un)?(like|share)/.test(name))
 
 /** An input of each mutation that is well-formed. */
 const inputs = ({ viewer, other }: Pair): Record<Name, Input> => ({
@@ -188,8 +192,19 @@ const inputs = ({ viewer, other }: Pair): Record<Name, Input> => ({
   unblockUser: { handle: other },
   setFollowGroups: { handle: other, groups: [] },
   createPost: { text: 'Hello' },
-  deletePost: { postId: postNodeId({ author: viewer, id: 'b'.repeat(24) as PostId }) },
+  deletePost: { postId: postNodeId(nothing(viewer)) },
+  likePost: { postId: postNodeId(nothing(other)) },
+  unlikePost: { postId: postNodeId(nothing(other)) },
+  sharePost: { postId: postNodeId(nothing(other)) },
+  unsharePost: { postId: postNodeId(nothing(other)) },
+  addComment: { postId: postNodeId(nothing(other)), text: 'Hello' },
+  deleteComment: {
+    commentId: engagementNodeId({ type: 'Comment', post: nothing(other), key: 'b'.repeat(24) }),
+  },
 })
+
+/** A post that does not exist. */
+const nothing = (author: UserId) => ({ author, id: 'b'.repeat(24) as PostId })
 
 interface Failing {
   readonly name: Name

@@ -30,6 +30,12 @@ async function befriend(user: UserId, others: readonly UserId[]) {
 
 /** The most commands that each may take where it changes something. */
 const commandsMax = {
+  likePost: 9,
+  unlikePost: 9,
+  sharePost: 9,
+  unsharePost: 9,
+  addComment: 9,
+  deleteComment: 9,
   createUser: 6,
   updateUser: 4,
   deleteUser: 6,

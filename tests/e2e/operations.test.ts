@@ -223,6 +223,53 @@ test('a post is published with attachments, found by its id, listed and deleted'
   expect(await ask(undefined, operations.NodeDocument, { id: post.id })).toEqual({ node: null })
 })
 
+test('likes, shares and comments are counted, listed and taken back', async () => {
+  await open('idol', 'admirer', 'critic')
+  const { id } = await publish('idol', 'like me')
+  const input = { postId: id }
+  const { likePost } = await ask('admirer', operations.LikePostDocument, { input })
+  expect(likePost).toMatchObject({ changed: true, post: { likeCount: 1, viewerHasLiked: true } })
+  await ask('critic', operations.LikePostDocument, { input })
+  expect((await ask('admirer', operations.LikePostDocument, { input })).likePost.changed).toBe(
+    false,
+  )
+  const { sharePost } = await ask('admirer', operations.SharePostDocument, { input })
+  expect(sharePost.post).toMatchObject({ shareCount: 1, viewerHasShared: true })
+  const said = { input: { ...input, text: 'well done' } }
+  const { comment } = (await ask('critic', operations.AddCommentDocument, said)).addComment
+  expect(comment).toMatchObject({ text: 'well done', user: { handle: 'critic' } })
+
+  const likers = (await ask(undefined, operations.LikesDocument, { id })).node
+  expect(likers).toMatchObject({
+    likeCount: 2,
+    likes: {
+      edges: [{ node: { user: { handle: 'critic' } } }, { node: { user: { handle: 'admirer' } } }],
+      pageInfo: { hasNextPage: false },
+    },
+  })
+  const { node: shares } = await ask(undefined, operations.SharesDocument, { id })
+  expect(shares).toMatchObject({ shareCount: 1, shares: { edges: [{ node: {} }] } })
+  const { node: talk } = await ask('admirer', operations.ConversationDocument, { id })
+  expect(talk).toMatchObject({
+    text: 'like me',
+    commentCount: 1,
+    viewerHasLiked: true,
+    comments: { edges: [{ node: comment }] },
+  })
+  const { user } = await ask('idol', operations.LikedPostsDocument, { handle: 'admirer' })
+  expect(user?.likedPosts.edges).toMatchObject([{ node: { id, likeCount: 2 } }])
+
+  const gone = { input: { commentId: comment.id } }
+  const { deleteComment } = await ask('idol', operations.DeleteCommentDocument, gone)
+  expect(deleteComment).toMatchObject({ changed: true, post: { commentCount: 0 } })
+  const { unlikePost } = await ask('admirer', operations.UnlikePostDocument, { input })
+  expect(unlikePost).toMatchObject({ changed: true, post: { likeCount: 1, viewerHasLiked: false } })
+  const { unsharePost } = await ask('admirer', operations.UnsharePostDocument, { input })
+  expect(unsharePost).toMatchObject({ changed: true, post: { shareCount: 0 } })
+  const none = await ask('idol', operations.LikedPostsDocument, { handle: 'admirer' })
+  expect(none.user?.likedPosts.edges).toEqual([])
+})
+
 test('nodes of both kinds come in the order asked for, null where one is gone', async () => {
   const [one, other] = await open('one', 'other')
   const [kept, gone] = [await publish('one', 'kept'), await publish('one', 'gone')]

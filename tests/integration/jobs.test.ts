@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { Once } from '../../src/db/once.ts'
 import { Transactions } from '../../src/db/transaction.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { LeaseLost } from '../../src/jobs/queue.ts'
@@ -12,10 +13,12 @@ const { database, mint, outbox, newQueue, append, claimed, becomeDue, stored } =
 describe('outbox', () => {
   test('a job appended in a transaction that aborts does not exist', async () => {
     const { client, collections } = database
-    const run = new Transactions(client, collections.mutations, Date.now).run(async (tx) => {
-      await new Outbox(outbox(), mint).append(tx, 'greet', {})
-      throw new Error('no')
-    })
+    const run = new Transactions(client, new Once(collections.mutations, Date.now)).run(
+      async (tx) => {
+        await new Outbox(outbox(), mint).append(tx, 'greet', {})
+        throw new Error('no')
+      },
+    )
     await expect(run).rejects.toThrow('no')
     expect(await outbox().countDocuments()).toBe(0)
   })

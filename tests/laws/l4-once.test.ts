@@ -1,7 +1,7 @@
 import type { CommandStartedEvent } from 'mongodb'
 import { describe, expect, test } from 'vitest'
 import { clientErrorOf } from '../../src/db/errors.ts'
-import { type OnceKey, onceKey } from '../../src/db/transaction.ts'
+import { type OnceKey, onceKey } from '../../src/db/once.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'

@@ -11,7 +11,7 @@ export function labelOf(sent: RecordedCommand): string {
   const joined = lookupOf(sent)?.from
   // One owner's list is found and many owners' lists are joined: either way it is one command.
   if (joined) return `read ${joined}`
-  const name = sent.name === 'find' ? 'read' : sent.name
+  const name = ['find', 'aggregate'].includes(sent.name) ? 'read' : sent.name
   return sent.collection ? `${name} ${sent.collection}` : name
 }
 
@@ -30,7 +30,7 @@ export function shardProblemOf(sent: RecordedCommand): string | undefined {
   // A continuation goes to the shards that the cursor is open on.
   if (sent.name === 'getMore') return undefined
   const wholes = [...(sent.command.documents ?? [])] as Document[]
-  if (!wholes.every((document) => key.every((field) => field in document))) return problem
+  if (!wholes.every((document) => key.every((field) => has(field)(document)))) return problem
   const filters = filtersOf(sent)
   if (wholes.length + filters.length === 0) return `${labelOf(sent)} is unknown to this check`
   return filters.every((filter) => alternativesOf(filter).every(has(key[0]))) ? undefined : problem
@@ -54,5 +54,7 @@ function filtersOf({ command }: RecordedCommand): Document[] {
 
 const alternativesOf = (filter: Document): Document[] => filter.$or ?? [filter]
 
+/** Whether a field is named, by its path or within the whole `_id`. */
 const has = (field: string | undefined) => (filter: Document) =>
-  field !== undefined && field in filter
+  field !== undefined &&
+  (field in filter || (field.startsWith('_id.') && field.slice(4) in (filter._id ?? {})))

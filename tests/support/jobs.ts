@@ -1,5 +1,6 @@
 import { beforeEach } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { Once } from '../../src/db/once.ts'
 import { Transactions } from '../../src/db/transaction.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { type Job, JobQueue } from '../../src/jobs/queue.ts'
@@ -23,7 +24,7 @@ export function useJobs() {
     newQueue: (attemptsMax?: number) => new JobQueue(outbox(), attemptsMax, () => 1),
     append: async (kind = 'greet', payload: Record<string, unknown> = {}): Promise<void> => {
       const { client, collections } = database
-      const transactions = new Transactions(client, collections.mutations, Date.now)
+      const transactions = new Transactions(client, new Once(collections.mutations, Date.now))
       await transactions.run((tx) => new Outbox(outbox(), mint).append(tx, kind, payload))
     },
     claimed: async (queue: JobQueue): Promise<Job> => {

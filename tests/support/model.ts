@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { DomainError, type ErrorCode } from '../../src/errors.ts'
-import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import type { PostId, PostRef, TimeId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 import { handle } from './services.ts'
@@ -257,8 +257,11 @@ export class Cast {
   }
 }
 
-/** The page that a window shows of a whole timeline, as Relay defines it. */
-export function pageOf(all: readonly PostId[], { limit, backward, after, before }: Window) {
+/** The page that a window shows of a whole list, newest first, as Relay defines it. */
+export function pageOf<Id extends TimeId>(
+  all: readonly Id[],
+  { limit, backward, after, before }: Window,
+) {
   const newer = all.filter((id) => after !== undefined && id >= after)
   const older = all.filter((id) => before !== undefined && id <= before)
   const inside = all.filter((id) => !newer.includes(id) && !older.includes(id))
@@ -271,7 +274,8 @@ export function pageOf(all: readonly PostId[], { limit, backward, after, before 
   }
 }
 
-async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
+/** What a write came to. */
+export async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
   try {
     const result = await work
     const changed = (result as { changed?: boolean }).changed ?? result

@@ -1,6 +1,6 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
-import { postNodeId } from '../../src/graphql/node-id.ts'
-import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
+import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
 import * as operations from './operations.ts'
 import type { Mutation } from './schema-types.ts'
@@ -61,7 +61,77 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
   const rename = ({ viewer }: Pair) =>
     app.services.users.update(viewer, { name: 'Later', bio: 'Written later' })
 
+  const published = async (author: UserId) => app.services.posts.create(author, { text: 'Theirs' })
+  const newest = async (author: UserId) => {
+    const pages = await app.services.posts.byAuthors([author], { limit: 1, backward: false }, false)
+    return pages.get(author)?.items[0] as PostRef
+  }
+  const toPost = async ({ other }: Pair) => ({ postId: postNodeId(await published(other)) })
+  const mark = (does: 'mark' | 'unmark', kind: 'likes' | 'shares') => async (pair: Pair) =>
+    app.services.engagements[does](kind, pair.viewer, await newest(pair.other))
+  const marked = (kind: 'likes' | 'shares') => async (pair: Pair) => {
+    const input = await toPost(pair)
+    await mark('mark', kind)(pair)
+    return input
+  }
+  const noPost = ({ other }: Pair): Input => ({
+    postId: postNodeId({ author: other, id: 'a'.repeat(24) as PostId }),
+  })
+
   return {
+    likePost: {
+      document: operations.LikePostDocument,
+      ready: toPost,
+      otherwise: noPost,
+      undo: mark('unmark', 'likes'),
+    },
+    unlikePost: {
+      document: operations.UnlikePostDocument,
+      ready: marked('likes'),
+      otherwise: noPost,
+      undo: mark('mark', 'likes'),
+    },
+    sharePost: {
+      document: operations.SharePostDocument,
+      ready: toPost,
+      otherwise: noPost,
+      undo: mark('unmark', 'shares'),
+    },
+    unsharePost: {
+      document: operations.UnsharePostDocument,
+      ready: marked('shares'),
+      otherwise: noPost,
+      undo: mark('mark', 'shares'),
+    },
+    addComment: {
+      document: operations.AddCommentDocument,
+      ready: async (pair) => ({ ...(await toPost(pair)), text: 'Well said' }),
+      otherwise: (pair) => ({ ...noPost(pair), text: 'Otherwise' }),
+      undo: async ({ viewer, other }) => {
+        const post = await newest(other)
+        const pages = await app.services.walk.pages('comments', [post], {
+          limit: 1,
+          backward: false,
+        })
+        const comment = pages.get(post.id)?.items[0]
+        if (comment) await app.services.engagements.uncomment(viewer, post, comment.id)
+      },
+    },
+    deleteComment: {
+      document: operations.DeleteCommentDocument,
+      ready: async ({ viewer, other }) => {
+        const post = await published(other)
+        const { id } = await app.services.engagements.comment(viewer, post, 'Oh')
+        return { commentId: engagementNodeId({ type: 'Comment', post, key: id }) }
+      },
+      otherwise: ({ other: author }) => {
+        const id = 'a'.repeat(24)
+        const post = { author, id: id as PostId }
+        return { commentId: engagementNodeId({ type: 'Comment', post, key: id }) }
+      },
+      undo: async ({ viewer, other }) =>
+        app.services.engagements.comment(viewer, await newest(other), 'Again'),
+    },
     createUser: {
       document: operations.CreateUserDocument,
       ready: async (pair) => {
@@ -135,12 +205,7 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
         attachments: [{ url: 'https://example.com/', kind: 'LINK' }],
       }),
       otherwise: () => ({ text: 'Otherwise' }),
-      undo: async ({ viewer }) => {
-        const [post] = await app.services.posts
-          .byAuthors([viewer], { limit: 1, backward: false }, false)
-          .then((pages) => pages.get(viewer)?.items ?? [])
-        if (post) await app.services.posts.delete(viewer, post)
-      },
+      undo: async ({ viewer }) => app.services.posts.delete(viewer, await newest(viewer)),
     },
     deletePost: {
       document: operations.DeletePostDocument,

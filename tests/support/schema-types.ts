@@ -11,6 +11,25 @@ export type Scalars = {
   DateTimeISO: { input: string; output: string; }
 };
 
+/** Says something about a post. */
+export type AddCommentInput = {
+  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The id of the post. */
+  postId: Scalars['ID']['input'];
+  /** At most 300 characters and 3,000 bytes. */
+  text: Scalars['String']['input'];
+};
+
+/** What was said. */
+export type AddCommentPayload = {
+  __typename?: 'AddCommentPayload';
+  /** As it was given. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The comment. */
+  comment: Comment;
+};
+
 /** Something shown with a post. */
 export type Attachment = {
   __typename?: 'Attachment';
@@ -41,6 +60,39 @@ export type AttachmentKind =
   /** A film. */
   | 'VIDEO';
 
+/** What somebody says about a post. */
+export type Comment = Node & {
+  __typename?: 'Comment';
+  /** When it was said, to the millisecond. */
+  createdAt: Scalars['DateTimeISO']['output'];
+  /** The global id of the comment. */
+  id: Scalars['ID']['output'];
+  /** What it is about; null once it is gone. */
+  post?: Maybe<Post>;
+  /** At most 300 characters and 3,000 bytes, in Unicode NFC. */
+  text: Scalars['String']['output'];
+  /** Who says it; null once they are gone. */
+  user?: Maybe<User>;
+};
+
+/** A page of the comments on a post. */
+export type CommentConnection = {
+  __typename?: 'CommentConnection';
+  /** The page, newest first whichever way it was asked for. */
+  edges: Array<CommentEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** A comment in a list. */
+export type CommentEdge = {
+  __typename?: 'CommentEdge';
+  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  cursor: Scalars['String']['output'];
+  /** The comment. Null when it vanished this very moment. */
+  node?: Maybe<Comment>;
+};
+
 /** Publishes a post. */
 export type CreatePostInput = {
   /** At most four. */
@@ -68,6 +120,27 @@ export type CreateUserInput = {
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The name to go by, 1 to 64 characters. */
   name: Scalars['String']['input'];
+};
+
+/** Removes a comment. */
+export type DeleteCommentInput = {
+  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The id of the comment. */
+  commentId: Scalars['ID']['input'];
+};
+
+/** What was removed. */
+export type DeleteCommentPayload = {
+  __typename?: 'DeleteCommentPayload';
+  /** False when it was so already: a repeat changes nothing. */
+  changed: Scalars['Boolean']['output'];
+  /** As it was given. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The id of the comment. */
+  deletedCommentId: Scalars['ID']['output'];
+  /** The post as it is now; null once it is gone. */
+  post?: Maybe<Post>;
 };
 
 /** Removes a post of the viewer's own. */
@@ -208,33 +281,102 @@ export type FollowGroupEdge = {
   node?: Maybe<FollowGroup>;
 };
 
+/** That somebody likes a post. */
+export type Like = Node & {
+  __typename?: 'Like';
+  /** Since when, to the millisecond. */
+  createdAt: Scalars['DateTimeISO']['output'];
+  /** The global id of the like. */
+  id: Scalars['ID']['output'];
+  /** What is liked; null once it is gone. */
+  post?: Maybe<Post>;
+  /** Who likes it; null once they are gone. */
+  user?: Maybe<User>;
+};
+
+/** A page of the likes of a post. */
+export type LikeConnection = {
+  __typename?: 'LikeConnection';
+  /** The page, newest first whichever way it was asked for. */
+  edges: Array<LikeEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** A like in a list. */
+export type LikeEdge = {
+  __typename?: 'LikeEdge';
+  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  cursor: Scalars['String']['output'];
+  /** The like. Null when it vanished this very moment. */
+  node?: Maybe<Like>;
+};
+
+/** A page of the posts that a user likes. */
+export type LikedPostConnection = {
+  __typename?: 'LikedPostConnection';
+  /** The page, newest first whichever way it was asked for. */
+  edges: Array<LikedPostEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** A post that the user likes. */
+export type LikedPostEdge = {
+  __typename?: 'LikedPostEdge';
+  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  cursor: Scalars['String']['output'];
+  /** Since when the user likes it. */
+  likedAt: Scalars['DateTimeISO']['output'];
+  /** The post. Null when it vanished this very moment. */
+  node?: Maybe<Post>;
+};
+
 /** All that can be changed, as the viewer. Several in a request run one by one. */
 export type Mutation = {
   __typename?: 'Mutation';
+  /** Says something about the post. */
+  addComment?: Maybe<AddCommentPayload>;
   /** Hides each from the other, and ends what they follow of each other. */
   blockUser?: Maybe<RelationPayload>;
   /** Publishes a post as the viewer. */
   createPost?: Maybe<CreatePostPayload>;
   /** Opens the viewer's account. CONFLICT when there is one. */
   createUser?: Maybe<UserPayload>;
+  /** Removes a comment: its author may, and the author of the post. */
+  deleteComment?: Maybe<DeleteCommentPayload>;
   /** Removes a post of the viewer's own, everywhere and at once. */
   deletePost?: Maybe<DeletePostPayload>;
   /** Removes the person at once, then edges and posts in the background. The handle is free when that is done. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<RelationPayload>;
+  /** Makes the viewer like the post. */
+  likePost?: Maybe<PostMarkPayload>;
   /** Hides the user's posts from the viewer's timelines. The user is not told. */
   muteUser?: Maybe<RelationPayload>;
   /** Puts a followee into exactly these of the viewer's groups. */
   setFollowGroups?: Maybe<SetFollowGroupsPayload>;
+  /** Makes the viewer share the post, once. */
+  sharePost?: Maybe<PostMarkPayload>;
   /** Lifts the block. Follows do not come back. */
   unblockUser?: Maybe<RelationPayload>;
   /** Ends it, and takes the user out of all groups. */
   unfollowUser?: Maybe<RelationPayload>;
+  /** Takes the like back. */
+  unlikePost?: Maybe<PostMarkPayload>;
   /** Shows them again. */
   unmuteUser?: Maybe<RelationPayload>;
+  /** Takes the share back. */
+  unsharePost?: Maybe<PostMarkPayload>;
   /** Changes the viewer's profile. */
   updateUser?: Maybe<UserPayload>;
+};
+
+
+/** All that can be changed, as the viewer. Several in a request run one by one. */
+export type MutationAddCommentArgs = {
+  input: AddCommentInput;
 };
 
 
@@ -257,6 +399,12 @@ export type MutationCreateUserArgs = {
 
 
 /** All that can be changed, as the viewer. Several in a request run one by one. */
+export type MutationDeleteCommentArgs = {
+  input: DeleteCommentInput;
+};
+
+
+/** All that can be changed, as the viewer. Several in a request run one by one. */
 export type MutationDeletePostArgs = {
   input: DeletePostInput;
 };
@@ -275,6 +423,12 @@ export type MutationFollowUserArgs = {
 
 
 /** All that can be changed, as the viewer. Several in a request run one by one. */
+export type MutationLikePostArgs = {
+  input: PostInput;
+};
+
+
+/** All that can be changed, as the viewer. Several in a request run one by one. */
 export type MutationMuteUserArgs = {
   input: UserInput;
 };
@@ -283,6 +437,12 @@ export type MutationMuteUserArgs = {
 /** All that can be changed, as the viewer. Several in a request run one by one. */
 export type MutationSetFollowGroupsArgs = {
   input: SetFollowGroupsInput;
+};
+
+
+/** All that can be changed, as the viewer. Several in a request run one by one. */
+export type MutationSharePostArgs = {
+  input: PostInput;
 };
 
 
@@ -299,8 +459,20 @@ export type MutationUnfollowUserArgs = {
 
 
 /** All that can be changed, as the viewer. Several in a request run one by one. */
+export type MutationUnlikePostArgs = {
+  input: PostInput;
+};
+
+
+/** All that can be changed, as the viewer. Several in a request run one by one. */
 export type MutationUnmuteUserArgs = {
   input: UserInput;
+};
+
+
+/** All that can be changed, as the viewer. Several in a request run one by one. */
+export type MutationUnsharePostArgs = {
+  input: PostInput;
 };
 
 
@@ -335,12 +507,55 @@ export type Post = Node & {
   attachments: Array<Attachment>;
   /** Who published it. */
   author: User;
+  /** How many comments it has. */
+  commentCount: Scalars['Int']['output'];
+  /** What people say, newest first. */
+  comments: CommentConnection;
   /** When it was published, to the millisecond. */
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the post. */
   id: Scalars['ID']['output'];
+  /** How many people like it. */
+  likeCount: Scalars['Int']['output'];
+  /** Who likes it, newest first. */
+  likes: LikeConnection;
+  /** How many people shared it. */
+  shareCount: Scalars['Int']['output'];
+  /** Who shared it, newest first. */
+  shares: ShareConnection;
   /** At most 300 characters and 3,000 bytes, in Unicode NFC. */
   text: Scalars['String']['output'];
+  /** Whether the viewer likes it; false for nobody. */
+  viewerHasLiked: Scalars['Boolean']['output'];
+  /** Whether the viewer shared it; false for nobody. */
+  viewerHasShared: Scalars['Boolean']['output'];
+};
+
+
+/** What somebody published. */
+export type PostCommentsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What somebody published. */
+export type PostLikesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** What somebody published. */
+export type PostSharesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** A page of an author's posts. */
@@ -359,6 +574,25 @@ export type PostEdge = {
   cursor: Scalars['String']['output'];
   /** The post. Null when it vanished this very moment. */
   node?: Maybe<Post>;
+};
+
+/** Names the post that the mutation is about. */
+export type PostInput = {
+  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The id of the post. */
+  postId: Scalars['ID']['input'];
+};
+
+/** What became of the viewer and the post. */
+export type PostMarkPayload = {
+  __typename?: 'PostMarkPayload';
+  /** False when it was so already: a repeat changes nothing. */
+  changed: Scalars['Boolean']['output'];
+  /** As it was given. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The post as it is now; null once it is gone. */
+  post?: Maybe<Post>;
 };
 
 /** All that can be read. */
@@ -445,6 +679,37 @@ export type SetFollowGroupsPayload = {
   user?: Maybe<User>;
 };
 
+/** That somebody shared a post. */
+export type Share = Node & {
+  __typename?: 'Share';
+  /** When, to the millisecond. */
+  createdAt: Scalars['DateTimeISO']['output'];
+  /** The global id of the share. */
+  id: Scalars['ID']['output'];
+  /** What was shared; null once it is gone. */
+  post?: Maybe<Post>;
+  /** Who shared it; null once they are gone. */
+  user?: Maybe<User>;
+};
+
+/** A page of the shares of a post. */
+export type ShareConnection = {
+  __typename?: 'ShareConnection';
+  /** The page, newest first whichever way it was asked for. */
+  edges: Array<ShareEdge>;
+  /** Where the page lies in the list. */
+  pageInfo: PageInfo;
+};
+
+/** A share in a list. */
+export type ShareEdge = {
+  __typename?: 'ShareEdge';
+  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  cursor: Scalars['String']['output'];
+  /** The share. Null when it vanished this very moment. */
+  node?: Maybe<Share>;
+};
+
 /** A page of a timeline: every post of everyone the reader follows, and of the reader, less those muted or blocked. */
 export type Timeline = {
   __typename?: 'Timeline';
@@ -492,6 +757,8 @@ export type User = Node & {
   handle: Scalars['String']['output'];
   /** The global id of the user. */
   id: Scalars['ID']['output'];
+  /** The posts that the user likes and the viewer may read, the last liked first. */
+  likedPosts: LikedPostConnection;
   /** The name the user goes by, at most 64 characters. */
   name: Scalars['String']['output'];
   /** What the user published, newest first. Empty where a block stands between the user and the viewer. */
@@ -524,6 +791,15 @@ export type UserFollowingArgs = {
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   group?: InputMaybe<Scalars['String']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** A person. */
+export type UserLikedPostsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
 };
 

@@ -3,7 +3,7 @@ import { beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import { createServices, type Services } from '../../src/services.ts'
+import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
 /** A clock that rises with every look, never falls behind the real one, and can be put forward. */
@@ -26,15 +26,15 @@ export interface ServicesHarness {
 }
 
 /** Gives a test file all services over a fresh database; its fields are there once hooks run. */
-export function useServices(following: FollowingMode = 'collection'): ServicesHarness {
+export function useServices(
+  following: FollowingMode = 'collection',
+  engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 },
+): ServicesHarness {
   const database = useDatabase(following)
   const clock = testClock()
   let built: Services | undefined
   beforeAll(() => {
-    const feed = { strategy: 'FANOUT_ON_READ', maintained: ['FANOUT_ON_READ'] } as const
-    const posts = { blockedWords: [], validatorModules: [] }
-    const config = { following, feed, posts }
-    built = createServices(database.client, database.db, config, [], clock.now)
+    built = servicesOver(database, clock, engagement, following)
   })
   const current = (): Services => {
     if (!built) throw new Error('the services are there from beforeAll on')
@@ -49,6 +49,18 @@ export function useServices(following: FollowingMode = 'collection'): ServicesHa
     },
     rest: () => drain(current()),
   }
+}
+
+/** More services over a test's database, as another process has them. */
+export function servicesOver(
+  { client, db }: Pick<TestDatabase, 'client' | 'db'>,
+  clock: TestClock,
+  engagement: ServiceConfig['engagement'],
+  following: FollowingMode = 'collection',
+): Services {
+  const feed = { strategy: 'FANOUT_ON_READ', maintained: ['FANOUT_ON_READ'] } as const
+  const posts = { blockedWords: [], validatorModules: [] }
+  return createServices(client, db, { following, feed, posts, engagement }, [], clock.now)
 }
 
 function testClock(): TestClock {

@@ -13,6 +13,7 @@ const order = [
   'users',
   'follows',
   'posts',
+  'engagement',
   'imports',
   'feed',
   'services.ts',

@@ -3,19 +3,13 @@ import { Arg, Args, Ctx, ID, Info, Query, Resolver } from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
 import { badInput, type ErrorCode, errorCodes } from '../../errors.ts'
 import { pageSizeMax } from '../../lib/page.ts'
-import { mayRead } from '../../posts/visibility.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { truthOf } from '../loaders.ts'
-import { type NodeRef, parseHandle, parseNodeId } from '../node-id.ts'
-import {
-  needsContent,
-  presentPostPage,
-  presentPosts,
-  presentUser,
-  presentUsers,
-} from '../present.ts'
-import { type Selection, selectionOf } from '../selection.ts'
+import { parseHandle, parseNodeId } from '../node-id.ts'
+import { readNodes } from '../nodes.ts'
+import { needsContent, presentPostPage, presentUser } from '../present.ts'
+import { selectionOf } from '../selection.ts'
 import { ErrorCodeEnum, FeedStrategyEnum, Node } from '../types/common.ts'
 import { Timeline } from '../types/post.ts'
 import { User } from '../types/user.ts'
@@ -101,33 +95,3 @@ export class QueryResolver {
     return errorCodes[code].meaning
   }
 }
-
-/** Users and visible posts by reference, in order, each kind in as many commands as its fields need. */
-async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
-  const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
-  const postRefs = refs.flatMap((ref) => (ref.type === 'Post' ? [ref.post] : []))
-  const [users, posts] = await Promise.all([
-    presentUsers(ctx, handles, asked),
-    readPosts(ctx, postRefs, asked),
-  ])
-  return refs.map((ref) => {
-    if (ref.type === 'Post') return posts.get(ref.post.id) ?? null
-    return users.get(ref.handle) ?? null
-  })
-}
-
-async function readPosts(ctx: Context, refs: readonly NodeRefPost[], asked: Selection) {
-  if (refs.length === 0) return new Map()
-  const [found, between] = await Promise.all([
-    ctx.services.posts.byRefs(refs),
-    Promise.all(refs.map(({ author }) => ctx.loaders.restrictions.load(author))),
-  ])
-  const visible = refs.flatMap(({ id, author }, at) => {
-    const post = found.get(id)
-    return post && mayRead(ctx.viewer, author, between[at]) ? [post] : []
-  })
-  const presented = await presentPosts(ctx, visible, asked)
-  return new Map([...presented].map(([{ id }, post]) => [id, post]))
-}
-
-type NodeRefPost = Extract<NodeRef, { type: 'Post' }>['post']

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
-import type { OnceKey } from '../../db/transaction.ts'
+import type { OnceKey } from '../../db/once.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Context } from '../context.ts'
 import { SetFollowGroupsInput, UserInput } from '../inputs.ts'

@@ -8,8 +8,9 @@ import { emptyPage, type Page } from '../../lib/page.ts'
 import { mayRead } from '../../posts/visibility.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
-import { needsContent, presentPostPage, presentUsers } from '../present.ts'
+import { needsContent, presentPostPage, presentPostRefs, presentUsers } from '../present.ts'
 import { selectionOf } from '../selection.ts'
+import { LikedPostConnection } from '../types/engagement.ts'
 import { PostConnection } from '../types/post.ts'
 import { FollowConnection, User } from '../types/user.ts'
 
@@ -65,6 +66,28 @@ export class UserResolver {
       ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more }),
     ])
     return presentPostPage(ctx, mayRead(ctx.viewer, handle, between) ? page : emptyPage(), asked)
+  }
+
+  @FieldResolver(() => LikedPostConnection, {
+    description: 'The posts that the user likes and the viewer may read, the last liked first.',
+  })
+  async likedPosts(
+    @Root() { handle }: User,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const key = { owner: handle, window: windowOf(args), more: undefined }
+    const page = await ctx.loaders.liked.load(key)
+    const posts = await presentPostRefs(
+      ctx,
+      page.items.map(({ post }) => post),
+      selectionOf(info).of('edges', 'node'),
+    )
+    return connectionFrom(page, ({ id, post }) => ({
+      node: posts.get(post.id) ?? null,
+      likedAt: timeOf(id),
+    }))
   }
 }
 

@@ -1,5 +1,6 @@
-import { Field, GraphQLISODateTime, ID, ObjectType, registerEnumType } from 'type-graphql'
+import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
+import type { PostRef } from '../../lib/ids.ts'
 import { connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
 import { User } from './user.ts'
 
@@ -43,6 +44,24 @@ export class Post extends Node {
 
   @Field(() => GraphQLISODateTime, { description: 'When it was published, to the millisecond.' })
   readonly createdAt!: Date
+
+  @Field(() => Int, { description: 'How many people like it.' })
+  readonly likeCount!: number
+
+  @Field(() => Int, { description: 'How many comments it has.' })
+  readonly commentCount!: number
+
+  @Field(() => Int, { description: 'How many people shared it.' })
+  readonly shareCount!: number
+
+  @Field(() => Boolean, { description: 'Whether the viewer likes it; false for nobody.' })
+  readonly viewerHasLiked!: boolean
+
+  @Field(() => Boolean, { description: 'Whether the viewer shared it; false for nobody.' })
+  readonly viewerHasShared!: boolean
+
+  /** What its lists are read by. */
+  readonly ref!: PostRef
 }
 
 @ObjectType({ simpleResolvers: true, description: 'A post in a list.' })

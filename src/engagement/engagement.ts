@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EngagementKind } from '../config.ts'
+import { GroupCommit } from '../db/group-commit.ts'
+import { toObjectId } from '../db/object-id.ts'
+import type { OnceKey } from '../db/once.ts'
+import { DomainError } from '../errors.ts'
+import type { PurgeRun } from '../follows/purge.ts'
+import type { Restrictions } from '../follows/restrictions.ts'
+import { chunks } from '../lib/batch.ts'
+import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
+import { timeOf } from '../lib/ids.ts'
+import { type ContentValidator, checkContent } from '../posts/content.ts'
+import { noAccount, type UserStats } from '../users/stats.ts'
+import type { Engaged, EngagedLog } from './engaged.ts'
+import { kinds } from './kinds.ts'
+import { noPost, type OutlierLists } from './outlier.ts'
+import type { ListResult, NewEntry } from './plan.ts'
+import { type Engagement, type OutlierWalk, toEngagement } from './walk.ts'
+
+/** What a write did, and the entry it was about; undefined when there was none. */
+export interface EngagementChange {
+  readonly changed: boolean
+  readonly entry?: Engagement | undefined
+}
+
+type Intent =
+  | { readonly begin: Engaged; readonly end?: undefined }
+  | { readonly end: Pick<Engaged, 'id' | 'user'>; readonly begin?: undefined }
+
+const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
+
+/** No write is under way for longer after it was admitted: the bounds of its waits and commands together. */
+const inFlightMsMax = 15_000
+
+/** Who likes, comments on and shares what: the rules that are the same for every kind. */
+export class Engagements {
+  /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
+  private readonly intents: GroupCommit<Intent, undefined>
+
+  constructor(
+    private readonly lists: OutlierLists,
+    private readonly walk: OutlierWalk,
+    private readonly log: EngagedLog,
+    private readonly stats: UserStats,
+    private readonly restrictions: Restrictions,
+    private readonly validators: readonly ContentValidator[],
+    private readonly mint: IdMint,
+    private readonly now: () => number,
+  ) {
+    this.intents = new GroupCommit((_, batch) => this.admit(batch), bounds, now)
+  }
+
+  /**
+   * Likes or shares a post, at most once a user (law L2). A repeat changes nothing.
+   * Costs a share of three combined commands, then {@link OutlierLists.write}.
+   * @throws {DomainError} NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
+   */
+  async mark(
+    kind: 'likes' | 'shares',
+    actor: UserId,
+    post: PostRef,
+    once?: OnceKey,
+  ): Promise<EngagementChange> {
+    return this.add(kind, actor, post, {}, once)
+  }
+
+  /** Takes a like or share back, from wherever it stands. A repeat changes nothing. */
+  async unmark(
+    kind: 'likes' | 'shares',
+    actor: UserId,
+    post: PostRef,
+    once?: OnceKey,
+  ): Promise<EngagementChange> {
+    return this.take(kind, actor, actor, post, once)
+  }
+
+  /**
+   * Adds a comment; its text passes the rules of posts.
+   * @throws {DomainError} BAD_USER_INPUT for the text; as {@link mark}.
+   */
+  async comment(actor: UserId, post: PostRef, given: string, once?: OnceKey): Promise<Engagement> {
+    const { text } = await checkContent({ text: given }, this.validators)
+    const { entry } = await this.add('comments', actor, post, { text }, once)
+    return entry as Engagement
+  }
+
+  /**
+   * Removes a comment: its author may, and the post's.
+   * @throws {DomainError} FORBIDDEN for anybody else; NOT_FOUND without such a post.
+   */
+  async uncomment(
+    actor: UserId,
+    post: PostRef,
+    id: EngagementId,
+    once?: OnceKey,
+  ): Promise<EngagementChange> {
+    const [comment] = await this.walk.entries(['comments'], [post], [id])
+    if (comment && actor !== comment.actor && actor !== post.author) {
+      throw new DomainError('FORBIDDEN', 'Only its author and the author of the post may delete it')
+    }
+    return this.take('comments', comment?.actor ?? actor, id, post, once)
+  }
+
+  /**
+   * Takes back everything a deleted user did, in bounded batches. A repeat goes on where it ended.
+   * What was admitted right before the account ended may still be on its way, and is waited for.
+   */
+  async purge(user: UserId, { signal, onRemoved }: PurgeRun): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted()
+      const batch = await this.log.some(user, 200)
+      if (batch.length === 0) return
+      const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
+      const waitMs = youngest + inFlightMsMax - this.now()
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal })
+      for (const some of chunks(batch, 20)) {
+        await Promise.all(
+          some.map(async ({ kind, id, post }) => {
+            const remove = kinds[kind].key === 'actor' ? user : id
+            await this.lists.write(post, { kind, remove }).catch(unlessGone)
+          }),
+        )
+      }
+      await this.log.write([], batch)
+      await onRemoved(batch.length)
+    }
+  }
+
+  private async add(
+    kind: EngagementKind,
+    actor: UserId,
+    post: PostRef,
+    more: { readonly text?: string },
+    once: OnceKey | undefined,
+  ): Promise<EngagementChange> {
+    const id = this.mint.next<EngagementId>()
+    const entry: NewEntry = { _id: toObjectId(id), actor, ...more }
+    let result: ListResult
+    try {
+      await this.intents.submit('', { begin: { id, user: actor, kind, post } })
+      result = await this.lists.write(post, { kind, add: entry }, once)
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error
+      await this.forget(id, actor)
+      // A repeat is told what the first came to, also when it would be refused by now.
+      const first = once && (await this.lists.firstResult(once))
+      if (!first) throw error
+      return told(kind, post, first)
+    }
+    const change = told(kind, post, result)
+    if (change.entry?.id !== id) await this.forget(id, actor)
+    return change
+  }
+
+  private async take(
+    kind: EngagementKind,
+    owner: UserId,
+    remove: string,
+    post: PostRef,
+    once: OnceKey | undefined,
+  ): Promise<EngagementChange> {
+    const change = told(kind, post, await this.lists.write(post, { kind, remove }, once))
+    if (change.entry) await this.forget(change.entry.id, owner)
+    return change
+  }
+
+  /** Ends a by-user entry without an entry in its list. What stays when this fails means nothing, the write is done. */
+  private async forget(id: EngagementId, user: UserId): Promise<void> {
+    await this.intents.submit('', { end: { id, user } }).catch(() => {})
+  }
+
+  /** Lets in whom the graph lets in, and writes by-user entries ahead of the entries themselves. */
+  private async admit(batch: readonly Intent[]): Promise<(undefined | Error)[]> {
+    const begins = batch.flatMap(({ begin }) => (begin ? [begin] : []))
+    const ends = batch.flatMap(({ end }) => (end ? [end] : []))
+    const people = [...new Set(begins.flatMap(({ user, post }) => [user, post.author]))]
+    const pairs = begins
+      .filter(({ user, post }) => user !== post.author)
+      .map(({ user, post }) => ({ one: user, other: post.author }))
+    const [live, blocked] = await Promise.all([
+      people.length > 0 ? this.stats.liveAmong(people) : new Set<UserId>(),
+      this.restrictions.blocksBetween(pairs),
+      this.log.write(begins, ends),
+    ])
+    const refused: Engaged[] = []
+    const verdicts = batch.map(({ begin }) => {
+      if (!begin) return undefined
+      const { user, post } = begin
+      const hidden = !live.has(post.author) || blocked.has(`${user}>${post.author}`)
+      if (live.has(user) && !hidden) return undefined
+      refused.push(begin)
+      return live.has(user) ? noPost() : noAccount()
+    })
+    if (refused.length > 0) await this.log.write([], refused)
+    return verdicts
+  }
+}
+
+function told(
+  kind: EngagementKind,
+  post: PostRef,
+  { changed, entry }: ListResult,
+): EngagementChange {
+  return { changed, ...(entry ? { entry: toEngagement(kind, post, entry) } : {}) }
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof DomainError) || error.code !== 'NOT_FOUND') throw error
+}

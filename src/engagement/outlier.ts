@@ -1,0 +1,181 @@
+import type { EngagementKind } from '../config.ts'
+import { bounded } from '../db/client.ts'
+import type { Collections, PerKind } from '../db/collections.ts'
+import { GroupCommit } from '../db/group-commit.ts'
+import { toObjectId } from '../db/object-id.ts'
+import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
+import { groupBy } from '../lib/batch.ts'
+import type { PostRef } from '../lib/ids.ts'
+import { addEmbedded, type EmbeddedAdd } from './embedded.ts'
+import { kinds, type ListLimits } from './kinds.ts'
+import { type ListChange, ListPlan, type ListResult, type ListWrite } from './plan.ts'
+import { embedded, levelWrites, readState, storedKey } from './stored.ts'
+
+const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
+
+/** The answer to one who engages with a post that does not exist, or that they may not see. */
+export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'There is no such post')
+
+/**
+ * The outlier pattern (seeds 0 and 2), the same for every kind: entries stand in their post up to a threshold, then in
+ * overflow documents of a fixed capacity, level after level. No document grows with popularity.
+ * @see laws L2 and L5
+ */
+export class OutlierLists {
+  private readonly commits: GroupCommit<Waiting, ListResult>
+  private readonly embedded: GroupCommit<EmbeddedAdd, ListResult | undefined>
+
+  constructor(
+    private readonly collections: Pick<Collections, 'posts' | 'overflow'>,
+    private readonly transactions: Transactions,
+    private readonly once: Once,
+    private readonly limits: Readonly<Record<EngagementKind, ListLimits>>,
+    now: () => number,
+  ) {
+    this.commits = new GroupCommit((_, batch) => this.commit(batch), bounds, now)
+    const add = (_: string, batch: readonly EmbeddedAdd[]) =>
+      addEmbedded(collections.posts, limits, batch)
+    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 }, now)
+  }
+
+  /**
+   * Adds an entry or takes one out, atomically wherever it stands; entry and count change together.
+   * While the list is within its post, an add shares one command with those to other posts, and a removal takes one.
+   * Past the threshold, and when several writers of this process meet on a post, they share one transaction of at most
+   * four commands and three more for each kind.
+   * Bytes written do not grow with popularity (law L5).
+   * @throws {DomainError} NOT_FOUND without such a post; UNAVAILABLE when too many wait.
+   */
+  async write(post: PostRef, write: ListWrite, once?: OnceKey): Promise<ListResult> {
+    return this.commits.submit(`${post.author}/${post.id}`, { post, write, once })
+  }
+
+  /** What the first write under `once` came to, if there was one. One command. */
+  async firstResult(once: OnceKey): Promise<ListResult | undefined> {
+    return (await this.once.firstResult<ListResult>(once))?.result
+  }
+
+  private async commit(batch: readonly Waiting[]): Promise<readonly (ListResult | Error)[]> {
+    const [first] = batch
+    if (!first) return []
+    if (batch.length === 1 && !first.once) {
+      const quick = await this.commitOne(first)
+      if (quick) return [quick]
+    }
+    return this.transactions.run((tx) => this.commitAll(tx, first.post, batch))
+  }
+
+  /** The way of nearly every write: one conditional update. Undefined: it takes more. */
+  private async commitOne({ post, write }: Waiting): Promise<ListResult | undefined> {
+    return write.add
+      ? this.embedded.submit('', { post, kind: write.kind, entry: write.add })
+      : this.removeEmbedded(post, write.kind, write.remove)
+  }
+
+  private async removeEmbedded(
+    { author, id }: PostRef,
+    kind: EngagementKind,
+    key: string,
+  ): Promise<ListResult | undefined> {
+    const named = { [kinds[kind].key]: storedKey(kind, key) }
+    const before = await this.collections.posts.findOneAndUpdate(
+      { _id: toObjectId(id), author, [kind]: { $elemMatch: named } },
+      { $pull: { [kind]: named }, $inc: { [`counts.${kind}`]: -1 } },
+      { ...bounded, projection: { [kind]: { $elemMatch: named } } },
+    )
+    return before ? { changed: true, entry: before[kind]?.[0] } : undefined
+  }
+
+  /** A batch of writes to the lists of one post, in order; each as if it were alone. */
+  private async commitAll(
+    tx: Tx,
+    post: PostRef,
+    batch: readonly Waiting[],
+  ): Promise<(ListResult | Error)[]> {
+    const keys = batch.map(({ once }) => once)
+    const firsts = await this.once.firstResults<ListResult>(keys, tx)
+    const repeats = repeatsAmong(keys)
+    const known = (at: number, before: readonly (ListResult | Error)[] = []) => {
+      const repeated = repeats[at]
+      return outcomeOf(firsts[at]) ?? (typeof repeated === 'number' ? before[repeated] : repeated)
+    }
+    const fresh = batch.flatMap(({ write }, at) =>
+      firsts[at] === undefined && repeats[at] === undefined ? [write] : [],
+    )
+    const byKind = groupBy(fresh, ({ kind }) => kind)
+    const state = await readState(tx, this.collections, post, byKind)
+    if (!state) return batch.map((_, at) => known(at) ?? noPost())
+    const plans = new Map(
+      [...state.lists].map(([kind, list]) => [
+        kind,
+        new ListPlan(kinds[kind], this.limits[kind], list),
+      ]),
+    )
+    const results: (ListResult | Error)[] = []
+    for (const [at, { write }] of batch.entries()) {
+      results.push(known(at, results) ?? apply(plans.get(write.kind) as ListPlan, write))
+    }
+    const changes = [...plans].flatMap(([kind, plan]) => {
+      const change = plan.change()
+      return change ? [{ kind, ...change }] : []
+    })
+    if (changes.length > 0) await this.store(tx, post, state.levels, changes)
+    await this.once.remember(
+      batch.flatMap(({ once }, at) => {
+        const result = results[at]
+        const fresh = firsts[at] === undefined && repeats[at] === undefined
+        return once && fresh && !(result instanceof Error) ? [{ key: once, result }] : []
+      }),
+      tx,
+    )
+    return results
+  }
+
+  private async store(
+    tx: Tx,
+    { id, author }: PostRef,
+    before: PerKind,
+    changes: readonly (ListChange & { readonly kind: EngagementKind })[],
+  ): Promise<void> {
+    const { posts, overflow } = this.collections
+    const levels: Partial<Record<EngagementKind, number>> = { ...before }
+    const set: Record<string, unknown> = {}
+    for (const { kind, adds, removes, countDelta, last, levelsDelta } of changes) {
+      levels[kind] = (levels[kind] ?? 0) + levelsDelta
+      set[`counts.${kind}`] = { $add: [{ $ifNull: [`$counts.${kind}`, 0] }, countDelta] }
+      if (last) set[`last.${kind}`] = toObjectId(last)
+      set[`levels.${kind}`] = levels[kind] > 0 ? levels[kind] : '$$REMOVE'
+      if (adds.length + removes.length > 0) {
+        const left = { $not: { $in: ['$$this._id', removes] } }
+        const kept = { $filter: { input: embedded(kind), cond: left } }
+        set[kind] = { $concatArrays: [kept, { $literal: adds }] }
+      }
+    }
+    set.has_overflow = Object.values(levels).some((count) => count > 0) ? true : '$$REMOVE'
+    const postId = toObjectId(id)
+    await posts.updateOne({ _id: postId, author }, [{ $set: set }], { session: tx.session })
+    const bulk = changes.flatMap(({ kind, levels: touched }) => levelWrites(postId, kind, touched))
+    if (bulk.length > 0) await overflow.bulkWrite(bulk, { session: tx.session })
+  }
+}
+
+interface Waiting {
+  readonly post: PostRef
+  readonly write: ListWrite
+  readonly once: OnceKey | undefined
+}
+
+const outcomeOf = (
+  first: { readonly result: ListResult } | DomainError | undefined,
+): ListResult | Error | undefined => (first instanceof Error ? first : first?.result)
+
+function apply(plan: ListPlan, { add, remove }: ListWrite): ListResult {
+  if (add) {
+    const there = plan.add(add)
+    return there ? { changed: false, entry: there } : { changed: true, entry: add }
+  }
+  const gone = plan.remove(remove as string)
+  return gone ? { changed: true, entry: gone } : { changed: false }
+}

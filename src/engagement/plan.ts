@@ -1,0 +1,227 @@
+import type { EngagementKind } from '../config.ts'
+import type { EngagementDoc } from '../db/collections.ts'
+import type { ObjectId } from '../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { type EngagementId, neighbour } from '../lib/ids.ts'
+import { type KindRule, keyOf, type ListLimits } from './kinds.ts'
+
+/** How full a place is. */
+export interface Fill {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** An entry as it is stored, with the overflow document that holds it; undefined: its post does. */
+export interface StoredEntry {
+  readonly entry: EngagementDoc
+  readonly level: { readonly number: number; readonly count: number } | undefined
+}
+
+/** What a batch of writes must know of a list. */
+export interface ListState {
+  /** The place that the last entry was given. */
+  readonly last: EngagementId | undefined
+  readonly levels: number
+  readonly embedded: Fill
+  /** The last overflow document, if there is any. */
+  readonly tail: (Fill & { readonly number: number }) | undefined
+  /** The entries that the batch is about. */
+  readonly stored: readonly StoredEntry[]
+}
+
+/** An entry that is to be added; its list gives it a place. */
+export type NewEntry = Omit<EngagementDoc, 'place'>
+
+/** One change of one list of a post: an entry to add, or the key of one to take out. */
+export type ListWrite = { readonly kind: EngagementKind } & (
+  | { readonly add: NewEntry; readonly remove?: undefined }
+  | { readonly remove: string; readonly add?: undefined }
+)
+
+/** What a write did, and the entry it was about: added, taken out, or there already. */
+export interface ListResult {
+  readonly changed: boolean
+  readonly entry?: NewEntry | undefined
+}
+
+/** What is to become of one overflow document. */
+export interface LevelChange {
+  readonly number: number
+  readonly existed: boolean
+  readonly count: number
+  readonly adds: readonly EngagementDoc[]
+  /** Ids of entries to take out. */
+  readonly removes: readonly ObjectId[]
+}
+
+/** What is to be written for one list. */
+export interface ListChange {
+  readonly adds: readonly EngagementDoc[]
+  /** Ids of entries to take out of the post. */
+  readonly removes: readonly ObjectId[]
+  readonly levels: readonly LevelChange[]
+  readonly countDelta: number
+  /** The place that the last entry was given. */
+  readonly last: EngagementId | undefined
+  readonly levelsDelta: number
+}
+
+/** BSON around an entry's strings: its index in the array, field names, types, lengths, id and place. */
+const entryBytes = 80
+
+/** No less than the bytes of BSON that an entry takes. */
+export const sizeOf = ({ actor, text }: NewEntry): number =>
+  entryBytes + actor.length + (text === undefined ? 0 : 16 + Buffer.byteLength(text))
+
+interface LevelPlan {
+  readonly existed: boolean
+  count: number
+  bytes: number
+  adds: EngagementDoc[]
+  readonly removes: ObjectId[]
+}
+
+/**
+ * Works out what a batch of adds and removes does to one list of the outlier pattern (seeds 0 and 2), and touches nothing.
+ * A new entry goes to the last place that exists: the post while it has room and nothing overflows, then the last
+ * overflow document, then a new one. No entry ever moves, so places rise from the post through the levels, and a
+ * walk by place meets each entry once. Removals leave gaps; an emptied level vanishes.
+ */
+export class ListPlan {
+  private readonly entries = new Map<string, { entry: EngagementDoc; level: number | undefined }>()
+  private readonly levels = new Map<number, LevelPlan>()
+  private adds: EngagementDoc[] = []
+  private readonly removes: ObjectId[] = []
+  private last: EngagementId | undefined
+  private embedded: Fill
+  private tail: number | undefined
+  private nextLevel: number
+  private levelsDelta = 0
+  private countDelta = 0
+
+  constructor(
+    private readonly rule: KindRule,
+    private readonly limits: ListLimits,
+    private readonly state: ListState,
+  ) {
+    this.last = state.last
+    this.embedded = state.embedded
+    const { tail } = state
+    this.tail = tail?.number
+    this.nextLevel = tail ? tail.number + 1 : 0
+    if (tail) this.levels.set(tail.number, levelPlan(tail.count, tail.bytes))
+    for (const { entry, level } of state.stored) {
+      this.entries.set(keyOf(rule, entry), { entry, level: level?.number })
+      // A level that is not the last takes nothing more, so its bytes do not matter.
+      if (level && !this.levels.has(level.number)) {
+        this.levels.set(level.number, levelPlan(level.count, 0))
+      }
+    }
+  }
+
+  /** @returns the entry that was there already, or undefined when this one was added. */
+  add(given: NewEntry): EngagementDoc | undefined {
+    const key = keyOf(this.rule, given)
+    const there = this.entries.get(key)
+    if (there) return there.entry
+    const entry = this.placed(given)
+    this.entries.set(key, { entry, level: this.place(entry) })
+    this.countDelta++
+    return undefined
+  }
+
+  /** @returns the entry that was taken out, or undefined when there was none. */
+  remove(key: string): EngagementDoc | undefined {
+    const there = this.entries.get(key)
+    if (!there) return undefined
+    this.entries.delete(key)
+    this.countDelta--
+    if (there.level === undefined) this.takeFromPost(there.entry)
+    else this.takeFromLevel(there.entry, there.level)
+    return there.entry
+  }
+
+  /** What is to be written, or undefined when nothing changes. */
+  change(): ListChange | undefined {
+    if (this.last === this.state.last && this.countDelta === 0) return undefined
+    return {
+      adds: this.adds,
+      removes: this.removes,
+      levels: [...this.levels]
+        .filter(([, level]) => level.adds.length + level.removes.length > 0)
+        .map(([number, { existed, count, adds, removes }]) => ({
+          number,
+          existed,
+          count,
+          adds,
+          removes,
+        })),
+      countDelta: this.countDelta,
+      last: this.last,
+      levelsDelta: this.levelsDelta,
+    }
+  }
+
+  /** Its own id is its place, unless one with a later id came before. */
+  private placed(given: NewEntry): EngagementDoc {
+    const id = fromObjectId<EngagementId>(given._id)
+    const late = this.last !== undefined && id <= this.last
+    this.last = late ? neighbour(this.last as EngagementId, 1) : id
+    return late ? { ...given, place: toObjectId(this.last) } : given
+  }
+
+  private place(entry: EngagementDoc): number | undefined {
+    const size = sizeOf(entry)
+    const { threshold, embeddedBytesMax, capacity, levelBytesMax } = this.limits
+    if (this.state.levels + this.levelsDelta === 0) {
+      const { count, bytes } = this.embedded
+      if (count < threshold && bytes + size <= embeddedBytesMax) {
+        this.embedded = { count: count + 1, bytes: bytes + size }
+        this.adds.push(entry)
+        return undefined
+      }
+    }
+    const last = this.tail === undefined ? undefined : this.levels.get(this.tail)
+    if (this.tail !== undefined && last) {
+      if (last.count < capacity && last.bytes + size <= levelBytesMax) {
+        last.count++
+        last.bytes += size
+        last.adds.push(entry)
+        return this.tail
+      }
+    }
+    this.tail = this.nextLevel++
+    this.levelsDelta++
+    this.levels.set(this.tail, { ...levelPlan(1, size, false), adds: [entry] })
+    return this.tail
+  }
+
+  private takeFromPost(entry: EngagementDoc): void {
+    const { count, bytes } = this.embedded
+    this.embedded = { count: count - 1, bytes: bytes - sizeOf(entry) }
+    const own = this.adds.indexOf(entry)
+    if (own < 0) this.removes.push(entry._id)
+    else this.adds.splice(own, 1)
+  }
+
+  private takeFromLevel(entry: EngagementDoc, number: number): void {
+    const level = this.levels.get(number)
+    if (!level) throw new Error(`level ${number} is not in the plan`)
+    level.count--
+    const own = level.adds.indexOf(entry)
+    if (own < 0) level.removes.push(entry._id)
+    else level.adds.splice(own, 1)
+    if (level.count > 0) return
+    if (this.tail === number) this.tail = undefined
+    this.levelsDelta--
+    if (!level.existed) this.levels.delete(number)
+  }
+}
+
+const levelPlan = (count: number, bytes: number, existed = true): LevelPlan => ({
+  existed,
+  count,
+  bytes,
+  adds: [],
+  removes: [],
+})

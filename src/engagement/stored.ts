@@ -1,0 +1,163 @@
+import type { EngagementKind } from '../config.ts'
+import { atOnce, bounded } from '../db/client.ts'
+import type {
+  Collections,
+  EngagementDoc,
+  OverflowDoc,
+  PerKind,
+  PostDoc,
+} from '../db/collections.ts'
+import type { AnyBulkWriteOperation, ObjectId } from '../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { EngagementId, PostRef } from '../lib/ids.ts'
+import { kinds } from './kinds.ts'
+import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './plan.ts'
+
+/** The part of a list that stands in its post, as an aggregation expression. */
+export const embedded = (kind: EngagementKind) => ({ $ifNull: [`$${kind}`, []] })
+
+/** What a batch must know of a post. */
+export interface PostState {
+  readonly levels: PerKind
+  readonly lists: ReadonlyMap<EngagementKind, ListState>
+}
+
+interface StoredPost {
+  readonly last?: PostDoc['last']
+  readonly levels?: PerKind
+  readonly fill: Readonly<Record<EngagementKind, Fill>>
+  readonly about: Readonly<Record<EngagementKind, EngagementDoc[]>>
+}
+
+/**
+ * Reads, in the caller's transaction, what the writes of each kind are about.
+ * One command, and for each kind that overflows at most two more. Undefined without such a post.
+ */
+export async function readState(
+  tx: Tx,
+  collections: Pick<Collections, 'posts' | 'overflow'>,
+  { id, author }: PostRef,
+  writes: ReadonlyMap<EngagementKind, readonly ListWrite[]>,
+): Promise<PostState | undefined> {
+  const wanted = new Map([...writes].map(([kind, some]) => [kind, keysOf(kind, some)]))
+  const projection: Record<string, unknown> = { last: 1, levels: 1 }
+  for (const [kind, keys] of wanted) {
+    const list = embedded(kind)
+    projection[`fill.${kind}`] = { count: { $size: list }, bytes: { $bsonSize: { items: list } } }
+    projection[`about.${kind}`] = among(list, kind, keys)
+  }
+  const post = toObjectId(id)
+  const stored = (await collections.posts.findOne(
+    { _id: post, author },
+    { ...bounded, projection, session: tx.session },
+  )) as StoredPost | null
+  if (!stored) return undefined
+  const levels = stored.levels ?? {}
+  const lists = new Map<EngagementKind, ListState>()
+  for (const [kind, some] of writes) {
+    const overflows = (levels[kind] ?? 0) > 0
+    const keys = wanted.get(kind) ?? []
+    const beyond = overflows ? await aboutIn(tx, collections.overflow, post, kind, keys) : []
+    const grows = overflows && some.some(({ add }) => add !== undefined)
+    lists.set(kind, {
+      last: placeOf(stored.last?.[kind]),
+      levels: levels[kind] ?? 0,
+      embedded: stored.fill[kind],
+      tail: grows ? await tailOf(tx, collections.overflow, post, kind) : undefined,
+      stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
+    })
+  }
+  return { levels, lists }
+}
+
+const placeOf = (id: ObjectId | undefined) => id && fromObjectId<EngagementId>(id)
+
+/** A key as it is stored. */
+export const storedKey = (kind: EngagementKind, key: string): string | ObjectId =>
+  kinds[kind].key === 'actor' ? key : toObjectId(key as EngagementId)
+
+/** Keys that must be looked for: of a kind whose keys are fresh ids, only those to remove. */
+const keysOf = (kind: EngagementKind, writes: readonly ListWrite[]): (string | ObjectId)[] =>
+  writes.flatMap(({ add, remove }): (string | ObjectId)[] => {
+    if (remove !== undefined) return [storedKey(kind, remove)]
+    return kinds[kind].key === 'actor' ? [add.actor] : []
+  })
+
+/** Those of a list whose keys are in `keys`, as an aggregation expression. */
+export const among = (
+  list: unknown,
+  kind: EngagementKind,
+  keys: readonly (string | ObjectId)[],
+) => ({
+  $filter: { input: list, cond: { $in: [`$$this.${kinds[kind].key}`, { $literal: keys }] } },
+})
+
+async function aboutIn(
+  tx: Tx,
+  overflow: Collections['overflow'],
+  post: ObjectId,
+  kind: EngagementKind,
+  keys: readonly (string | ObjectId)[],
+): Promise<StoredEntry[]> {
+  if (keys.length === 0) return []
+  const found = await overflow
+    .find(
+      { '_id.post': post, '_id.kind': kind, [`items.${kinds[kind].key}`]: { $in: keys } },
+      {
+        ...atOnce,
+        session: tx.session,
+        projection: { count: 1, items: among('$items', kind, keys) },
+      },
+    )
+    .toArray()
+  return found.flatMap(({ _id, count, items }) =>
+    items.map((entry) => ({ entry, level: { number: _id.level, count } })),
+  )
+}
+
+async function tailOf(
+  tx: Tx,
+  overflow: Collections['overflow'],
+  post: ObjectId,
+  kind: EngagementKind,
+): Promise<ListState['tail']> {
+  const [tail] = await overflow
+    .find(
+      { '_id.post': post, '_id.kind': kind },
+      { ...bounded, session: tx.session, projection: { count: 1, bytes: { $bsonSize: '$$ROOT' } } },
+    )
+    .sort({ first: -1 })
+    .limit(1)
+    .toArray()
+  if (!tail) return undefined
+  const { _id, count, bytes } = tail as OverflowDoc & { bytes: number }
+  return { number: _id.level, count, bytes }
+}
+
+type LevelWrite = AnyBulkWriteOperation<OverflowDoc>
+
+/** The commands that make a list's overflow documents what the plan says. */
+export const levelWrites = (
+  post: ObjectId,
+  kind: EngagementKind,
+  levels: readonly LevelChange[],
+): LevelWrite[] =>
+  levels.flatMap(({ number: level, existed, ...change }): LevelWrite[] => {
+    const { count, adds, removes } = change
+    const _id = { post, kind, level }
+    const items = [...adds]
+    const [head] = items
+    if (!existed && head) {
+      const first = head.place ?? head._id
+      return [{ insertOne: { document: { _id, first, count, items } } }]
+    }
+    if (count === 0) return [{ deleteOne: { filter: { _id } } }]
+    const update = (how: object): LevelWrite => ({
+      updateOne: { filter: { _id }, update: { ...how, $set: { count } } },
+    })
+    return [
+      ...(removes.length > 0 ? [update({ $pull: { items: { _id: { $in: [...removes] } } } })] : []),
+      ...(items.length > 0 ? [update({ $push: { items: { $each: items } } })] : []),
+    ]
+  })

@@ -1,0 +1,230 @@
+import type { EngagementKind } from '../config.ts'
+import { atOnce } from '../db/client.ts'
+import type { Collections, EngagementDoc, PostDoc } from '../db/collections.ts'
+import type { Document, ObjectId } from '../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
+import { kinds } from './kinds.ts'
+import { among, embedded, storedKey } from './stored.ts'
+
+/** A like, comment or share. Where it is stored does not show. */
+export interface Engagement {
+  readonly kind: EngagementKind
+  readonly post: PostRef
+  readonly id: EngagementId
+  /** Its place in the list, what its cursor carries: its id, or a later one when others were committed before it. */
+  readonly place: EngagementId
+  readonly actor: UserId
+  /** A comment's. */
+  readonly text?: string | undefined
+  readonly createdAt: Date
+}
+
+/** An entry as it is told. */
+export function toEngagement(
+  kind: EngagementKind,
+  post: PostRef,
+  { _id, place, actor, text }: EngagementDoc,
+): Engagement {
+  const id = fromObjectId<EngagementId>(_id)
+  const who = { actor: actor as UserId, ...(text === undefined ? {} : { text }) }
+  return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...who }
+}
+
+/** Reads the lists of the outlier pattern, wherever their entries stand (seed 2: transparent). */
+export class OutlierWalk {
+  constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
+
+  /**
+   * A page of the list of each post, newest first, without gaps or repeats along its cursors while others write:
+   * entries never move, and places rise from the post through the levels. Two commands, one more when `window.before`
+   * is given, whatever the number of posts and the length of the lists. A post that does not exist has an empty page.
+   */
+  async pages(
+    kind: EngagementKind,
+    posts: readonly PostRef[],
+    window: Window,
+  ): Promise<Map<PostId, Page<Engagement>>> {
+    const found = await this.range(kind, posts, rangeOf(window))
+    const any = (post: PostRef) => async (range: Range) =>
+      (await this.range(kind, [post], range)).get(post.id)?.length !== 0
+    return new Map(
+      posts.map((post) => [post.id, pageFrom(window, found.get(post.id) ?? [], any(post))]),
+    )
+  }
+
+  /**
+   * Those entries of the posts' lists whose keys are among `keys`. At most two commands, whatever their number and the
+   * lists' lengths; one while nothing overflows. All kinds have the same sort of key.
+   */
+  async entries(
+    names: readonly EngagementKind[],
+    posts: readonly PostRef[],
+    keys: readonly string[],
+  ): Promise<Engagement[]> {
+    const [first] = names
+    if (!first || posts.length === 0) return []
+    const stored = keys.map((key) => storedKey(first, key))
+    const [key, ...more] = stored
+    // One key is at most one entry, which MongoDB finds faster than it filters.
+    const those = (list: unknown, kind: EngagementKind) =>
+      more.length === 0 ? { $elemMatch: { [kinds[kind].key]: key } } : among(list, kind, stored)
+    const about = Object.fromEntries(names.map((kind) => [kind, those(embedded(kind), kind)]))
+    const found = await this.collections.posts
+      .find(mine(posts), { ...atOnce, hint: { _id: 1 } })
+      .project<Found>({ author: 1, has_overflow: 1, ...about })
+      .toArray()
+    const refs = new Map(found.map(({ _id, author }) => [_id.toHexString(), toRef(_id, author)]))
+    const inPosts = found.flatMap((post) =>
+      names.flatMap((kind) =>
+        (post[kind] ?? []).map((entry) => toEngagement(kind, toRef(post._id, post.author), entry)),
+      ),
+    )
+    const popular = found.flatMap(({ _id, has_overflow }) => (has_overflow ? [_id] : []))
+    if (popular.length === 0) return inPosts
+    const beyond = await this.collections.overflow
+      .find(
+        {
+          '_id.post': { $in: popular },
+          '_id.kind': { $in: [...names] },
+          [`items.${kinds[first].key}`]: { $in: stored },
+        },
+        { ...atOnce, projection: { items: those('$items', first) } },
+      )
+      .toArray()
+    return inPosts.concat(
+      beyond.flatMap(({ _id: { post, kind }, items }) => {
+        const ref = refs.get(post.toHexString())
+        return ref ? items.map((entry) => toEngagement(kind, ref, entry)) : []
+      }),
+    )
+  }
+
+  /** The entries of a range of each list, in the order it walks. */
+  private async range(
+    kind: EngagementKind,
+    posts: readonly PostRef[],
+    range: Range,
+  ): Promise<Map<PostId, Engagement[]>> {
+    const bounds = boundsOf(range)
+    const [inPosts, straddling, levels] = await Promise.all([
+      this.inPosts(kind, posts, range),
+      bounds.above === undefined
+        ? new Map<string, EngagementDoc[]>()
+        : this.inLevels(kind, posts, range, { first: { $lte: bounds.above } }, { only: 1 }),
+      this.inLevels(kind, posts, range, firstWithin(bounds), {}),
+    ])
+    return new Map(
+      posts.map((post) => {
+        const here = inPosts.get(post.id)
+        // Overflow outlives its post until it is cleared, and does not know a forged author.
+        if (here?.author !== post.author) return [post.id, []]
+        const beyond = [straddling, levels].map((part) => part.get(post.id) ?? [])
+        const rising = [here.entries, ...beyond]
+        const entries = (range.oldestFirst ? rising : rising.reverse()).flat().slice(0, range.limit)
+        return [post.id, entries.map((entry) => toEngagement(kind, post, entry))]
+      }),
+    )
+  }
+
+  private async inPosts(kind: EngagementKind, posts: readonly PostRef[], range: Range) {
+    const found = await this.collections.posts
+      .find(mine(posts), { ...atOnce, hint: { _id: 1 } })
+      .project<{ _id: ObjectId; author: string; entries: EngagementDoc[] }>({
+        author: 1,
+        entries: walked(embedded(kind), range),
+      })
+      .toArray()
+    return new Map(found.map((post) => [post._id.toHexString(), post]))
+  }
+
+  /** Of each post's levels that match, in walking order, the first entries in range. */
+  private async inLevels(
+    kind: EngagementKind,
+    posts: readonly PostRef[],
+    range: Range,
+    first: Document,
+    { only }: { readonly only?: number },
+  ): Promise<Map<string, EngagementDoc[]>> {
+    const { overflow } = this.collections
+    const ids = posts.map(({ id }) => toObjectId(id))
+    const rest = [
+      { $sort: { first: range.oldestFirst && only === undefined ? 1 : -1 } },
+      ...(only === undefined ? [] : [{ $limit: only }]),
+      { $project: { _id: 0, entry: walked('$items', range) } },
+      { $unwind: '$entry' },
+      { $limit: range.limit },
+      { $replaceRoot: { newRoot: '$entry' } },
+    ]
+    const [one, ...more] = ids
+    if (one && more.length === 0) {
+      const match = { $match: { '_id.post': one, '_id.kind': kind, ...first } }
+      const entries = await overflow.aggregate<EngagementDoc>([match, ...rest], atOnce).toArray()
+      return new Map([[one.toHexString(), entries]])
+    }
+    const lists = await overflow.db
+      .aggregate<{ post: ObjectId; entries: EngagementDoc[] }>(
+        [
+          { $documents: ids.map((post) => ({ post })) },
+          {
+            $lookup: {
+              from: overflow.collectionName,
+              localField: 'post',
+              foreignField: '_id.post',
+              pipeline: [{ $match: { '_id.kind': kind, ...first } }, ...rest],
+              as: 'entries',
+            },
+          },
+        ],
+        atOnce,
+      )
+      .toArray()
+    return new Map(lists.map(({ post, entries }) => [post.toHexString(), entries]))
+  }
+}
+
+type Found = Pick<PostDoc, '_id' | 'author' | 'has_overflow' | EngagementKind>
+
+const toRef = (id: ObjectId, author: string): PostRef => ({
+  id: fromObjectId(id),
+  author: author as UserId,
+})
+
+/** A post is named by both parts of its key: one without the other would be somebody else's claim. */
+const mine = (posts: readonly PostRef[]) => ({
+  _id: { $in: posts.map(({ id }) => toObjectId(id)) },
+  author: { $in: [...new Set(posts.map(({ author }) => author))] },
+})
+
+const boundsOf = ({ olderThan, newerThan }: Range) => ({
+  below: olderThan === undefined ? undefined : toObjectId(olderThan),
+  above: newerThan === undefined ? undefined : toObjectId(newerThan),
+})
+
+/** Levels that begin within the bounds; one that begins before them may still reach into them. */
+function firstWithin({ below, above }: ReturnType<typeof boundsOf>): Document {
+  if (below === undefined && above === undefined) return {}
+  return {
+    first: {
+      ...(below === undefined ? {} : { $lt: below }),
+      ...(above === undefined ? {} : { $gt: above }),
+    },
+  }
+}
+
+const placeOfThis = { $ifNull: ['$$this.place', '$$this._id'] }
+
+/** The first entries in range of a stored list, which rises by place, in walking order: an aggregation expression. */
+function walked(list: unknown, range: Range): Document {
+  const { below, above } = boundsOf(range)
+  const conditions = [
+    ...(below === undefined ? [] : [{ $lt: [placeOfThis, below] }]),
+    ...(above === undefined ? [] : [{ $gt: [placeOfThis, above] }]),
+  ]
+  const within =
+    conditions.length === 0 ? list : { $filter: { input: list, cond: { $and: conditions } } }
+  return range.oldestFirst
+    ? { $slice: [within, range.limit] }
+    : { $reverseArray: { $slice: [within, -range.limit] } }
+}

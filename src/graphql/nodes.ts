@@ -1,0 +1,63 @@
+import type { EngagementKind } from '../config.ts'
+import type { Engagement } from '../engagement/walk.ts'
+import { groupBy } from '../lib/batch.ts'
+import type { PostId, PostRef } from '../lib/ids.ts'
+import { mayRead } from '../posts/visibility.ts'
+import type { Context } from './context.ts'
+import { type EngagementRef, engagementNodeId, type NodeRef } from './node-id.ts'
+import { engagementTypes, presentEngagements, presentPostRefs, presentUsers } from './present.ts'
+import type { Selection } from './selection.ts'
+
+/** Users, visible posts and what people did to these, in order, each sort in as many commands as its fields need. */
+export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
+  const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
+  const posts = refs.flatMap((ref) => (ref.type === 'User' ? [] : [ref.post]))
+  const marks = refs.flatMap((ref) => (ref.type === 'User' || ref.type === 'Post' ? [] : [ref]))
+  const [users, visible] = await Promise.all([
+    presentUsers(ctx, handles, asked),
+    readable(ctx, posts),
+  ])
+  const shown = refs.flatMap((ref) =>
+    ref.type === 'Post' && visible.has(ref.post.id) ? [ref.post] : [],
+  )
+  const [presented, engaged] = await Promise.all([
+    presentPostRefs(ctx, shown, asked),
+    readEngagements(
+      ctx,
+      marks.filter(({ post }) => visible.has(post.id)),
+      asked,
+    ),
+  ])
+  return refs.map((ref) => {
+    if (ref.type === 'User') return users.get(ref.handle) ?? null
+    if (ref.type === 'Post') return presented.get(ref.post.id) ?? null
+    return engaged.get(engagementNodeId(ref)) ?? null
+  })
+}
+
+/** Those of the posts that exist and that the viewer may read. */
+async function readable(ctx: Context, posts: readonly PostRef[]): Promise<Set<PostId>> {
+  const [found, between] = await Promise.all([
+    Promise.all(posts.map((post) => ctx.loaders.post.load(post))),
+    Promise.all(posts.map(({ author }) => ctx.loaders.restrictions.load(author))),
+  ])
+  return new Set(
+    posts.flatMap(({ id, author }, at) =>
+      found[at] && mayRead(ctx.viewer, author, between[at]) ? [id] : [],
+    ),
+  )
+}
+
+async function readEngagements(ctx: Context, refs: readonly EngagementRef[], asked: Selection) {
+  const kinds = Object.keys(engagementTypes) as EngagementKind[]
+  const found = await Promise.all(
+    [...groupBy(refs, ({ type }) => type)].map(async ([type, some]): Promise<Engagement[]> => {
+      const kind = kinds.find((name) => engagementTypes[name] === type)
+      const posts = new Map(some.map(({ post }) => [post.id, post]))
+      const keys = some.map(({ key }) => key)
+      return kind ? ctx.services.walk.entries([kind], [...posts.values()], keys) : []
+    }),
+  )
+  const presented = await presentEngagements(ctx, found.flat(), asked)
+  return new Map(presented.map((node) => [node.id, node]))
+}

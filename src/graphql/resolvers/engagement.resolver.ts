@@ -1,0 +1,167 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql'
+import type { EngagementKind } from '../../config.ts'
+import type { OnceKey } from '../../db/once.ts'
+import type { PostRef, UserId } from '../../lib/ids.ts'
+import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
+import type { Context } from '../context.ts'
+import { AddCommentInput, DeleteCommentInput, PostInput } from '../inputs.ts'
+import { mutate } from '../mutate.ts'
+import { parseCommentNodeId, parsePostNodeId } from '../node-id.ts'
+import { AddCommentPayload, DeleteCommentPayload, PostMarkPayload } from '../payloads.ts'
+import { presentEngagements, presentPostRefs } from '../present.ts'
+import { selectionOf } from '../selection.ts'
+import { CommentConnection, LikeConnection, ShareConnection } from '../types/engagement.ts'
+import { Post } from '../types/post.ts'
+
+const inputDescription = 'What to do, in one object.'
+const input = () => Arg('input', () => PostInput, { description: inputDescription })
+
+/** Likes, comments and shares: the lists of a post, and what changes them. */
+@Resolver(() => Post)
+export class EngagementResolver {
+  @FieldResolver(() => LikeConnection, { description: 'Who likes it, newest first.' })
+  async likes(
+    @Root() { ref }: Post,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return list(ctx, info, 'likes', ref, args)
+  }
+
+  @FieldResolver(() => CommentConnection, { description: 'What people say, newest first.' })
+  async comments(
+    @Root() { ref }: Post,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return list(ctx, info, 'comments', ref, args)
+  }
+
+  @FieldResolver(() => ShareConnection, { description: 'Who shared it, newest first.' })
+  async shares(
+    @Root() { ref }: Post,
+    @Args(() => ConnectionArgs) args: ConnectionArgs,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return list(ctx, info, 'shares', ref, args)
+  }
+
+  @Mutation(() => PostMarkPayload, {
+    nullable: true,
+    description: 'Makes the viewer like the post.',
+  })
+  async likePost(@input() given: PostInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return change(ctx, info, given, (...who) => ctx.services.engagements.mark('likes', ...who))
+  }
+
+  @Mutation(() => PostMarkPayload, { nullable: true, description: 'Takes the like back.' })
+  async unlikePost(
+    @input() given: PostInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return change(ctx, info, given, (...who) => ctx.services.engagements.unmark('likes', ...who))
+  }
+
+  @Mutation(() => PostMarkPayload, {
+    nullable: true,
+    description: 'Makes the viewer share the post, once.',
+  })
+  async sharePost(
+    @input() given: PostInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return change(ctx, info, given, (...who) => ctx.services.engagements.mark('shares', ...who))
+  }
+
+  @Mutation(() => PostMarkPayload, { nullable: true, description: 'Takes the share back.' })
+  async unsharePost(
+    @input() given: PostInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    return change(ctx, info, given, (...who) => ctx.services.engagements.unmark('shares', ...who))
+  }
+
+  @Mutation(() => AddCommentPayload, {
+    nullable: true,
+    description: 'Says something about the post.',
+  })
+  async addComment(
+    @Arg('input', () => AddCommentInput, { description: inputDescription }) given: AddCommentInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const post = parsePostNodeId('input.postId', given.postId)
+    const { engagements } = ctx.services
+    const { entry, clientMutationId } = await mutate(
+      ctx,
+      info.fieldName,
+      given,
+      async (viewer, once) => ({
+        entry: await engagements.comment(viewer, post, given.text, once),
+      }),
+    )
+    const [comment] = await presentEngagements(ctx, [entry], selectionOf(info).of('comment'))
+    return { clientMutationId, comment }
+  }
+
+  @Mutation(() => DeleteCommentPayload, {
+    nullable: true,
+    description: 'Removes a comment: its author may, and the author of the post.',
+  })
+  async deleteComment(
+    @Arg('input', () => DeleteCommentInput, { description: inputDescription })
+    given: DeleteCommentInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const { post, id } = parseCommentNodeId('input.commentId', given.commentId)
+    const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => {
+      const { changed } = await ctx.services.engagements.uncomment(viewer, post, id, once)
+      return { changed, deletedCommentId: given.commentId }
+    })
+    return { ...result, post: await presentPost(ctx, post, info) }
+  }
+}
+
+async function list(
+  ctx: Context,
+  info: GraphQLResolveInfo,
+  more: EngagementKind,
+  owner: PostRef,
+  args: ConnectionArgs,
+) {
+  const page = await ctx.loaders.engagements.load({ owner, window: windowOf(args), more })
+  const asked = selectionOf(info).of('edges', 'node')
+  const nodes = await presentEngagements(ctx, page.items, asked)
+  const at = new Map(page.items.map((item, index) => [item, nodes[index]]))
+  return connectionFrom(page, (item) => ({ node: at.get(item) ?? null }))
+}
+
+async function change(
+  ctx: Context,
+  info: GraphQLResolveInfo,
+  given: PostInput,
+  run: (
+    viewer: UserId,
+    post: PostRef,
+    once: OnceKey | undefined,
+  ) => Promise<{ readonly changed: boolean }>,
+) {
+  const post = parsePostNodeId('input.postId', given.postId)
+  const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => ({
+    changed: (await run(viewer, post, once)).changed,
+  }))
+  return { ...result, post: await presentPost(ctx, post, info) }
+}
+
+async function presentPost(ctx: Context, post: PostRef, info: GraphQLResolveInfo) {
+  const asked = selectionOf(info).of('post')
+  return asked.any ? ((await presentPostRefs(ctx, [post], asked)).get(post.id) ?? null) : null
+}

@@ -1,0 +1,134 @@
+import { BSON, type CommandSucceededEvent } from 'mongodb'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { chunks } from '../../src/lib/batch.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { labelsOf, shardProblemOf } from '../support/commands.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const engagement = { thresholds: { likes: 100, comments: 20, shares: 100 }, capacity: 1000 }
+const harness = useServices('collection', engagement)
+const author = handle('author')
+/** FEEDLINE_LIKES makes the most popular post more popular. */
+const most = Number(process.env.FEEDLINE_LIKES ?? 10_000)
+const fans = Array.from({ length: most }, (_, n) => handle(`fan${n}`))
+const viewer = handle('viewer')
+let popular: PostRef
+let viral: PostRef
+
+const publish = async (): Promise<PostRef> => {
+  const { id } = await harness.services.posts.create(author, { text: 'x'.repeat(100) })
+  return { id, author }
+}
+
+async function liked(post: PostRef, by: readonly UserId[]) {
+  for (const some of chunks(by, 500)) {
+    await Promise.all(some.map((fan) => harness.services.engagements.mark('likes', fan, post)))
+  }
+}
+
+beforeAll(async () => {
+  for (const some of chunks([author, viewer, ...fans], 10_000)) {
+    await openAccounts(harness.services, some)
+  }
+  popular = await publish()
+  viral = await publish()
+  await liked(popular, fans.slice(0, 2_000))
+  await liked(viral, fans)
+  for (const post of [popular, viral]) {
+    for (let n = 0; n < 30; n++) await harness.services.engagements.comment(viewer, post, 'hello')
+  }
+}, 600_000)
+
+/** What a call sends and gets back. */
+async function costOf(call: () => Promise<unknown>) {
+  let bytes = 0
+  const count = ({ reply }: CommandSucceededEvent) => {
+    bytes += BSON.calculateObjectSize(reply as object)
+  }
+  const { client } = harness.database
+  client.on('commandSucceeded', count)
+  try {
+    const { commands } = await recorded(client, call)
+    return { bytes, labels: labelsOf(commands), commands }
+  } finally {
+    client.off('commandSucceeded', count)
+  }
+}
+
+describe('at 2,000 likes and at five times as many, the same commands and about the same bytes:', () => {
+  const window = { limit: 20, backward: false }
+  const calls: Record<string, (post: PostRef) => Promise<unknown>> = {
+    like: (post) => harness.services.engagements.mark('likes', viewer, post),
+    'like again': (post) => harness.services.engagements.mark('likes', viewer, post),
+    'whether the viewer likes it': (post) =>
+      harness.services.walk.entries(['likes', 'shares'], [post], [viewer]),
+    unlike: (post) => harness.services.engagements.unmark('likes', viewer, post),
+    'a page of likes': (post) => harness.services.walk.pages('likes', [post], window),
+    'the oldest likes': (post) =>
+      harness.services.walk.pages('likes', [post], { limit: 20, backward: true }),
+    'a page of comments': (post) => harness.services.walk.pages('comments', [post], window),
+    comment: (post) => harness.services.engagements.comment(viewer, post, 'me too'),
+    share: (post) => harness.services.engagements.mark('shares', viewer, post),
+    unshare: (post) => harness.services.engagements.unmark('shares', viewer, post),
+    'the post': (post) => harness.services.posts.byRefs([post]),
+  }
+
+  test.each(Object.entries(calls))('%s', async (name, call) => {
+    const [less, more] = [await costOf(() => call(popular)), await costOf(() => call(viral))]
+    console.info(`${name}: ${more.labels.length} commands, ${less.bytes} and ${more.bytes} bytes`)
+    expect(more.labels).toEqual(less.labels)
+    expect(more.bytes / less.bytes).toBeLessThan(2)
+    expect(more.commands.flatMap((sent) => shardProblemOf(sent) ?? [])).toEqual([])
+  })
+
+  test('a page from the middle examines a bounded number of documents', async () => {
+    const like = await harness.services.walk.entries(['likes'], [viral], [fans[4_000] as UserId])
+    const after = like[0]?.place
+    const { commands } = await costOf(() =>
+      harness.services.walk.pages('likes', [viral], { ...window, after }),
+    )
+    for (const { command, collection } of commands) {
+      if (collection !== 'overflow') continue
+      const { pipeline } = command
+      const explained = await harness.database.db.command({
+        explain: { aggregate: 'overflow', pipeline, cursor: {} },
+        verbosity: 'executionStats',
+      })
+      const stats = (explained.stages?.[0]?.$cursor ?? explained).executionStats
+      // MongoDB reads so many ahead before the page can tell it to stop.
+      expect(stats.totalDocsExamined).toBeLessThanOrEqual(32)
+    }
+    expect(like).toHaveLength(1)
+  })
+})
+
+test('fifty posts of which ten are popular move as many bytes as fifty quiet ones', async () => {
+  const quiet = await Promise.all(Array.from({ length: 50 }, publish))
+  const loud = await Promise.all(Array.from({ length: 10 }, publish))
+  for (const post of loud) await liked(post, fans.slice(0, 300))
+  const mixed = [...quiet.slice(10), ...loud]
+  const bytesOf = async (posts: readonly PostRef[]) =>
+    (await costOf(() => harness.services.posts.byRefs(posts))).bytes
+  const [calm, popularToo] = [await bytesOf(quiet), await bytesOf(mixed)]
+  // Ten of them have counts to tell.
+  expect(popularToo - calm).toBeLessThan(10 * 40)
+  const marks = (posts: readonly PostRef[]) =>
+    costOf(() => harness.services.walk.entries(['likes', 'shares'], posts, [viewer]))
+  expect((await marks(quiet)).labels).toEqual(['read posts'])
+  expect((await marks(mixed)).labels).toEqual(['read overflow', 'read posts'])
+}, 60_000)
+
+test('no document grows with the length of texts', async () => {
+  const post = await publish()
+  const long = '👩‍👩‍👧‍👦'.repeat(100)
+  for (const some of chunks(fans.slice(0, 400), 100)) {
+    await Promise.all(some.map((fan) => harness.services.engagements.comment(fan, post, long)))
+  }
+  const { posts, overflow } = harness.services.collections
+  const stored = await posts.find({ author }).toArray()
+  const levels = await overflow.find({ '_id.kind': 'comments' }).toArray()
+  for (const document of stored) expect(BSON.calculateObjectSize(document)).toBeLessThan(64 * 1024)
+  for (const level of levels) expect(BSON.calculateObjectSize(level)).toBeLessThan(257 * 1024)
+  expect(levels.length).toBeGreaterThan(1)
+}, 60_000)

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { engagementKinds } from '../../src/config.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { describeOutlierList } from '../support/engagement.conformance.ts'
+import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
+import { outcomeOf } from '../support/model.ts'
+import { failCommand } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+for (const kind of engagementKinds) {
+  for (const threshold of [0, 1, 3]) describeOutlierList(kind, { threshold, capacity: 2 })
+}
+
+describe('engagement', () => {
+  const limits = { threshold: 1, capacity: 2 }
+  const harness = useServices('collection', sameLimits(limits))
+  let scenes = 0
+
+  async function scene() {
+    const prefix = `e${scenes++}-`
+    const users = ['ann', 'ben', 'carl', 'dora'].map((name) => handle(prefix + name))
+    const [ann, ben, carl, dora] = users as [UserId, UserId, UserId, UserId]
+    await openAccounts(harness.services, users)
+    const { id } = await harness.services.posts.create(ann, { text: 'hello' })
+    const post: PostRef = { id, author: ann }
+    return { post, ann, ben, carl, dora, users }
+  }
+
+  test('a comment goes when its author or the post’s says so, and nobody else', async () => {
+    const { post, ann, ben, carl, dora } = await scene()
+    const { engagements } = harness.services
+    for (const who of [ben, ann]) {
+      for (let place = 0; place < 4; place++) await engagements.comment(dora, post, `${place}`)
+      const { id } = await engagements.comment(ben, post, 'mine')
+      expect(await outcomeOf(engagements.uncomment(carl, post, id))).toBe('FORBIDDEN')
+      expect(await outcomeOf(engagements.uncomment(dora, post, id))).toBe('FORBIDDEN')
+      expect((await walked(harness.services, 'comments', post))[0]?.id).toBe(id)
+      const gone = await engagements.uncomment(who, post, id)
+      expect(gone).toMatchObject({ changed: true, entry: { id, actor: ben, text: 'mine' } })
+      expect(await outcomeOf(engagements.uncomment(carl, post, id))).toBe('unchanged')
+    }
+    expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+  })
+
+  test('a comment’s text passes the rules of posts, and is kept as it was meant', async () => {
+    const { post, ben } = await scene()
+    const { engagements } = harness.services
+    for (const text of ['', ' \n', 'x'.repeat(301), '\ud800', 'a\u0000b']) {
+      expect(await outcomeOf(engagements.comment(ben, post, text))).toBe('BAD_USER_INPUT')
+    }
+    const texts = ['x'.repeat(300), '$actor', '$$ROOT {"$ne": 1}', 'e\u0301', '👩‍👩‍👧'.repeat(80)]
+    for (const text of texts) {
+      expect((await engagements.comment(ben, post, text)).text).toBe(text.normalize('NFC'))
+    }
+    const seen = (await walked(harness.services, 'comments', post)).map(({ text }) => text)
+    expect(seen.reverse()).toEqual(texts.map((text) => text.normalize('NFC')))
+    expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+  })
+
+  test('a viewer’s marks on a page of posts are found wherever they stand', async () => {
+    const scenes = [await scene(), await scene(), await scene(), await scene()]
+    const { engagements, walk } = harness.services
+    const posts = scenes.map(({ post }) => post)
+    const [bare, inPost, beyond, shared] = posts as [PostRef, PostRef, PostRef, PostRef]
+    const { ben: viewer, users } = scenes[0] as (typeof scenes)[0]
+    for (const user of users) if (user !== viewer) await engagements.mark('likes', user, beyond)
+    for (const post of [inPost, beyond]) await engagements.mark('likes', viewer, post)
+    for (const user of users) await engagements.mark('shares', user, shared)
+    await engagements.comment(viewer, bare, 'no mark')
+    const marks = await walk.entries(['likes', 'shares'], posts, [viewer])
+    expect(marks.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
+      [
+        `likes ${inPost.id} ${viewer}`,
+        `likes ${beyond.id} ${viewer}`,
+        `shares ${shared.id} ${viewer}`,
+      ].sort(),
+    )
+    expect(await walk.entries(['likes', 'shares'], posts, [handle('nobody')])).toEqual([])
+  })
+
+  test('each kind has a list of its own on the same post', async () => {
+    const { post, users } = await scene()
+    const { engagements } = harness.services
+    await Promise.all(
+      users.flatMap((user) => [
+        engagements.mark('likes', user, post),
+        engagements.mark('shares', user, post),
+        engagements.comment(user, post, 'hello'),
+      ]),
+    )
+    await engagements.unmark('likes', users[0] as UserId, post)
+    const found = (await harness.services.posts.byRefs([post])).get(post.id)
+    expect(found).toMatchObject({ likeCount: 3, commentCount: 4, shareCount: 4 })
+    expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+  })
+
+  test('what a user did before their end is taken back, also what arrives after it', async () => {
+    const { post, ben } = await scene()
+    const { client } = harness.database
+    const { engagements, users } = harness.services
+    let late: Promise<unknown>
+    {
+      await using _ = await failCommand(client, {
+        failCommands: ['update'],
+        times: 1,
+        blockMs: 600,
+      })
+      const begun = commandOn('posts')
+      late = engagements.mark('likes', ben, post)
+      await begun
+      await users.delete(ben)
+    }
+    const stop = new AbortController()
+    const looked = commandOn('engaged')
+    const run = { signal: stop.signal, checkpoint: undefined, save: async () => {} }
+    const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
+    const ended = purge?.then(
+      () => 'finished',
+      ({ name }: Error) => name,
+    )
+    await looked
+    expect(await late).toMatchObject({ changed: true })
+    expect(await walked(harness.services, 'likes', post)).toHaveLength(1)
+    stop.abort()
+    expect(await ended).toBe('AbortError')
+
+    harness.clock.advance(20_000)
+    await harness.rest()
+    expect(await walked(harness.services, 'likes', post)).toEqual([])
+    expect(await harness.services.collections.engaged.countDocuments({ user: ben })).toBe(0)
+    expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+  })
+
+  /** Until the client begins a command on a collection. */
+  const commandOn = (collection: string) =>
+    new Promise<void>((resolve) => {
+      const { client } = harness.database
+      const listener = ({ commandName, command }: { commandName: string; command: object }) => {
+        if ((command as Record<string, unknown>)[commandName] !== collection) return
+        client.off('commandStarted', listener)
+        resolve()
+      }
+      client.on('commandStarted', listener)
+    })
+})

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import type { Window } from '../../src/lib/page.ts'
+import { sameLimits } from '../support/engagement.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices('collection', sameLimits({ threshold: 1, capacity: 2 }))
+const all: Window = { limit: 20, backward: false }
+let scenes = 0
+
+/** Posts of `ann`, liked by `ben` and `carl`; of each post, the second to like it stands beyond the post. */
+async function scene(count = 3) {
+  const prefix = `s${scenes++}-`
+  const [ann, ben, carl] = ['ann', 'ben', 'carl'].map((name) => handle(prefix + name)) as [
+    UserId,
+    UserId,
+    UserId,
+  ]
+  await openAccounts(harness.services, [ann, ben, carl])
+  const posts: PostRef[] = []
+  while (posts.length < count) {
+    const { id } = await harness.services.posts.create(ann, { text: 'hello' })
+    posts.push({ id, author: ann })
+  }
+  const like = (user: UserId, post: PostRef | undefined) =>
+    harness.services.engagements.mark('likes', user, post as PostRef)
+  const unlike = (user: UserId, post: PostRef | undefined) =>
+    harness.services.engagements.unmark('likes', user, post as PostRef)
+  return { ann, ben, carl, posts, like, unlike }
+}
+
+async function liked(user: UserId, viewer?: UserId, window = all) {
+  const page = (await harness.services.liked.pages([user], window, viewer)).get(user)
+  return page?.items.map(({ post }) => post.id)
+}
+
+test('liked posts stand in the order of the likes, newest first', async () => {
+  const { ben, posts, like } = await scene()
+  const [one, two, three] = posts
+  for (const post of [two, three, one]) await like(ben, post)
+  expect(await liked(ben)).toEqual([one?.id, three?.id, two?.id])
+})
+
+test('a post that is liked again comes to the front, one that is liked twice stays', async () => {
+  const { ben, posts, like, unlike } = await scene()
+  const [one, two, three] = posts
+  for (const post of posts) await like(ben, post)
+  await like(ben, two)
+  expect(await liked(ben)).toEqual([three?.id, two?.id, one?.id])
+  await unlike(ben, one)
+  expect(await liked(ben)).toEqual([three?.id, two?.id])
+  await like(ben, one)
+  expect(await liked(ben)).toEqual([one?.id, three?.id, two?.id])
+})
+
+test('shares and comments are no likes', async () => {
+  const { ben, posts } = await scene()
+  const { engagements } = harness.services
+  await engagements.mark('shares', ben, posts[0] as PostRef)
+  await engagements.comment(ben, posts[1] as PostRef, 'nice')
+  expect(await liked(ben)).toEqual([])
+})
+
+test('a deleted post is no longer liked, before anything is cleared', async () => {
+  const { ann, ben, posts, like } = await scene()
+  const [one, two, three] = posts
+  for (const post of posts) await like(ben, post)
+  await harness.services.posts.delete(ann, two as PostRef)
+  expect(await liked(ben)).toEqual([three?.id, one?.id])
+  await harness.rest()
+  expect(await liked(ben)).toEqual([three?.id, one?.id])
+})
+
+test('posts of a deleted author are no longer liked, before anything is cleared', async () => {
+  const { ann, ben, posts, like } = await scene()
+  for (const post of posts) await like(ben, post)
+  await harness.services.users.delete(ann)
+  expect(await liked(ben)).toEqual([])
+  harness.clock.advance(20_000)
+  await harness.rest()
+  expect(await liked(ben)).toEqual([])
+})
+
+test('a block between viewer and author hides a post, either way and from them alone', async () => {
+  const { ann, ben, carl, posts, like } = await scene()
+  const other = await scene(1)
+  for (const post of [...posts, other.posts[0]]) await like(ben, post)
+  const [elsewhere] = other.posts
+  for (const [one, two] of [
+    [ann, carl],
+    [carl, ann],
+  ] as const) {
+    expect(await liked(ben, carl)).toHaveLength(4)
+    await harness.services.restrictions.block(one, two)
+    expect(await liked(ben, carl)).toEqual([elsewhere?.id])
+    expect(await liked(ben, carl, { limit: 1, backward: true })).toEqual([elsewhere?.id])
+    expect(await liked(ben, ben)).toHaveLength(4)
+    expect(await liked(ben)).toHaveLength(4)
+    await harness.services.restrictions.unblock(one, two)
+  }
+})
+
+test('several users in one call get each their own', async () => {
+  const { ann, ben, carl, posts, like } = await scene()
+  const [one, two, three] = posts
+  for (const post of posts) await like(ben, post)
+  for (const post of [three, one]) await like(carl, post)
+  const pages = await harness.services.liked.pages([ann, ben, carl], { ...all, limit: 2 }, ann)
+  const found = [ann, ben, carl].map((user) => pages.get(user)?.items.map(({ post }) => post.id))
+  expect(found).toEqual([[], [three?.id, two?.id], [one?.id, three?.id]])
+  const more = [ann, ben, carl].map((user) => pages.get(user)?.hasNextPage())
+  expect(await Promise.all(more)).toEqual([false, true, false])
+})
+
+test('a page is filled past likes that a crash left in the log alone', async () => {
+  const { ben, posts, like, unlike } = await scene(4)
+  for (const post of posts) await like(ben, post)
+  const { engaged } = harness.services.collections
+  const logged = await engaged.find({ user: ben }).toArray()
+  for (const post of posts.slice(1)) await unlike(ben, post)
+  await engaged.deleteMany({ user: ben })
+  await engaged.insertMany(logged)
+  const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, ben)).get(ben)
+  expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
+  expect(await page?.hasNextPage()).toBe(false)
+  // Liked again, the old entry is not mistaken for the new like.
+  await like(ben, posts[2])
+  expect(await liked(ben)).toEqual([posts[2]?.id, posts[0]?.id])
+})

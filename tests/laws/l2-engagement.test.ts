@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Services } from '../../src/services.ts'
+import { engagementProblems, sameLimits } from '../support/engagement.ts'
+import { engagementLaw, raceLaw } from '../support/engagement-law.ts'
+import { type Call, intercepted } from '../support/intercept.ts'
+import { lawRuns, lawSeed, servicesOver, useServices } from '../support/services.ts'
+
+const histories = lawRuns(60)
+const races = lawRuns(10)
+
+describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {
+  const limits = { threshold, capacity: 2 }
+  const harness = useServices('collection', sameLimits(limits))
+  const budgetMs = 30_000 + histories * 3_000
+  const options = {
+    interruptAfterTimeLimit: budgetMs,
+    markInterruptAsFailure: true,
+    ...lawSeed(),
+  }
+
+  test(
+    'every count, page and mark is what the model says, after any history',
+    async () => {
+      await fc.assert(engagementLaw(harness, limits), { ...options, numRuns: histories })
+      console.info(`L2, threshold ${threshold}: ${histories} histories`)
+    },
+    budgetMs + 30_000,
+  )
+
+  test(
+    '32 writers of two processes at once leave what they were told',
+    async () => {
+      const other = servicesOver(harness.database, harness.clock, sameLimits(limits))
+      const tally = new Map<string, number>()
+      const law = raceLaw({ ...harness, all: [harness.services, other] }, limits, tally)
+      await fc.assert(law, { ...options, numRuns: races })
+      const told = JSON.stringify(Object.fromEntries(tally))
+      console.info(`L2, threshold ${threshold}: ${races} races, ${told}`)
+      expect(tally.get('changed')).toBeGreaterThan(races * 20)
+    },
+    budgetMs + 30_000,
+  )
+})
+
+type Break = (call: Call) => void
+
+/** Leaves guards out of the conditional updates that are the way of nearly every write. */
+const unguarded =
+  (guard: RegExp): Break =>
+  ({ collection, method, args }) => {
+    if (collection !== 'posts' || method !== 'bulkWrite' || !args[0]) return
+    args[0] = args[0].map(({ updateOne }: { updateOne: { filter: object } }) => {
+      const kept = Object.entries(updateOne.filter).filter(([name]) => !guard.test(name))
+      return { updateOne: { ...updateOne, filter: Object.fromEntries(kept) } }
+    })
+  }
+
+describe('the law can fail', () => {
+  const limits = { threshold: 3, capacity: 2 }
+  const harness = useServices('collection', sameLimits(limits))
+
+  const broken = (change: Break): Services => {
+    const { database, clock } = harness
+    const db = intercepted(database.db, { change })
+    return servicesOver({ client: database.client, db }, clock, sameLimits(limits))
+  }
+
+  const breaks: Record<string, Break> = {
+    'the fast path does not ask whether the user is there': unguarded(/\.actor$/),
+    'the fast path does not ask whether the list overflows': unguarded(/^levels\./),
+    'the fast path does not ask whether the post is full': unguarded(/\.\d+$/),
+    'nobody looks for the user beyond the post': ({ collection, method, args }) => {
+      const beyond = collection === 'overflow' && method === 'find' && args[0]
+      if (beyond && Object.keys(beyond).some((name) => name.startsWith('items.'))) {
+        beyond['_id.kind'] = 'none'
+      }
+    },
+    'an emptied level stays': ({ collection, method, args }) => {
+      if (collection !== 'overflow' || method !== 'bulkWrite' || !args[0]) return
+      args[0] = args[0].map((write: { deleteOne?: { filter: object } }) => {
+        const update = { $set: { count: 0, items: [] } }
+        return write.deleteOne ? { updateOne: { ...write.deleteOne, update } } : write
+      })
+    },
+    'a post that cools keeps its flag': ({ args: [, update] }) => {
+      const set = Array.isArray(update) ? update[0]?.$set : undefined
+      if (set?.has_overflow === '$$REMOVE') set.has_overflow = true
+    },
+    'an entry goes without its count': ({ method, args: [, update] }) => {
+      if (method === 'findOneAndUpdate' && update) delete update.$inc
+    },
+    'a log forgets nothing': ({ collection, args }) => {
+      if (collection === 'engaged' && Array.isArray(args[0])) {
+        args[0] = args[0].filter((write) => !write.deleteMany)
+      }
+    },
+    'a log is not written': ({ collection, args }) => {
+      if (collection !== 'engaged' || !Array.isArray(args[0])) return
+      for (const { insertOne } of args[0]) if (insertOne) insertOne.document.user = 'nobody'
+    },
+  }
+
+  test.each(Object.keys(breaks))(
+    'when %s',
+    async (name) => {
+      const services = broken(breaks[name] as Break)
+      const law = engagementLaw({ services, rest: harness.rest }, limits)
+      const options = { numRuns: 200, endOnFailure: true, seed: 1 }
+      const outcome = await fc.check(law, options)
+      console.info(`L2 broken: ${name}: failed after ${outcome.numRuns} histories`)
+      expect(outcome).toMatchObject({ failed: true, interrupted: false })
+      expect(String(outcome.errorInstance)).toContain('AssertionError')
+    },
+    120_000,
+  )
+
+  test('when a batch is no transaction, and others write meanwhile', async () => {
+    const change: Break = ({ args }) => {
+      for (const options of args) if (options?.session) delete options.session
+    }
+    const all = [broken(change), broken(change)]
+    const law = raceLaw({ ...harness, services: all[0] as Services, all }, limits, new Map())
+    const outcome = await fc.check(law, { numRuns: 20, endOnFailure: true, seed: 1 })
+    console.info(`L2 broken: no transaction: failed after ${outcome.numRuns} races`)
+    expect(outcome).toMatchObject({ failed: true, interrupted: false })
+    expect(await engagementProblems(harness.services, limits)).not.toEqual([])
+  }, 120_000)
+})

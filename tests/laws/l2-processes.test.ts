@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { groupBy } from '../../src/lib/batch.ts'
+import type { PostRef } from '../../src/lib/ids.ts'
+import type { Answer, Orders } from '../support/engage-child.ts'
+import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const program = fileURLToPath(new URL('../support/engage-child.ts', import.meta.url))
+const [processes, writes] = [3, 200]
+
+test.each([0, 3])(
+  'three processes on the same posts leave what they were told, threshold %d',
+  async (threshold) => {
+    const limits = { threshold, capacity: 2 }
+    const harness = harnesses[threshold === 0 ? 0 : 1]
+    const { services, database } = harness as (typeof harnesses)[0]
+    const users = Array.from({ length: 12 }, (_, n) => handle(`u${n}`))
+    await openAccounts(services, users)
+    const posts: PostRef[] = []
+    for (const author of users.slice(0, 2)) {
+      const { id } = await services.posts.create(author, { text: 'hot' })
+      posts.push({ id, author })
+    }
+    const orders = { uri: database.uri, database: database.name, ...limits, users, posts, writes }
+    const answers = (
+      await Promise.all(
+        Array.from({ length: processes }, (_, seed) => answersOf({ ...orders, seed: seed + 1 })),
+      )
+    ).flat()
+
+    expect(answers).toHaveLength(processes * writes)
+    const outcomes = groupBy(answers, ({ outcome }) => outcome)
+    const told = [...outcomes].map(([outcome, { length }]) => `${length} ${outcome}`)
+    console.info(`L2, ${processes} processes, threshold ${threshold}: ${told.join(', ')}`)
+    expect(outcomes.get('changed')?.length).toBeGreaterThan(writes)
+    expect(outcomes.has('unknown')).toBe(false)
+
+    expect(await engagementProblems(services, limits)).toEqual([])
+    expect(await strays(services, posts)).toEqual([])
+    for (const post of posts) {
+      for (const kind of ['likes', 'shares', 'comments'] as const) {
+        const about = answers.filter(
+          ({ post: id, ...answer }) => id === post.id && answer.kind === kind,
+        )
+        const key = ({ actor, id }: { actor: string; id?: string | undefined }) =>
+          kind === 'comments' ? `${id}` : actor
+        const kept = new Map<string, number>()
+        for (const answer of about.filter(({ outcome }) => outcome === 'changed')) {
+          kept.set(key(answer), (kept.get(key(answer)) ?? 0) + answer.delta)
+        }
+        const seen = (await walked(services, kind, post)).map(key)
+        expect([...kept.values()].every((count) => count === 0 || count === 1)).toBe(true)
+        const stored = [...kept].flatMap(([name, count]) => (count === 1 ? [name] : []))
+        expect(seen.sort()).toEqual(stored.sort())
+      }
+    }
+  },
+  120_000,
+)
+
+const harnesses = [0, 3].map((threshold) =>
+  useServices('collection', sameLimits({ threshold, capacity: 2 })),
+)
+
+/** Another process that does as it is told, and what it was answered. */
+async function answersOf(orders: Orders): Promise<Answer[]> {
+  const args = ['--import', 'tsx', program, JSON.stringify(orders)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  expect(code).toBe(0)
+  return JSON.parse(printed) as Answer[]
+}

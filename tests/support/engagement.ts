@@ -1,0 +1,185 @@
+import type { EngagementKind } from '../../src/config.ts'
+import { engagementKinds } from '../../src/config.ts'
+import type { EngagementDoc, OverflowDoc, PostDoc } from '../../src/db/collections.ts'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { OnceKey } from '../../src/db/once.ts'
+import type { EngagementChange } from '../../src/engagement/engagement.ts'
+import type { Engagement } from '../../src/engagement/walk.ts'
+import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import { pageSizeMax } from '../../src/lib/page.ts'
+import type { Services } from '../../src/services.ts'
+
+/** How much each list holds in its post and in an overflow document. */
+export interface Limits {
+  readonly threshold: number
+  readonly capacity: number
+}
+
+/** The same limits for every kind. */
+export const sameLimits = ({ threshold, capacity }: Limits) => ({
+  thresholds: { likes: threshold, comments: threshold, shares: threshold },
+  capacity,
+})
+
+/** The writes of one kind under the same names for all. */
+export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
+  add: async (user: UserId, post: PostRef, once?: OnceKey): Promise<EngagementChange> =>
+    kind === 'comments'
+      ? { changed: true, entry: await engagements.comment(user, post, `by ${user}`, once) }
+      : engagements.mark(kind, user, post, once),
+  /** @param id of a comment. Likes and shares are known by their user. */
+  take: async (
+    user: UserId,
+    post: PostRef,
+    id: EngagementId,
+    once?: OnceKey,
+  ): Promise<EngagementChange> =>
+    kind === 'comments'
+      ? engagements.uncomment(user, post, id, once)
+      : engagements.unmark(kind, user, post, once),
+})
+
+/** How to walk a list, and what happens between two pages. */
+export interface Walk {
+  readonly limit?: number
+  readonly backward?: boolean
+  readonly between?: () => Promise<unknown>
+}
+
+/** A list from end to end by its cursors, newest first whichever way it is walked. */
+export async function walked(
+  { walk }: Pick<Services, 'walk'>,
+  kind: EngagementKind,
+  post: PostRef,
+  { limit = pageSizeMax, backward = false, between }: Walk = {},
+): Promise<Engagement[]> {
+  const found: Engagement[] = []
+  for (let cursor: EngagementId | undefined; ; await between?.()) {
+    const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
+    const page = (await walk.pages(kind, [post], window)).get(post.id)
+    const items = page?.items ?? []
+    if (backward) found.unshift(...items)
+    else found.push(...items)
+    cursor = (backward ? items[0] : items.at(-1))?.place
+    const more = await (backward ? page?.hasPreviousPage() : page?.hasNextPage())
+    if (!more) return found
+    if (cursor === undefined) throw new Error('an empty page says that the walk goes on')
+  }
+}
+
+/**
+ * What law L2 finds wrong with the lists of every post, or of those given, also when they are gone.
+ * Reads all there is: nothing may be written meanwhile.
+ */
+export async function engagementProblems(
+  services: Services,
+  limits: Limits,
+  of?: readonly PostRef[],
+): Promise<string[]> {
+  const { posts, overflow, engaged } = services.collections
+  const ids = of && { $in: of.map(({ id }) => toObjectId(id)) }
+  const stored = await posts.find(ids ? { _id: ids } : {}).toArray()
+  const levels = await overflow
+    .find(ids ? { '_id.post': ids } : {})
+    .sort({ '_id.level': 1 })
+    .toArray()
+  const logged = await engaged.find(ids ? { post: ids } : {}).toArray()
+  const log = new Set(logged.map((doc) => [doc._id, doc.user, doc.kind, doc.post].join()))
+  const there = new Set(stored.map(({ _id }) => _id.toHexString()))
+  const problems = levels
+    .filter(({ _id }) => !there.has(_id.post.toHexString()))
+    .map(({ _id }) => `level ${_id.level} of the missing post ${_id.post}`)
+  for (const post of stored) {
+    const own = levels.filter(({ _id }) => _id.post.equals(post._id))
+    if ((post.has_overflow ?? false) !== own.length > 0) {
+      problems.push(`${post._id}: has_overflow is ${post.has_overflow}, levels ${own.length}`)
+    }
+    for (const kind of engagementKinds) {
+      const list = { kind, post, levels: own.filter(({ _id }) => _id.kind === kind) }
+      const entries = [...(post[kind] ?? []), ...list.levels.flatMap(({ items }) => items)]
+      const found = [
+        ...listProblems(list, limits),
+        ...orderProblems(list),
+        ...entryProblems(kind, entries),
+        ...entries
+          .filter(({ _id, actor }) => !log.has([_id, actor, kind, post._id].join()))
+          .map(({ _id }) => `${_id} is not in the log`),
+      ]
+      const ref = { id: post._id.toHexString() as PostId, author: post.author as UserId }
+      const seen = await walked(services, kind, ref)
+      if (seen.map(({ id }) => id).join() !== idsOf(entries).reverse().join()) {
+        found.push(`walked ${seen.length} of ${entries.length} entries, or in another order`)
+      }
+      problems.push(...found.map((problem) => `${post._id}.${kind}: ${problem}`))
+    }
+  }
+  return problems
+}
+
+interface StoredList {
+  readonly kind: EngagementKind
+  readonly post: PostDoc
+  readonly levels: readonly OverflowDoc[]
+}
+
+function* listProblems({ kind, post, levels }: StoredList, { threshold, capacity }: Limits) {
+  const embedded = post[kind]?.length ?? 0
+  const items = levels.reduce((sum, level) => sum + level.items.length, embedded)
+  const counts = post.counts?.[kind] ?? 0
+  if (counts !== items) yield `counts ${counts}, stored ${items}`
+  const told = post.levels?.[kind] ?? 0
+  if (told !== levels.length) yield `tells of ${told} levels, has ${levels.length}`
+  if (embedded > threshold) yield `${embedded} entries in the post`
+  for (const { _id, count, items } of levels) {
+    if (count !== items.length) yield `level ${_id.level} counts ${count}, holds ${items.length}`
+    if (items.length === 0) yield `level ${_id.level} is empty`
+    if (items.length > capacity) yield `level ${_id.level} holds ${items.length}`
+  }
+}
+
+function* orderProblems({ kind, post, levels }: StoredList) {
+  const lists = [
+    { name: 'the post', first: '', items: post[kind] ?? [] },
+    ...levels.map(({ _id, first, items }) => {
+      return { name: `level ${_id.level}`, first: first.toHexString(), items }
+    }),
+  ]
+  let last = ''
+  for (const { name, first, items } of lists) {
+    for (const { place, _id } of items) {
+      const here = (place ?? _id).toHexString()
+      if (here < first) yield `${name} begins at ${first} and holds ${here}`
+      if (here <= last) yield `${name} holds ${here} after ${last}`
+      last = here
+    }
+  }
+  const told = post.last?.[kind]?.toHexString() ?? ''
+  if (last > told) yield `place ${last} was given, the post tells of ${told}`
+}
+
+function* entryProblems(kind: EngagementKind, entries: readonly EngagementDoc[]) {
+  const keys = kind === 'comments' ? idsOf(entries) : entries.map(({ actor }) => actor)
+  for (const key of new Set(keys)) {
+    const times = keys.filter((other) => other === key).length
+    if (times > 1) yield `${key} is there ${times} times`
+  }
+}
+
+const idsOf = (entries: readonly EngagementDoc[]) => entries.map(({ _id }) => _id.toHexString())
+
+/** What logs say of these posts that no list confirms: none is left where nothing failed. */
+export async function strays(services: Services, posts: readonly PostRef[]): Promise<string[]> {
+  const { engaged, overflow } = services.collections
+  const ids = { $in: posts.map(({ id }) => toObjectId(id)) }
+  const found = await services.collections.posts.find({ _id: ids }).toArray()
+  const levels = await overflow.find({ '_id.post': ids }).toArray()
+  const lists = [
+    ...found.flatMap((post) => engagementKinds.map((kind) => post[kind] ?? [])),
+    ...levels.map(({ items }) => items),
+  ]
+  const confirmed = new Set(idsOf(lists.flat()))
+  const logged = await engaged.find({ post: ids }).toArray()
+  return logged
+    .filter(({ _id }) => !confirmed.has(_id.toHexString()))
+    .map(({ _id, user, kind }) => `${_id}: ${user} in ${kind}`)
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
+
+const bounds: GroupCommitBounds = { batchMax: 3, waitingMax: 5, waitMsMax: 1_000, lingerMs: 0 }
+
+/** A combiner whose commits end when told to. */
+function held(given: Partial<GroupCommitBounds> = {}) {
+  const batches: string[] = []
+  const ends: ((error?: Error) => void)[] = []
+  let now = 0
+  const commits = new GroupCommit<string, string>(
+    (lane, ops) => {
+      batches.push(`${lane}:${ops.join('')}`)
+      return new Promise((resolve, reject) => {
+        ends.push((error) =>
+          error
+            ? reject(error)
+            : resolve(ops.map((op) => (op === 'x' ? new Error('not this one') : op.toUpperCase()))),
+        )
+      })
+    },
+    { ...bounds, ...given },
+    () => now,
+  )
+  /** Ends the commit under way, and waits until the next one has begun. */
+  const end = async (error?: Error) => {
+    ends.shift()?.(error)
+    await new Promise(setImmediate)
+  }
+  const wait = (ms: number) => {
+    now += ms
+  }
+  return { commits, batches, end, wait }
+}
+
+describe('group commit', () => {
+  test('a write on an idle lane goes at once, those that meet it go together in order', async () => {
+    const { commits, batches, end } = held()
+    const all = ['a', 'b', 'c'].map((op) => commits.submit('p', op))
+    expect(batches).toEqual(['p:a'])
+    await end()
+    expect(batches).toEqual(['p:a', 'p:bc'])
+    await end()
+    expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
+  })
+
+  test('lanes do not wait for each other', () => {
+    const { commits, batches } = held()
+    void commits.submit('p', 'a')
+    void commits.submit('q', 'b')
+    expect(batches).toEqual(['p:a', 'q:b'])
+  })
+
+  test('no batch is larger than its bound', async () => {
+    const { commits, batches, end } = held()
+    for (const op of 'abcde') void commits.submit('p', op)
+    await end()
+    expect(batches).toEqual(['p:a', 'p:bcd'])
+    await end()
+    expect(batches).toEqual(['p:a', 'p:bcd', 'p:e'])
+  })
+
+  test('a write that fails does not fail its neighbours', async () => {
+    const { commits, end } = held()
+    const all = ['a', 'x', 'c'].map((op) => commits.submit('p', op))
+    const settled = Promise.allSettled(all)
+    await end()
+    await end()
+    const [a, x, c] = await settled
+    expect([a?.status, x?.status, c?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  test('a commit that fails fails its batch alone, and the lane goes on', async () => {
+    const { commits, end } = held()
+    const first = commits.submit('p', 'a')
+    const second = commits.submit('p', 'b')
+    const failed = expect(first).rejects.toThrow('down')
+    await end(new Error('down'))
+    await failed
+    await end()
+    expect(await second).toBe('B')
+  })
+
+  test('past its bound it answers UNAVAILABLE, and has room again later', async () => {
+    const { commits, end } = held()
+    const taken = Array.from('abcdef', (op) => commits.submit('p', op))
+    await expect(commits.submit('q', 'y')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await end()
+    const more = commits.submit('q', 'y')
+    await end()
+    await end()
+    await end()
+    expect(await Promise.all([...taken, more])).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'Y'])
+  })
+
+  test('what waited too long is refused unwritten', async () => {
+    const { commits, batches, end, wait } = held()
+    const first = commits.submit('p', 'a')
+    const late = commits.submit('p', 'b')
+    const refused = expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    wait(1_001)
+    const timely = commits.submit('p', 'c')
+    await end()
+    await refused
+    await end()
+    expect(await Promise.all([first, timely])).toEqual(['A', 'C'])
+    expect(batches).toEqual(['p:a', 'p:c'])
+  })
+})

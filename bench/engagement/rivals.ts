@@ -1,0 +1,121 @@
+import { type Collection, type Db, type MongoClient, MongoServerError, ObjectId } from 'mongodb'
+
+interface RivalPost {
+  _id: ObjectId
+  content: string
+  likes: string[]
+  likeCount: number
+  has_overflow: boolean
+}
+
+/** A way of liking a post, as others write it. */
+export interface Rival {
+  /** Makes so many fresh posts. */
+  posts(count: number): Promise<ObjectId[]>
+  like(post: ObjectId, user: string): Promise<boolean>
+}
+
+const fresh = (count: number): RivalPost[] =>
+  Array.from({ length: count }, () => ({
+    _id: new ObjectId(),
+    content: 'Cute Cat Video',
+    likes: [],
+    likeCount: 0,
+    has_overflow: false,
+  }))
+
+async function insertPosts(posts: Collection<RivalPost>, count: number): Promise<ObjectId[]> {
+  const docs = fresh(count)
+  await posts.insertMany(docs)
+  return docs.map(({ _id }) => _id)
+}
+
+/** Seed 0's `addLike` as it is written, statement by statement; a collision throws there, and is tried again here. */
+export function seedAddLike(client: MongoClient, db: Db): Rival {
+  const posts = db.collection<RivalPost>('seed_posts')
+  const overflows = db.collection<{ post_id: ObjectId; likes: string[] }>('seed_overflows')
+  const threshold = 1000
+  const addLike = async (postId: ObjectId, userId: string): Promise<boolean> => {
+    const session = client.startSession()
+    session.startTransaction()
+    try {
+      const post = await posts.findOne({ _id: postId }, { session })
+      if (!post) throw new Error('Post not found')
+      const overflow = post.has_overflow
+        ? await overflows.findOne({ post_id: postId }, { session })
+        : null
+      if (post.likes.includes(userId) || overflow?.likes.includes(userId)) {
+        await session.abortTransaction()
+        return false
+      }
+      if (post.has_overflow) {
+        await overflows.updateOne(
+          { post_id: postId },
+          { $addToSet: { likes: userId } },
+          { session },
+        )
+      } else if (post.likes.length >= threshold) {
+        await overflows.insertOne({ post_id: postId, likes: [userId] }, { session })
+        await posts.updateOne({ _id: postId }, { $set: { has_overflow: true } }, { session })
+      } else {
+        await posts.updateOne({ _id: postId }, { $push: { likes: userId } }, { session })
+      }
+      await session.commitTransaction()
+      return true
+    } catch (error) {
+      if (session.inTransaction()) await session.abortTransaction()
+      throw error
+    } finally {
+      await session.endSession()
+    }
+  }
+  return {
+    posts: (count) => insertPosts(posts, count),
+    like: async (post, user) => {
+      for (;;) {
+        try {
+          return await addLike(post, user)
+        } catch (error) {
+          const collided =
+            error instanceof MongoServerError && error.hasErrorLabel('TransientTransactionError')
+          if (!collided) throw error
+        }
+      }
+    },
+  }
+}
+
+/** A row for each like, kept unique by an index, and a counter beside it. */
+export async function uniqueRow(db: Db): Promise<Rival> {
+  const posts = db.collection<RivalPost>('row_posts')
+  const rows = db.collection<{ post: ObjectId; user: string }>('row_likes')
+  await rows.createIndex({ post: 1, user: 1 }, { unique: true })
+  return {
+    posts: (count) => insertPosts(posts, count),
+    like: async (post, user) => {
+      try {
+        await rows.insertOne({ post, user })
+      } catch (error) {
+        if (error instanceof MongoServerError && error.code === 11000) return false
+        throw error
+      }
+      await posts.updateOne({ _id: post }, { $inc: { likeCount: 1 } })
+      return true
+    },
+  }
+}
+
+/** One conditional update and nothing else: no block, no account, no overflow, no list of what a user likes. */
+export function bareUpdate(db: Db): Rival {
+  const posts = db.collection<RivalPost>('bare_posts')
+  return {
+    posts: (count) => insertPosts(posts, count),
+    like: async (_id, user) =>
+      (
+        await posts.updateOne(
+          { _id, likes: { $ne: user } },
+          { $push: { likes: user }, $inc: { likeCount: 1 } },
+        )
+      ).modifiedCount === 1,
+  }
+}

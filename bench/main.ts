@@ -1,0 +1,30 @@
+import { parseArgs } from 'node:util'
+import { engagement } from './engagement/engagement.ts'
+import { thresholds } from './engagement/thresholds.ts'
+
+// npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--json]
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    likes: { type: 'string', default: '1000000' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const benchmarks = { engagement, thresholds }
+const [name = ''] = positionals
+const run = benchmarks[name as keyof typeof benchmarks]
+if (run) {
+  const result = await run({
+    rounds: Number(values.rounds),
+    ms: Number(values.seconds) * 1000,
+    likes: Number(values.likes),
+    say: (line) => console.error(line),
+    show: (line) => console.log(line),
+  })
+  if (values.json) console.log(JSON.stringify(result))
+} else {
+  console.error(`Which benchmark? ${Object.keys(benchmarks).join(', ')}`)
+  process.exitCode = 1
+}

@@ -172,6 +172,13 @@ describe('only what is asked for is read', () => {
     expect(exact).toEqual([...without, 'read posts'].sort())
   })
 
+  test('of users: profiles without counters, and counters without profiles', async () => {
+    const of = (node: string) => user(`followers(first: 50) { edges { node { ${node} } } }`)
+    const exists = ['read followers', 'read user_stats']
+    expect(await labelsFor(of('name'))).toEqual([...exists, 'read users'])
+    expect(await labelsFor(of('stats { posts }'))).toEqual([...exists, 'read user_stats'])
+  })
+
   test('an error code has its meaning, and nobody a viewer, without the database', async () => {
     expect(await labelsFor('{ errorMeaning(code: CONFLICT) viewer { handle } }')).toEqual([])
   })

@@ -1,10 +1,10 @@
 import { print } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
-import type { PostId, UserId } from '../../src/lib/ids.ts'
+import type { UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import {
   type Input,
+  inputsOf,
   mutationCases,
   type MutationName as Name,
   newPair,
@@ -133,7 +133,7 @@ describe.each(names)('%s', (name) => {
     await result(name, pair.viewer, input, id)
     const after = await state(pair)
     for (const another of names.filter((one) => one !== name)) {
-      const given = { ...inputs(pair)[another], ...(sharesInput(name, another) ? input : {}) }
+      const given = { ...inputsOf(pair)[another], ...(sharesInput(name, another) ? input : {}) }
       const { errors } = await send(another, pair.viewer, given, id)
       expect(errors[0]?.extensions, another).toMatchObject({
         code: 'CONFLICT',
@@ -178,33 +178,6 @@ describe.each(names)('%s', (name) => {
 const sharesInput = (...both: Name[]) =>
   both.every((name) => /^(un)?(follow|mute|block)/.test(name)) ||
   both.every((name) => /^(un)?(like|share)/.test(name))
-
-/** An input of each mutation that is well-formed. */
-const inputs = ({ viewer, other }: Pair): Record<Name, Input> => ({
-  createUser: { name: 'Named' },
-  updateUser: { name: 'Named' },
-  deleteUser: {},
-  followUser: { handle: other },
-  unfollowUser: { handle: other },
-  muteUser: { handle: other },
-  unmuteUser: { handle: other },
-  blockUser: { handle: other },
-  unblockUser: { handle: other },
-  setFollowGroups: { handle: other, groups: [] },
-  createPost: { text: 'Hello' },
-  deletePost: { postId: postNodeId(nothing(viewer)) },
-  likePost: { postId: postNodeId(nothing(other)) },
-  unlikePost: { postId: postNodeId(nothing(other)) },
-  sharePost: { postId: postNodeId(nothing(other)) },
-  unsharePost: { postId: postNodeId(nothing(other)) },
-  addComment: { postId: postNodeId(nothing(other)), text: 'Hello' },
-  deleteComment: {
-    commentId: engagementNodeId({ type: 'Comment', post: nothing(other), key: 'b'.repeat(24) }),
-  },
-})
-
-/** A post that does not exist. */
-const nothing = (author: UserId) => ({ author, id: 'b'.repeat(24) as PostId })
 
 interface Failing {
   readonly name: Name

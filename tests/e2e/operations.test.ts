@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import {
   type DocumentNode,
   getOperationAST,
@@ -28,18 +27,11 @@ beforeAll(async () => {
     .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
 })
 
-/** Root fields are null only beside an error, which `ask` does not let pass. */
-type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
-
 /** Asks by HTTP, and remembers which operation of schema/operations it was. */
-async function ask<Data, Variables>(
-  handle: string | undefined,
-  document: TypedDocumentNode<Data, Variables>,
-  ...variables: Variables extends Record<string, never> ? [] : [Variables]
-): Promise<Answered<Data>> {
+const ask: typeof app.ask = async (handle, document, ...variables) => {
   const data = await app.ask(handle, document, ...variables)
   executed.add(nameOf(document))
-  return data as Answered<Data>
+  return data
 }
 
 const nameOf = (document: DocumentNode) => getOperationAST(document)?.name?.value ?? ''
@@ -230,9 +222,8 @@ test('likes, shares and comments are counted, listed and taken back', async () =
   const { likePost } = await ask('admirer', operations.LikePostDocument, { input })
   expect(likePost).toMatchObject({ changed: true, post: { likeCount: 1, viewerHasLiked: true } })
   await ask('critic', operations.LikePostDocument, { input })
-  expect((await ask('admirer', operations.LikePostDocument, { input })).likePost.changed).toBe(
-    false,
-  )
+  const again = await ask('admirer', operations.LikePostDocument, { input })
+  expect(again.likePost.changed).toBe(false)
   const { sharePost } = await ask('admirer', operations.SharePostDocument, { input })
   expect(sharePost.post).toMatchObject({ shareCount: 1, viewerHasShared: true })
   const said = { input: { ...input, text: 'well done' } }
@@ -240,13 +231,8 @@ test('likes, shares and comments are counted, listed and taken back', async () =
   expect(comment).toMatchObject({ text: 'well done', user: { handle: 'critic' } })
 
   const likers = (await ask(undefined, operations.LikesDocument, { id })).node
-  expect(likers).toMatchObject({
-    likeCount: 2,
-    likes: {
-      edges: [{ node: { user: { handle: 'critic' } } }, { node: { user: { handle: 'admirer' } } }],
-      pageInfo: { hasNextPage: false },
-    },
-  })
+  const edges = ['critic', 'admirer'].map((handle) => ({ node: { user: { handle } } }))
+  expect(likers).toMatchObject({ likeCount: 2, likes: { edges } })
   const { node: shares } = await ask(undefined, operations.SharesDocument, { id })
   expect(shares).toMatchObject({ shareCount: 1, shares: { edges: [{ node: {} }] } })
   const { node: talk } = await ask('admirer', operations.ConversationDocument, { id })

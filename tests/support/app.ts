@@ -24,10 +24,13 @@ export interface TestApp {
     handle: string | undefined,
     document: TypedDocumentNode<Data, Variables>,
     ...variables: Variables extends Record<string, never> ? [] : [Variables]
-  ) => Promise<Data>
+  ) => Promise<Answered<Data>>
   /** Sends a request as it is, and gives the answer as it is. */
   readonly send: (request: GraphqlRequest) => Promise<Answer>
 }
+
+/** Root fields are null only beside an error, which `ask` does not let pass. */
+export type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
 
 /** A POST to /graphql. */
 export interface GraphqlRequest {

@@ -219,3 +219,30 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     },
   }
 }
+
+/** An input of each mutation that is well-formed. */
+export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> => ({
+  createUser: { name: 'Named' },
+  updateUser: { name: 'Named' },
+  deleteUser: {},
+  followUser: { handle: other },
+  unfollowUser: { handle: other },
+  muteUser: { handle: other },
+  unmuteUser: { handle: other },
+  blockUser: { handle: other },
+  unblockUser: { handle: other },
+  setFollowGroups: { handle: other, groups: [] },
+  createPost: { text: 'Hello' },
+  deletePost: { postId: postNodeId(nothing(viewer)) },
+  likePost: { postId: postNodeId(nothing(other)) },
+  unlikePost: { postId: postNodeId(nothing(other)) },
+  sharePost: { postId: postNodeId(nothing(other)) },
+  unsharePost: { postId: postNodeId(nothing(other)) },
+  addComment: { postId: postNodeId(nothing(other)), text: 'Hello' },
+  deleteComment: {
+    commentId: engagementNodeId({ type: 'Comment', post: nothing(other), key: 'b'.repeat(24) }),
+  },
+})
+
+/** A post that does not exist. */
+const nothing = (author: UserId) => ({ author, id: 'b'.repeat(24) as PostId })

@@ -7,7 +7,7 @@ import { DomainError } from '../../src/errors.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { actsOf, engagementProblems, sameLimits, walked } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
-import { type Failure, failCommand } from '../support/mongo.ts'
+import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const limits = { threshold: 1, capacity: 2 }
@@ -88,14 +88,16 @@ async function play(kind: EngagementKind, scene: Scene, failing?: number, how?: 
   }
 
   const steps: Step[] = []
-  const held: AsyncDisposable[] = []
+  const failpoint =
+    failing === undefined ? undefined : await reserveFailpoint(harness.database.client)
+  let wasArmed = false
   const before = async (call: Call) => {
     const inTransaction = call.args.some((argument) => argument?.session)
     for (const command of commandsOf(call)) {
       const at = steps.push({ name: `${call.collection}.${command}`, inTransaction }) - 1
       if (at !== failing) continue
-      const failure = { ...how, failCommands: [command], times: 1 }
-      held.push(await failCommand(harness.database.client, failure))
+      await failpoint?.set({ ...how, failCommands: [command], times: 1 })
+      wasArmed = true
     }
   }
   const { client, db } = harness.database
@@ -114,11 +116,11 @@ async function play(kind: EngagementKind, scene: Scene, failing?: number, how?: 
   try {
     outcomes = await Promise.all(works)
   } finally {
-    for (const failpoint of held) await failpoint[Symbol.asyncDispose]()
+    await failpoint?.[Symbol.asyncDispose]()
   }
   const stored = new Set((await walked(harness.services, kind, post)).map(key))
   const actors = new Set((await walked(harness.services, kind, post)).map(({ actor }) => actor))
-  return { post, steps, outcomes, stored, actors, wasArmed: held.length > 0 }
+  return { post, steps, outcomes, stored, actors, wasArmed }
 }
 
 async function told(key: string, comes: boolean, work: Promise<EngagementChange>): Promise<Told> {

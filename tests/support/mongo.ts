@@ -132,30 +132,42 @@ export interface Failure {
   readonly blockMs?: number
 }
 
-/**
- * Makes commands of this client fail, and of no other, until disposed of. The server has one such
- * failpoint, so test files take turns with it, and one test has one at a time.
- */
-export async function failCommand(client: MongoClient, failure: Failure): Promise<AsyncDisposable> {
-  const { times, skip, blockMs, ...how } = failure
-  if (times !== undefined && skip !== undefined) throw new Error('times or skip, not both')
+/** The server's one failpoint, for one test at a time. Disposing of it turns it off and leaves it to the next. */
+export interface Failpoint extends AsyncDisposable {
+  /** Makes commands of this client fail, and of no other. */
+  readonly set: (failure: Failure) => Promise<void>
+}
+
+/** Waits for its turn with the failpoint: to be done before anything that must not take long. */
+export async function reserveFailpoint(client: MongoClient): Promise<Failpoint> {
   const release = await hold(failpointLock(client))
-  const set = (mode: Document | string, data: Document = {}) =>
+  const configure = (mode: Document | string, data: Document = {}) =>
     inBulk(inject('mongoUri'), (bulk) =>
       bulk.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
     )
-  const off = async () => {
-    await set('off').finally(release)
+  return {
+    set: async ({ times, skip, blockMs, ...how }) => {
+      if (times !== undefined && skip !== undefined) throw new Error('times or skip, not both')
+      const mode = times !== undefined ? { times } : skip !== undefined ? { skip } : 'alwaysOn'
+      const blocking = blockMs === undefined ? {} : { blockConnection: true, blockTimeMS: blockMs }
+      await configure(mode, { ...how, ...blocking, appName: client.options.appName })
+    },
+    [Symbol.asyncDispose]: async () => {
+      await configure('off').finally(release)
+    },
   }
-  const mode = times !== undefined ? { times } : skip !== undefined ? { skip } : 'alwaysOn'
-  const blocking = blockMs === undefined ? {} : { blockConnection: true, blockTimeMS: blockMs }
+}
+
+/** Makes commands of this client fail, and of no other, until disposed of. */
+export async function failCommand(client: MongoClient, failure: Failure): Promise<AsyncDisposable> {
+  const failpoint = await reserveFailpoint(client)
   try {
-    await set(mode, { ...how, ...blocking, appName: client.options.appName })
+    await failpoint.set(failure)
+    return failpoint
   } catch (error) {
-    await off()
+    await failpoint[Symbol.asyncDispose]()
     throw error
   }
-  return { [Symbol.asyncDispose]: off }
 }
 
 /** One per server: another run's is left alone. */

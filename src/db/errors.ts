@@ -4,6 +4,11 @@ import { DomainError } from '../errors.ts'
 const duplicateKeyCode = 11000
 const maxTimeExpiredCode = 50
 
+/** What a server says that is not the primary now, shuts down or cannot reach another: the driver repeats a read once. */
+const passingCodes: ReadonlySet<unknown> = new Set([
+  6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+])
+
 /** Whether a write met a document that a unique index holds already. */
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === duplicateKeyCode
@@ -26,7 +31,9 @@ export function clientErrorOf(error: unknown): DomainError | undefined {
     error instanceof MongoNetworkError ||
     isTransient(error) ||
     (error instanceof MongoServerError &&
-      (error.code === maxTimeExpiredCode || error.hasErrorLabel('RetryableWriteError')))
+      (error.code === maxTimeExpiredCode ||
+        passingCodes.has(error.code) ||
+        error.hasErrorLabel('RetryableWriteError')))
   return unavailable
     ? new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again later.', {
         cause: error,

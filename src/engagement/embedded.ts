@@ -33,7 +33,7 @@ export async function addEmbedded(
   return adds.map((add) => (added.has(add) ? { changed: true, entry: add.entry } : undefined))
 }
 
-/** Those of the entries that their posts hold. */
+/** Those of the entries that their posts hold, or held until another process took them out again. */
 async function storedAmong(
   posts: Collections['posts'],
   adds: readonly EmbeddedAdd[],
@@ -44,7 +44,7 @@ async function storedAmong(
         $or: adds.map(({ post: { id, author }, kind, entry }) => ({
           _id: toObjectId(id),
           author,
-          [`${kind}._id`]: entry._id,
+          $or: [{ [`${kind}._id`]: entry._id }, { [`last.${kind}`]: entry._id }],
         })),
       },
       { ...atOnce, projection: { _id: 1 } },

@@ -177,10 +177,11 @@ export class Engagements {
     const pairs = begins
       .filter(({ user, post }) => user !== post.author)
       .map(({ user, post }) => ({ one: user, other: post.author }))
+    // First, so that whoever ends an account that was still seen live finds what it had begun.
+    await this.log.write(begins, ends)
     const [live, blocked] = await Promise.all([
       people.length > 0 ? this.stats.liveAmong(people) : new Set<UserId>(),
       this.restrictions.blocksBetween(pairs),
-      this.log.write(begins, ends),
     ])
     const refused: Engaged[] = []
     const verdicts = batch.map(({ begin }) => {

@@ -172,10 +172,12 @@ export class ListPlan {
 
   private place(entry: EngagementDoc): number | undefined {
     const size = sizeOf(entry)
+    // Without a text an entry is as small as a handle: its list's count bounds it.
+    const bounded = entry.text === undefined
     const { threshold, embeddedBytesMax, capacity, levelBytesMax } = this.limits
     if (this.state.levels + this.levelsDelta === 0) {
       const { count, bytes } = this.embedded
-      if (count < threshold && bytes + size <= embeddedBytesMax) {
+      if (count < threshold && (bounded || bytes + size <= embeddedBytesMax)) {
         this.embedded = { count: count + 1, bytes: bytes + size }
         this.adds.push(entry)
         return undefined
@@ -183,7 +185,7 @@ export class ListPlan {
     }
     const last = this.tail === undefined ? undefined : this.levels.get(this.tail)
     if (this.tail !== undefined && last) {
-      if (last.count < capacity && last.bytes + size <= levelBytesMax) {
+      if (last.count < capacity && (bounded || last.bytes + size <= levelBytesMax)) {
         last.count++
         last.bytes += size
         last.adds.push(entry)

@@ -51,7 +51,7 @@ function createVerify(
       return (await jwtVerify(token, keys, options)).payload.sub
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refused('the token has expired', error)
-      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) {
+      if (isKeyFault(error)) {
         throw new DomainError('UNAVAILABLE', 'The keys to verify tokens with are out of reach', {
           cause: error,
         })
@@ -60,6 +60,13 @@ function createVerify(
     }
   }
 }
+
+/** Whether the keys could not be had: their URL does not answer, or not with keys. That says nothing of the token. */
+const isKeyFault = (error: unknown): boolean =>
+  !(error instanceof errors.JOSEError) ||
+  error instanceof errors.JWKSTimeout ||
+  error instanceof errors.JWKSInvalid ||
+  error.code === errors.JOSEError.code
 
 function keysOf({ secret, jwksUrl }: AuthConfig): JWTVerifyGetKey | undefined {
   if (secret !== undefined) {

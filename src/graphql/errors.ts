@@ -81,6 +81,12 @@ export function requestError(error: DomainError): GraphQLError {
  * alone gets 200 for a document that is wrong.
  */
 export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
+  // Such a request has no context, and nothing below hears of it.
+  contextCreationDidFail: async ({ error }) => {
+    const { code, details } = publicErrorOf(error, { message: error.message })
+    if (errorCodes[code].status < 500) return
+    log.error({ requestId: requestIds.getStore(), code, err: details.cause }, 'request failed')
+  },
   requestDidStart: async () => ({
     didEncounterErrors: async ({ errors, contextValue, operationName }) => {
       const { requestId } = contextValue

@@ -1,20 +1,11 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { afterAll, describe, expect, test } from 'vitest'
-import { type TestApp, useApp } from '../support/app.ts'
+import { SignJWT } from 'jose'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { useApp } from '../support/app.ts'
+import { handle } from '../support/services.ts'
+import { expectUnauthenticated, now, who } from '../support/sign-in.ts'
+import { userPaths } from '../support/user-paths.ts'
 
 const secret = 'a secret of at least thirty-two characters'
-const now = () => Math.floor(Date.now() / 1000)
-
-const published: JWK[] = []
-const keyServer = await new Promise<Server>((resolve) => {
-  const server = createServer((_, response) =>
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: published })),
-  ).listen(0, '127.0.0.1', () => resolve(server))
-})
-const keyUrl = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/keys`
-afterAll(() => keyServer.close())
 
 const shared = useApp({
   AUTH_JWT_SECRET: secret,
@@ -22,8 +13,6 @@ const shared = useApp({
   AUTH_AUDIENCE: 'feedline',
   AUTH_DEV: 'false',
 })
-const keyed = useApp({ AUTH_JWKS_URL: keyUrl })
-const keyless = useApp({ AUTH_JWKS_URL: 'http://127.0.0.1:9/keys' })
 const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: secret })
 const dev = useApp()
 
@@ -41,9 +30,6 @@ function signed(claims: Token, by = secret): Promise<string> {
   const token = new SignJWT({ ...claims, exp: claims.exp ?? now() + 60 })
   return token.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(by))
 }
-
-const who = (app: TestApp, authorization: string) =>
-  app.send({ query: '{ viewer { handle } }', headers: { authorization } })
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -76,71 +62,88 @@ describe('is refused with 401 and told how to sign in:', () => {
     'what is no token': () => 'x.y.z',
   }
   test.each(Object.entries(tokens))('%s', async (_, make) => {
-    const { status, headers, errors, data } = await who(shared, `Bearer ${await make()}`)
-    expect([status, errors[0]?.extensions.code]).toEqual([401, 'UNAUTHENTICATED'])
-    expect(headers.get('www-authenticate')).toBe('Bearer')
-    expect(data ?? null).toBeNull()
+    expectUnauthenticated(await who(shared, `Bearer ${await make()}`))
   })
 
   test.each(['ann', 'Basic YW5uOngK', 'Bearer', 'Bearer a b', 'Dev ann'])(
     'the header "%s"',
     async (authorization) => {
-      expect((await who(shared, authorization)).status).toBe(401)
+      expectUnauthenticated(await who(shared, authorization))
     },
   )
 
   test('Dev in production', async () => {
-    expect((await who(production, 'Dev ann')).status).toBe(401)
+    expectUnauthenticated(await who(production, 'Dev ann'))
     expect((await who(dev, 'Dev ann')).data.viewer.handle).toBe('ann')
   })
 })
 
-describe('keys at a URL', () => {
-  const key = async (kid: string) => {
-    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
-    published.push({ ...(await exportJWK(publicKey)), kid, alg: 'ES256' })
-    return (sub: string) =>
-      new SignJWT({ sub, exp: now() + 60 })
-        .setProtectedHeader({ alg: 'ES256', kid })
-        .sign(privateKey)
-  }
+interface Person {
+  readonly handle: string
+  readonly viewerGroups: readonly string[]
+}
 
-  test('verify tokens, and a secret does not', async () => {
-    const sign = await key('first')
-    expect((await who(keyed, `Bearer ${await sign('bob')}`)).data.viewer.handle).toBe('bob')
-    const confused = new SignJWT({ sub: 'bob', exp: now() + 60 })
-      .setProtectedHeader({ alg: 'HS256', kid: 'first' })
-      .sign(new TextEncoder().encode(JSON.stringify(published[0])))
-    expect((await who(keyed, `Bearer ${await confused}`)).status).toBe(401)
-  })
+/** Everyone in an answer, however deep. */
+function peopleIn(data: unknown): Person[] {
+  if (typeof data !== 'object' || data === null) return []
+  return 'viewerGroups' in data ? [data as Person] : Object.values(data).flatMap(peopleIn)
+}
 
-  test('that are out of reach: the answer says so and no more', async () => {
-    const sign = await key('second')
-    const { status, errors } = await who(keyless, `Bearer ${await sign('bob')}`)
-    expect([status, errors[0]?.extensions.code]).toEqual([503, 'UNAVAILABLE'])
-    expect(errors[0]?.message).not.toMatch(/127|fetch|ECONN/)
-  })
-})
+const nothing = { viewerHasMuted: false, viewerHasBlocked: false, viewerGroups: [] }
+/** What only ann knows. */
+const secrets: Readonly<Record<string, object>> = {
+  bob: { viewerGroups: ['secret'] },
+  cat: { viewerHasMuted: true },
+  dan: { viewerHasBlocked: true },
+}
+/** Lists that are empty for others than ann. */
+const ofOwner = /Viewer\.(mutes|blocks)/
 
 describe('what is whose', () => {
   const run = (as: string | undefined, query: string) => dev.send({ as, query })
   const mine = `viewer { mutes { edges { node { handle } } } blocks { edges { node { handle } } } groups { edges { node { name } } } }`
 
-  test('ann follows, groups, mutes and blocks', async () => {
-    for (const name of ['ann', 'bob', 'cat', 'dan']) {
-      await run(name, `mutation { createUser(input: { name: "${name}" }) { user { handle } } }`)
-      await run(name, `mutation { createPost(input: { text: "by ${name}" }) { post { id } } }`)
-    }
-    const { errors } = await run(
-      'ann',
-      `mutation {
-        a: followUser(input: { handle: "bob" }) { changed }
-        b: setFollowGroups(input: { handle: "bob", groups: ["secret"] }) { groups }
-        c: muteUser(input: { handle: "cat" }) { changed }
-        d: blockUser(input: { handle: "dan" }) { changed }
-      }`,
+  const authors = '{ timeline { edges { node { author { handle } } } } }'
+  const authorsFor = async (as: string): Promise<string[]> =>
+    (await run(as, authors)).data.timeline.edges.map(
+      ({ node }: { node: { author: { handle: string } } }) => node.author.handle,
     )
-    expect(errors).toEqual([])
+  const shown: Record<string, string[]> = {}
+
+  beforeAll(async () => {
+    const done = async (as: string, fields: string) => {
+      const { data, errors } = await run(as, `mutation { ${fields} }`)
+      expect(errors).toEqual([])
+      return data
+    }
+    const follow = (name: string) => `${name}: followUser(input: {handle: "${name}"}) { changed }`
+    const ids: string[] = []
+    for (const name of ['ann', 'bob', 'cat', 'dan']) {
+      await done(name, `createUser(input: {name: "${name}"}) { user { handle } }`)
+      const published = `createPost(input: {text: "by ${name}"}) { post { id } }`
+      ids.push((await done(name, published)).createPost.post.id)
+    }
+    for (const name of ['ann', 'bob', 'cat']) {
+      for (const postId of ids.slice(0, 3)) {
+        await done(name, `likePost(input: {postId: "${postId}"}) { changed }`)
+        await done(name, `sharePost(input: {postId: "${postId}"}) { changed }`)
+        await done(name, `addComment(input: {postId: "${postId}", text: "x"}) { comment { id } }`)
+      }
+    }
+    await done('ann', `${follow('dan')} ${follow('cat')} ${follow('bob')}`)
+    await done('bob', `${follow('ann')} ${follow('cat')} ${follow('dan')}`)
+    await done('cat', `${follow('ann')} ${follow('bob')}`)
+    await done('dan', `${follow('ann')} ${follow('cat')}`)
+    for (const name of ['ann', 'dan']) shown[name] = await authorsFor(name)
+    await done(
+      'ann',
+      `b: setFollowGroups(input: {handle: "bob", groups: ["secret"]}) { groups }
+       c: muteUser(input: {handle: "cat"}) { changed }
+       d: blockUser(input: {handle: "dan"}) { changed }`,
+    )
+  })
+
+  test('their owner sees mutes, blocks and groups', async () => {
     const { data } = await run('ann', `{ ${mine} }`)
     expect(data.viewer.mutes.edges[0].node.handle).toBe('cat')
     expect(data.viewer.blocks.edges[0].node.handle).toBe('dan')
@@ -174,7 +177,6 @@ describe('what is whose', () => {
     expect(answer.errors).toEqual([])
     const { viewer, user } = answer.data
     for (const list of ['mutes', 'blocks', 'groups']) expect(viewer[list].edges).toEqual([])
-    const nothing = { viewerHasMuted: false, viewerHasBlocked: false, viewerGroups: [] }
     expect(user).toMatchObject(nothing)
     for (const { node } of user.following.edges) expect(node).toMatchObject(nothing)
     const { errors } = await run(
@@ -183,6 +185,46 @@ describe('what is whose', () => {
     )
     expect(errors[0]?.extensions.code).toBe('FORBIDDEN')
   })
+
+  const leaf = 'handle viewerHasMuted viewerHasBlocked viewerGroups'
+  const roots = ['ann', 'bob'].flatMap((from) => userPaths(handle(from), leaf))
+
+  test.each([...new Set(roots.map(({ name }) => name))])(
+    '%s tells only of the viewer',
+    async (name) => {
+      const queries = roots.filter((path) => path.name === name).map(({ query }) => query)
+      const byAnn: Person[] = []
+      for (const query of queries) {
+        for (const as of ['bob', 'cat', undefined]) {
+          const { data, errors } = await run(as, query)
+          if (as !== undefined) expect(errors).toEqual([])
+          for (const person of peopleIn(data)) {
+            expect(person).toEqual({ handle: person.handle, ...nothing })
+          }
+          if (as && !ofOwner.test(name)) expect(peopleIn(data).length).toBeGreaterThan(0)
+        }
+        byAnn.push(...peopleIn((await run('ann', query)).data))
+      }
+      for (const person of byAnn) {
+        expect(person).toEqual({ handle: person.handle, ...nothing, ...secrets[person.handle] })
+      }
+      expect(byAnn.length).toBeGreaterThan(0)
+    },
+  )
+
+  test.each(['followUser', 'unmuteUser', 'unblockUser'])(
+    'what %s returns tells only of the viewer',
+    async (field) => {
+      for (const name of ['ann', 'cat']) {
+        const { data, errors } = await run(
+          'bob',
+          `mutation { ${field}(input: {handle: "${name}"}) { changed user { ${leaf} } } }`,
+        )
+        expect(errors).toEqual([])
+        expect(data[field]).toEqual({ changed: false, user: { handle: name, ...nothing } })
+      }
+    },
+  )
 
   test('a block hides posts both ways, wherever they could be read', async () => {
     for (const [reader, author] of [
@@ -197,14 +239,12 @@ describe('what is whose', () => {
       const { data } = await dev.send({
         as: reader,
         query: `query ($id: ID!) { node(id: $id) { id } nodes(ids: [$id]) { id }
-          user(handle: "${author}") { posts { edges { cursor } } } timeline { edges { node { author { handle } } } } }`,
+          user(handle: "${author}") { posts { edges { cursor } } } }`,
         variables: { id },
       })
       expect([data.node, data.nodes, data.user.posts.edges]).toEqual([null, [null], []])
-      const authors = data.timeline.edges.map(
-        (edge: { node: { author: { handle: string } } }) => edge.node.author.handle,
-      )
-      expect(authors).not.toContain(author)
+      expect(shown[reader]).toContain(author)
+      expect(await authorsFor(reader)).not.toContain(author)
     }
   })
 })

@@ -157,12 +157,31 @@ describe('every code comes as it should, changes nothing and tells nothing of th
 })
 
 test.each([
+  ['the primary stepped down', 10107],
+  ['the server shuts down', 11600],
+  ['another member is out of reach', 6],
+  ['the time is up', 50],
+])('a read that fails for good because %s is UNAVAILABLE', async (_, errorCode) => {
+  const failure = { failCommands: ['find'], errorCode }
+  const { result, lines } = await logged(() => meet({ ...cases.UNAVAILABLE, failure }, modern))
+  const requestId = result.headers.get('x-request-id')
+  expect(result.errors.map(({ extensions }) => extensions)).toEqual([
+    { code: 'UNAVAILABLE', requestId },
+  ])
+  expect(result.errors[0]?.message).not.toMatch(inner)
+  expect(lines).toMatchObject([
+    { level: 50, code: 'UNAVAILABLE', requestId, err: { code: errorCode } },
+  ])
+})
+
+test.each([
   ['timeline(first: -1) { edges { cursor } }', 'first'],
   ['timeline(last: 101) { edges { cursor } }', 'last'],
   ['timeline(first: 1, last: 1) { edges { cursor } }', 'last'],
   ['timeline(first: 1000000) { edges { cursor node { id } } }', 'first'],
   ['timeline(after: "x") { edges { cursor } }', 'after'],
   ['user(handle: "__proto__") { name }', 'handle'],
+  ['user(handle: "{\\"$ne\\":null}") { name }', 'handle'],
   ['node(id: "x") { id }', 'id'],
   [`node(id: "${encodeOpaque('User', '__proto__')}") { id }`, 'id'],
   [`nodes(ids: ["${encodeOpaque('User', 'ann')}", "x"]) { id }`, 'ids.1'],

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { useDatabase } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
@@ -115,6 +118,50 @@ describe('the command line', () => {
     expect(await answer.json()).toEqual({ data: { viewer: { handle: 'ann' } } })
     server.child.kill('SIGTERM')
     await server.ended
+  })
+
+  test('loads a file, reports bad lines by number, and ends with one line of JSON', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'feedline-serve-')), 'graph.txt')
+    await writeFile(file, '# a comment\nl1 l2\nnonsense\nl2 l3\nl3 l3\n')
+    const load = feedline(['load', file, '--posts', '2', '--json'], settings())
+    expect(await load.ended).toBe(0)
+    await rm(dirname(file), { recursive: true })
+    const lines = load.out().trim().split('\n')
+    expect(lines.filter((line) => line.startsWith('{'))).toHaveLength(1)
+    const { seconds, ...counts } = JSON.parse(lines.at(-1) ?? '')
+    expect(seconds).toBeGreaterThan(0)
+    const written = { users: 3, edges: 2, posts: 6 }
+    expect(counts).toEqual({ ...written, badLines: 2, total: written })
+    expect(load.err().match(/line \d+/g)).toEqual(['line 3', 'line 5'])
+    const { users, followers, posts } = database.collections
+    const mine = /^l\d$/
+    expect({
+      users: await users.countDocuments({ _id: mine as never }),
+      edges: await followers.countDocuments({ user: mine as never }),
+      posts: await posts.countDocuments({ author: mine as never }),
+    }).toEqual(written)
+  })
+
+  test('shows which index is missing, and makes it only when told to', async () => {
+    const indexes = async (...more: string[]) => {
+      const shown = feedline(['indexes', ...more], settings())
+      expect(await shown.ended).toBe(0)
+      return shown.out()
+    }
+    const { posts } = database.collections
+    expect(await indexes()).toMatch(/All are present\.\n$/)
+    await posts.dropIndexes()
+    for (let n = 0; n < 2; n++) {
+      const { missing, indexes: all } = JSON.parse(await indexes('--json'))
+      const absent = all.filter(({ present }: { present: boolean }) => !present)
+      expect(new Set(absent.map((one: { collection: string }) => one.collection))).toEqual(
+        new Set(['posts']),
+      )
+      expect(missing).toBe(absent.length)
+    }
+    expect(await indexes()).toMatch(/^missing +posts /m)
+    expect(await indexes('--apply')).toMatch(/All are present\.\n$/)
+    expect((await posts.indexes()).length).toBeGreaterThan(1)
   })
 
   test.each([[], ['serve'], ['load'], ['token'], ['indexes']])(

@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { engagementKinds } from '../../src/config.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { describeOutlierList } from '../support/engagement.conformance.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
+import { type Call, intercepted } from '../support/intercept.ts'
 import { outcomeOf } from '../support/model.ts'
 import { failCommand } from '../support/mongo.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 for (const kind of engagementKinds) {
   for (const threshold of [0, 1, 3]) describeOutlierList(kind, { threshold, capacity: 2 })
@@ -98,18 +100,15 @@ describe('engagement', () => {
     const { post, ben } = await scene()
     const { client } = harness.database
     const { engagements, users } = harness.services
-    let late: Promise<unknown>
-    {
-      await using _ = await failCommand(client, {
-        failCommands: ['update'],
-        times: 1,
-        blockMs: 600,
-      })
-      const begun = commandOn('posts')
-      late = engagements.mark('likes', ben, post)
-      await begun
-      await users.delete(ben)
-    }
+    await using _ = await failCommand(client, {
+      failCommands: ['update'],
+      times: 1,
+      blockMs: 1_500,
+    })
+    const begun = commandOn('posts')
+    const late = engagements.mark('likes', ben, post)
+    await begun
+    await users.delete(ben)
     const stop = new AbortController()
     const looked = commandOn('engaged')
     const run = { signal: stop.signal, checkpoint: undefined, save: async () => {} }
@@ -130,6 +129,39 @@ describe('engagement', () => {
     expect(await harness.services.collections.engaged.countDocuments({ user: ben })).toBe(0)
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
+
+  test('a like that is taken back elsewhere before its answer came is not added again', async () => {
+    const [one, busy, full] = [await scene(), await scene(), await scene()]
+    const { ben } = one
+    for (const user of full.users.slice(1)) await like(user, full.post)
+    let first = true
+    const taken: unknown[] = []
+    const before = async ({ collection, method, args }: Call) => {
+      if (collection !== 'posts') return
+      if (method === 'bulkWrite' && first) {
+        first = false
+        await met
+      }
+      if (method !== 'find' || !args[0]?.$or) return
+      taken.push(await harness.services.engagements.unmark('likes', ben, one.post))
+    }
+    const { client, db } = harness.database
+    const watched = { client, db: intercepted(db, { before }) }
+    const other = servicesOver(watched, harness.clock, sameLimits(limits))
+    // The first goes alone, the others share a command; one of them finds no room, so that both are looked for.
+    const marks = [busy.post, one.post, full.post].map((post) =>
+      other.engagements.mark('likes', post === full.post ? full.ann : ben, post),
+    )
+    const met = sleep(500)
+    for (const mark of await Promise.all(marks)) expect(mark).toMatchObject({ changed: true })
+    expect(taken).toMatchObject([{ changed: true }])
+    expect(await walked(harness.services, 'likes', one.post)).toEqual([])
+    const posts = [one.post, busy.post, full.post]
+    expect(await engagementProblems(harness.services, limits, posts)).toEqual([])
+  })
+
+  const like = (user: UserId, post: PostRef) =>
+    harness.services.engagements.mark('likes', user, post)
 
   /** Until the client begins a command on a collection. */
   const commandOn = (collection: string) =>

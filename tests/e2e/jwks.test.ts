@@ -1,0 +1,96 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { type TestApp, useApp } from '../support/app.ts'
+import { expectUnauthenticated, now, who } from '../support/sign-in.ts'
+
+const published: JWK[] = []
+let fetches = 0
+/** What the URL of the sick app answers with. */
+let sick = { status: 200, body: '' }
+const keyServer = await new Promise<Server>((resolve) => {
+  const server = createServer(({ url }, response) => {
+    if (url === '/sick') return response.writeHead(sick.status).end(sick.body)
+    fetches++
+    return response.end(JSON.stringify({ keys: published }))
+  }).listen(0, '127.0.0.1', () => resolve(server))
+})
+const keyHost = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}`
+afterAll(() => keyServer.close())
+
+const keyed = useApp({ AUTH_JWKS_URL: `${keyHost}/keys` })
+const sickly = useApp({ AUTH_JWKS_URL: `${keyHost}/sick` })
+const keyless = useApp({ AUTH_JWKS_URL: 'http://127.0.0.1:9/keys' })
+
+describe('keys at a URL', () => {
+  const key = async (kid: string) => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+    published.push({ ...(await exportJWK(publicKey)), kid, alg: 'ES256' })
+    return (sub: string) =>
+      new SignJWT({ sub, exp: now() + 60 })
+        .setProtectedHeader({ alg: 'ES256', kid })
+        .sign(privateKey)
+  }
+
+  test('verify tokens, and a secret does not', async () => {
+    const sign = await key('first')
+    expect((await who(keyed, `Bearer ${await sign('bob')}`)).data.viewer.handle).toBe('bob')
+    const confused = new SignJWT({ sub: 'bob', exp: now() + 60 })
+      .setProtectedHeader({ alg: 'HS256', kid: 'first' })
+      .sign(new TextEncoder().encode(JSON.stringify(published[0])))
+    expectUnauthenticated(await who(keyed, `Bearer ${await confused}`))
+  })
+
+  afterEach(() => void vi.useRealTimers())
+
+  test('are fetched again when they change, and not for every token of an unknown one', async () => {
+    const old = await key('old')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
+    expect((await who(keyed, `Bearer ${await old('bob')}`)).data.viewer.handle).toBe('bob')
+    published.length = 0
+    const changed = await key('changed')
+    const before = fetches
+    for (let n = 0; n < 3; n++) {
+      expectUnauthenticated(await who(keyed, `Bearer ${await changed('bob')}`))
+    }
+    expect(fetches).toBe(before)
+    vi.setSystemTime(Date.now() + 31_000)
+    expect((await who(keyed, `Bearer ${await changed('bob')}`)).data.viewer.handle).toBe('bob')
+    expect(fetches).toBe(before + 1)
+    expectUnauthenticated(await who(keyed, `Bearer ${await old('bob')}`))
+  })
+
+  const faults: Readonly<Record<string, [TestApp, typeof sick]>> = {
+    'are out of reach': [keyless, { status: 200, body: '' }],
+    'come with a status of 500': [sickly, { status: 500, body: '{"keys":[]}' }],
+    'are elsewhere': [sickly, { status: 302, body: '' }],
+    'are no JSON': [sickly, { status: 200, body: '<html>' }],
+    'are no keys': [sickly, { status: 200, body: '{"error":"later"}' }],
+  }
+  test.each(Object.entries(faults))(
+    'that %s: the fault is not the token, and the log knows why',
+    async (_, [app, answer]) => {
+      const sign = await key('unseen')
+      sick = answer
+      const seen = app.logged.length
+      const { status, headers, errors } = await who(app, `Bearer ${await sign('bob')}`)
+      expect([status, errors[0]?.extensions.code]).toEqual([503, 'UNAVAILABLE'])
+      expect(headers.get('www-authenticate')).toBeNull()
+      expect(errors[0]?.message).toBe('The keys to verify tokens with are out of reach')
+      const lines = app.logged.slice(seen).map((line) => JSON.parse(line))
+      const requestId = headers.get('x-request-id')
+      expect(lines).toMatchObject([{ level: 50, code: 'UNAVAILABLE', requestId }])
+      expect(lines[0].err.message).not.toBe('')
+    },
+  )
+
+  test('that do not hold the key of a token: the fault is the token, and nothing is logged', async () => {
+    const { privateKey } = await generateKeyPair('ES256')
+    const token = new SignJWT({ sub: 'bob', exp: now() + 60 })
+    const stranger = token.setProtectedHeader({ alg: 'ES256', kid: 'stranger' }).sign(privateKey)
+    const seen = keyed.logged.length
+    expectUnauthenticated(await who(keyed, `Bearer ${await stranger}`))
+    expect(keyed.logged.slice(seen)).toEqual([])
+  })
+})

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Db, MongoClient } from 'mongodb'
+import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { readConfig } from '../src/config.ts'
 import { connect } from '../src/db/client.ts'
 import { openEmbedded } from '../src/db/embedded.ts'
@@ -17,8 +17,13 @@ export interface BenchDatabase extends AsyncDisposable {
 }
 
 /** The services as a process of its own builds them over the database. */
-export async function openServices(uri: string, name: string, env: Record<string, string> = {}) {
-  const client = await connect(uri, 'serving', { maxPoolSize: 100 })
+export async function openServices(
+  uri: string,
+  name: string,
+  env: Record<string, string> = {},
+  extra: MongoClientOptions = {},
+) {
+  const client = await connect(uri, 'serving', { maxPoolSize: 100, ...extra })
   const db = client.db(name)
   return { client, db, services: createServices(client, db, readConfig(env)) }
 }
@@ -27,6 +32,7 @@ export async function openServices(uri: string, name: string, env: Record<string
 export async function openBench(
   say: (line: string) => void,
   env: Record<string, string> = {},
+  extra: MongoClientOptions = {},
 ): Promise<BenchDatabase> {
   const given = process.env.TEST_MONGODB_URI
   const folder = given ? undefined : await mkdtemp(join(tmpdir(), 'feedline-bench-'))
@@ -40,7 +46,7 @@ export async function openBench(
     : undefined
   const uri = given ?? mongod?.uri ?? ''
   const name = `bench_${Date.now().toString(36)}`
-  const { client, db, services } = await openServices(uri, name, env)
+  const { client, db, services } = await openServices(uri, name, env, extra)
   await applyIndexes(db, 'collection')
   return {
     uri,

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** What a load gave: how many calls a second, and how long each took, in milliseconds. */
 export interface Load {
   readonly perSecond: number
@@ -27,6 +29,46 @@ export async function drive(
     perSecond: took.length / seconds,
     p50Ms: quantile(took, 0.5),
     p99Ms: quantile(took, 0.99),
+  }
+}
+
+/** What an open load gave. Latencies count from the moment at which a call was due, also when it began later. */
+export interface OpenLoad extends Load {
+  readonly failed: number
+}
+
+/** Begins `perSecond` calls a second for about `ms` milliseconds, whether or not earlier ones returned, and waits for all. */
+export async function driveOpen(
+  perSecond: number,
+  ms: number,
+  call: (at: number) => Promise<unknown>,
+): Promise<OpenLoad> {
+  const total = Math.round((perSecond * ms) / 1000)
+  const took: number[] = []
+  const calls: Promise<unknown>[] = []
+  let failed = 0
+  const begin = performance.now()
+  const dueAt = (at: number) => begin + (at * 1000) / perSecond
+  while (calls.length < total) {
+    while (calls.length < total && dueAt(calls.length) <= performance.now()) {
+      const due = dueAt(calls.length)
+      const returned = () => took.push(performance.now() - due)
+      calls.push(
+        call(calls.length).then(returned, () => {
+          failed++
+          returned()
+        }),
+      )
+    }
+    await sleep(1)
+  }
+  await Promise.all(calls)
+  const seconds = (performance.now() - begin) / 1000
+  return {
+    perSecond: total / seconds,
+    p50Ms: quantile(took, 0.5),
+    p99Ms: quantile(took, 0.99),
+    failed,
   }
 }
 

@@ -6,6 +6,12 @@ export interface BenchOptions {
   readonly ms: number
   /** How popular the most popular post is. */
   readonly likes: number
+  /** An edge list to run on instead of Reed98, friendships both ways. */
+  readonly graph?: string | undefined
+  /** The rate at which the open loop begins, in operations a second. */
+  readonly rate: number
+  /** Where plots are written. */
+  readonly plots: string
   /** Tells what is going on. */
   readonly say: (line: string) => void
   /** Prints a line of the result. */

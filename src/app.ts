@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { openDatabase } from './db/open.ts'
+import { registerStrategies } from './feed/feeds.ts'
 import { createServer } from './graphql/server.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
@@ -46,12 +47,15 @@ export async function startApp(config: Config, log: Log): Promise<App> {
           () => false,
         ),
       ])
+    await registerStrategies(services, config.feed.maintained)
+    services.inline.start(services.tasks, log)
     const http = await createServer({ config, services, log, ready, nudge: () => worker.nudge() })
     const url = await listen(http, config)
     worker.start()
     log.info(`database: ${database.description}`)
     log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
-    log.info(`timeline strategy: ${config.feed.strategy}`)
+    const { strategy, maintained } = config.feed
+    log.info(`timeline strategy: ${strategy}; maintained: ${maintained.join(', ')}`)
     const close = async () => {
       await using _ = database
       await http.close()

@@ -11,6 +11,10 @@ export const feedStrategyNames = [
 ] as const
 export type FeedStrategyName = (typeof feedStrategyNames)[number]
 
+/** What an entry of a materialised timeline holds of its post (seed 1: linking, embedding). */
+export const entryContents = ['id', 'author', 'text'] as const
+export type EntryContent = (typeof entryContents)[number]
+
 /** What people do to a post, each a list of the outlier pattern (seeds 0 and 2). */
 export const engagementKinds = ['likes', 'comments', 'shares'] as const
 export type EngagementKind = (typeof engagementKinds)[number]
@@ -67,6 +71,14 @@ const environment = z.object({
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
   FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
   FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
+  FEED_MAINTAINED: list.pipe(z.array(z.enum(feedStrategyNames))).default([]),
+  TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
+  TIME_BUCKET_DAYS: z.coerce.number().min(0.01).max(366).default(7),
+  SIZED_BUCKET_SIZE: entries(1).default(50),
+  CACHE_SIZE: entries(1).default(50),
+  CACHE_AWAY_DAYS: z.coerce.number().min(0.01).max(3660).default(30),
+  HYBRID_THRESHOLD: z.coerce.number().int().min(1).max(1e9).default(10_000),
+  FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
   LIKES_THRESHOLD: entries(0).default(100),
   COMMENTS_THRESHOLD: entries(0).default(20),
   SHARES_THRESHOLD: entries(0).default(100),
@@ -101,7 +113,19 @@ export interface Config {
   readonly following: FollowingMode
   readonly feed: {
     readonly strategy: FeedStrategyName
+    /** Those that a query may name; FANOUT_ON_READ and the default are always among them. */
     readonly maintained: readonly FeedStrategyName[]
+    /** What the entries of materialised timelines hold. */
+    readonly entries: EntryContent
+    readonly timeBucketDays: number
+    readonly sizedBucketSize: number
+    readonly cacheSize: number
+    /** How long a reader may be away before their cache is dropped. */
+    readonly cacheAwayDays: number
+    /** From so many followers on, an author is read instead of delivered under HYBRID. */
+    readonly hybridThreshold: number
+    /** Audiences up to this size are delivered to by the process that took the post. */
+    readonly inlineMax: number
   }
   readonly engagement: {
     /** How many entries of each kind a post holds itself, before they overflow. */
@@ -152,13 +176,11 @@ export function readConfig(
   const isWrong = ([name]: [string, unknown]) => wrong.has(name)
   const entries = Object.entries(given)
   const e = environment.parse(Object.fromEntries(entries.filter((one) => !isWrong(one))))
-  const maintained: FeedStrategyName[] = ['FANOUT_ON_READ']
+  const maintained = feedStrategyNames.filter(
+    (name) =>
+      name === 'FANOUT_ON_READ' || name === e.FEED_STRATEGY || e.FEED_MAINTAINED.includes(name),
+  )
   problems.push(...authProblems({ ...e, ...Object.fromEntries(entries.filter(isWrong)) }))
-  if (!maintained.includes(e.FEED_STRATEGY)) {
-    problems.push(
-      `FEED_STRATEGY: ${e.FEED_STRATEGY} is not maintained here; maintained: ${maintained.join(', ')}`,
-    )
-  }
   if (problems.length > 0) throw new ConfigError(problems)
   return {
     production: e.NODE_ENV === 'production',
@@ -171,7 +193,17 @@ export function readConfig(
       dataFolder: e.FEEDLINE_DATA,
     },
     following: e.FOLLOWING,
-    feed: { strategy: e.FEED_STRATEGY, maintained },
+    feed: {
+      strategy: e.FEED_STRATEGY,
+      maintained,
+      entries: e.TIMELINE_ENTRIES,
+      timeBucketDays: e.TIME_BUCKET_DAYS,
+      sizedBucketSize: e.SIZED_BUCKET_SIZE,
+      cacheSize: e.CACHE_SIZE,
+      cacheAwayDays: e.CACHE_AWAY_DAYS,
+      hybridThreshold: e.HYBRID_THRESHOLD,
+      inlineMax: e.FANOUT_INLINE_MAX,
+    },
     engagement: {
       thresholds: {
         likes: e.LIKES_THRESHOLD,

@@ -10,16 +10,14 @@ import { LikedPosts } from './engagement/liked.ts'
 import { OutlierLists } from './engagement/outlier.ts'
 import { PostPurge } from './engagement/purge.ts'
 import { OutlierWalk } from './engagement/walk.ts'
-import { FanoutOnRead } from './feed/fanout-on-read.ts'
-import { FeedService } from './feed/feed.ts'
-import { createTasks } from './feed/tasks.ts'
+import { createFeeds, type Feeds } from './feed/feeds.ts'
 import { Edges } from './follows/edges.ts'
 import { Follows } from './follows/follows.ts'
 import { GraphPurge } from './follows/purge.ts'
 import { Restrictions } from './follows/restrictions.ts'
+import { Inline } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
-import type { Task } from './jobs/worker.ts'
 import { IdMint } from './lib/ids.ts'
 import { type ContentValidator, contentValidators } from './posts/content.ts'
 import { Posts } from './posts/posts.ts'
@@ -28,7 +26,7 @@ import { UserStats } from './users/stats.ts'
 import { Users } from './users/users.ts'
 
 /** The services over one database, wired once. */
-export interface Services {
+export interface Services extends Feeds {
   readonly collections: Collections
   readonly transactions: Transactions
   readonly edges: Edges
@@ -40,9 +38,9 @@ export interface Services {
   readonly engagements: Engagements
   readonly walk: OutlierWalk
   readonly liked: LikedPosts
-  readonly feed: FeedService
+  readonly outbox: Outbox
   readonly queue: JobQueue
-  readonly tasks: Readonly<Record<string, Task>>
+  readonly inline: Inline
 }
 
 /** The part of the configuration that services depend on. */
@@ -64,15 +62,24 @@ export function createServices(
   const mint = new IdMint(now)
   const once = new Once(collections.mutations, now)
   const transactions = new Transactions(client, once)
+  const queue = new JobQueue(collections.outbox)
+  const inline = new Inline(queue)
+  const outbox = new Outbox(collections.outbox, mint, inline)
   const stats = new UserStats(collections.user_stats)
-  const outbox = new Outbox(collections.outbox, mint)
   const users = new Users(collections.users, stats, outbox, transactions, now)
   const edges = new Edges(collections, config.following, mint)
-  const restrictions = new Restrictions(collections.restrictions, edges, stats, transactions, mint)
-  const follows = new Follows(edges, restrictions, stats, transactions, mint)
+  const restrictions = new Restrictions(
+    collections.restrictions,
+    edges,
+    stats,
+    outbox,
+    transactions,
+    mint,
+  )
+  const follows = new Follows(edges, restrictions, stats, outbox, transactions, mint)
   const checks = contentValidators(config.posts.blockedWords, validators)
   const remains = new Remains(collections.overflow, outbox)
-  const posts = new Posts(collections.posts, stats, remains, transactions, mint, checks)
+  const posts = new Posts(collections.posts, stats, remains, outbox, transactions, mint, checks)
   const limits = listLimits(config.engagement)
   const lists = new OutlierLists(collections, transactions, once, limits, now)
   const walk = new OutlierWalk(collections)
@@ -80,16 +87,9 @@ export function createServices(
   const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
-  const strategies = { FANOUT_ON_READ: new FanoutOnRead(follows, posts) }
-  const feed = new FeedService(
-    strategies,
-    config.feed.strategy,
-    follows,
-    restrictions,
-    stats,
-    posts,
-  )
   const graph = new GraphPurge(collections, edges, stats, transactions)
+  const core = { users, graph, posts, engagements, purge, follows, restrictions, stats, edges }
+  const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
   return {
     collections,
     transactions,
@@ -102,8 +102,9 @@ export function createServices(
     engagements,
     walk,
     liked,
-    feed,
-    queue: new JobQueue(collections.outbox),
-    tasks: createTasks(users, graph, posts, engagements, purge),
+    outbox,
+    queue,
+    inline,
+    ...feeds,
   }
 }

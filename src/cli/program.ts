@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { indexesCommand } from './indexes.ts'
+import { jobsCommand } from './jobs.ts'
 import { loadCommand } from './load.ts'
 import { serveCommand } from './serve.ts'
 import { tokenCommand } from './token.ts'
+import { verifyCommand } from './verify.ts'
+import { workerCommand } from './worker.ts'
 
 /** Stands two folders up from here in `src` and in `dist`. */
 const manifest = new URL('../../package.json', import.meta.url)
@@ -14,9 +17,12 @@ export const buildProgram = (): Command =>
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')
     .version(JSON.parse(readFileSync(manifest, 'utf8')).version)
     .addCommand(serveCommand())
+    .addCommand(workerCommand())
     .addCommand(loadCommand())
     .addCommand(tokenCommand())
     .addCommand(indexesCommand())
+    .addCommand(jobsCommand())
+    .addCommand(verifyCommand())
     .showHelpAfterError('(--help tells more)')
     .addHelpText(
       'after',

@@ -1,24 +1,32 @@
 import { SingleBar } from 'cli-progress'
-import type { ImportProgress } from '../imports/import-graph.ts'
 
 /** How often a line tells of the progress where there is no terminal, in milliseconds. */
 const lineEveryMs = 5_000
 
+/** How far something has come. */
+export interface Progress {
+  readonly done: number
+  readonly total: number
+  /** What is counted, where that is not `done`. */
+  readonly written?: number
+}
+
 /** Shows on stderr how far something has come. */
 export interface ProgressDisplay extends Disposable {
-  update(progress: ImportProgress): void
+  update(progress: Progress): void
 }
 
 /**
  * A bar where stderr is a terminal, a line every 5 s where it is not.
- * @param what names what is written, e.g. `edges`.
+ * @param what names what is counted, e.g. `edges`.
+ * @param verb what is done to it.
  */
-export function showProgress(what: string): ProgressDisplay {
-  return process.stderr.isTTY ? bar(what) : lines(what)
+export function showProgress(what: string, verb = 'written'): ProgressDisplay {
+  return process.stderr.isTTY ? bar(what, verb) : lines(what, verb)
 }
 
-function bar(what: string): ProgressDisplay {
-  const format = `${what} {bar} {percentage}% | {written} written, {rate}/s | {eta_formatted} left`
+function bar(what: string, verb: string): ProgressDisplay {
+  const format = `${what} {bar} {percentage}% | {count} ${verb}, {rate}/s | {eta_formatted} left`
   const shown = new SingleBar({
     format,
     stream: process.stderr,
@@ -26,27 +34,27 @@ function bar(what: string): ProgressDisplay {
     gracefulExit: false,
   })
   const startedAt = performance.now()
-  shown.start(1, 0, { written: 0, rate: 0 })
+  shown.start(1, 0, { count: 0, rate: 0 })
   return {
-    update: ({ done, total, written }) => {
+    update: ({ done, total, written: count = done }) => {
       shown.setTotal(total)
-      shown.update(done, { written, rate: perSecond(written, performance.now() - startedAt) })
+      shown.update(done, { count, rate: perSecond(count, performance.now() - startedAt) })
     },
     [Symbol.dispose]: () => shown.stop(),
   }
 }
 
-function lines(what: string): ProgressDisplay {
+function lines(what: string, verb: string): ProgressDisplay {
   const startedAt = performance.now()
   let saidAt = startedAt
   return {
-    update: ({ done, total, written }) => {
+    update: ({ done, total, written: count = done }) => {
       const now = performance.now()
       if (now - saidAt < lineEveryMs) return
       saidAt = now
       const percent = total === 0 ? 100 : Math.floor((100 * done) / total)
-      const rate = perSecond(written, now - startedAt)
-      process.stderr.write(`${what}: ${percent} %, ${written} written, ${rate}/s\n`)
+      const rate = perSecond(count, now - startedAt)
+      process.stderr.write(`${what}: ${percent} %, ${count} ${verb}, ${rate}/s\n`)
     },
     [Symbol.dispose]: () => {},
   }

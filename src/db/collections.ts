@@ -6,7 +6,7 @@ import type {
   IndexSpecification,
   ObjectId,
 } from 'mongodb'
-import type { EngagementKind, FollowingMode } from '../config.ts'
+import type { EngagementKind, FeedStrategyName, FollowingMode } from '../config.ts'
 
 /** Where an edge came from (seed 3). */
 export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'IMPORT'] as const
@@ -129,21 +129,103 @@ export interface EngagedDoc {
   readonly author: string
 }
 
+/** Jobs that are soon done, and jobs that are long: neither may keep the other from being run. */
+export const jobLanes = ['QUICK', 'BULK'] as const
+export type JobLane = (typeof jobLanes)[number]
+
 /** A piece of work that was promised together with the write that caused it. */
 export interface JobDoc {
   readonly _id: ObjectId
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly state: 'READY' | 'PARKED'
+  readonly lane: JobLane
   /** Not to be claimed before; while claimed, when the lease ends; once parked, since when. Server time. */
   readonly runAt: Date
   /** Rises with every claim and whatever ends one: a worker whose lease is over no longer matches. */
   readonly fence: number
+  /** Set by a claim, until the lease is ended; one that ran out has set it still. */
+  readonly leased?: true
   readonly checkpoint?: unknown
   /** Tries begun since the checkpoint last moved. */
   readonly attempts: number
   /** What the last try that failed threw. */
   readonly error?: string
+}
+
+/** A post in somebody's timeline: linked alone, or with what is embedded of it (seed 1). */
+export interface EntryDoc {
+  readonly post: ObjectId
+  readonly author?: string
+  readonly text?: string
+}
+
+/** What one period brought to a reader's timeline (seed 1), in order of arrival. */
+export interface TimedBucketDoc {
+  /** The period's number since 1970: all are of one length. */
+  readonly _id: { readonly reader: string; readonly period: number }
+  readonly entries: EntryDoc[]
+  /** It was full, and what came after is not in it. */
+  readonly over?: true
+}
+
+/** Some of a reader's timeline (seed 1), in order of arrival. Buckets of one reader may overlap. */
+export interface SizedBucketDoc {
+  readonly _id: ObjectId
+  readonly reader: string
+  /** It takes entries while it has room; a reader has at most one such. */
+  readonly open?: true
+  /** How many entries it was given. */
+  readonly count: number
+  /** Its latest and earliest post; while open the highest and the lowest id there is. */
+  readonly newest: ObjectId
+  readonly oldest: ObjectId
+  readonly entries: EntryDoc[]
+}
+
+/** The newest entries of a reader's timeline (seed 1), newest first. */
+export interface TimelineCacheDoc {
+  readonly _id: string
+  /** Of the registration that it was built under. */
+  readonly epoch: ObjectId
+  readonly entries: EntryDoc[]
+  /** It holds all that is not below; what is cut off at its size lies below its last entry. */
+  readonly floor: ObjectId
+  /** Set while it is being built: it takes entries, and is not to be read. */
+  readonly building?: ObjectId
+  /** When it vanishes unless its reader comes before. */
+  readonly expiresAt: Date
+}
+
+/** A post in a reader's inbox. */
+export interface InboxDoc {
+  readonly _id: { readonly reader: string; readonly post: ObjectId }
+  readonly author?: string
+  readonly text?: string
+}
+
+/** A strategy that this database maintains: every delivery goes to it, whoever runs it. */
+export interface StrategyDoc {
+  readonly _id: FeedStrategyName
+  /** Names this registration: another one after a drop, or once what is stored no longer counts. */
+  readonly epoch: ObjectId
+  /** Readers up to this handle have all that was posted before the registration. */
+  readonly covered: string
+  /** All readers have. */
+  readonly complete: boolean
+  /** How many readers are covered, and were to be. */
+  readonly readers?: { readonly done: number; readonly total: number }
+  /** What its stored form depends on. */
+  readonly options: Readonly<Record<string, number>>
+  /** Rises with every change to the authors who are read instead of delivered. */
+  readonly marks?: number
+}
+
+/** An author whose posts are read instead of delivered. */
+export interface CelebrityDoc {
+  readonly _id: string
+  /** Posts are delivered again, and a job of this name delivers those that were left out: soon no longer one. */
+  readonly falling?: ObjectId
 }
 
 /** The first result of a mutation that carried a clientMutationId. */
@@ -177,6 +259,12 @@ export interface Documents {
   posts: PostDoc
   overflow: OverflowDoc
   engaged: EngagedDoc
+  timed_buckets: TimedBucketDoc
+  sized_buckets: SizedBucketDoc
+  timeline_cache: TimelineCacheDoc
+  inbox: InboxDoc
+  strategies: StrategyDoc
+  celebrities: CelebrityDoc
   outbox: JobDoc
   mutations: MutationDoc
   imports: ImportDoc
@@ -190,13 +278,15 @@ export interface IndexSpec {
   readonly key: Readonly<Record<string, 1 | -1>>
   readonly unique?: true
   /** Only documents that match are in it. */
-  readonly partialFilterExpression?: Readonly<Record<string, string>>
+  readonly partialFilterExpression?: Readonly<Record<string, string | boolean>>
   readonly expireAfterSeconds?: number
 }
 
 /** How a collection is found and, on a sharded cluster, split. */
 export interface CollectionSpec {
   readonly indexes: readonly IndexSpec[]
+  /** Documents lie in the order of `_id`, which needs no index beside them. */
+  readonly clustered?: true
   /** Undefined: small, or walked by workers alone; left on one shard. */
   readonly shardKey?: Readonly<Record<string, 1>>
 }
@@ -250,7 +340,10 @@ export const catalogue = (
     shardKey: { owner: 1 },
   },
   posts: {
-    indexes: [{ key: { author: 1, _id: -1 } }], // by author, and fan-out on read, covered
+    indexes: [
+      { key: { author: 1, _id: -1 } }, // by author, and fan-out on read, covered
+      { key: { _id: 1, author: 1 } }, // whether posts of a timeline exist, and whose they are, covered
+    ],
     shardKey: { author: 1, _id: 1 },
   },
   overflow: {
@@ -270,7 +363,28 @@ export const catalogue = (
     ],
     shardKey: { user: 1 },
   },
-  outbox: { indexes: [{ key: { state: 1, runAt: 1 } }] },
+  timed_buckets: { indexes: [], shardKey: { _id: 1 } },
+  sized_buckets: {
+    indexes: [
+      { key: { reader: 1, open: 1 }, unique: true, partialFilterExpression: { open: true } },
+      { key: { reader: 1, newest: -1, oldest: 1 } }, // from the newest on
+      { key: { reader: 1, oldest: 1, newest: 1 } }, // from the oldest on
+    ],
+    shardKey: { reader: 1 },
+  },
+  timeline_cache: {
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 1 },
+  },
+  inbox: { indexes: [], clustered: true, shardKey: { _id: 1 } },
+  strategies: { indexes: [] },
+  celebrities: { indexes: [] },
+  outbox: {
+    indexes: [
+      { key: { state: 1, lane: 1, runAt: 1 } }, // what is due
+      { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1 } }, // what is on its way
+    ],
+  },
   mutations: { indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }], shardKey: { _id: 1 } },
   imports: { indexes: [] },
   meta: { indexes: [] },

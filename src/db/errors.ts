@@ -1,4 +1,10 @@
-import { MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb'
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoServerSelectionError,
+} from 'mongodb'
 import { DomainError } from '../errors.ts'
 
 const duplicateKeyCode = 11000
@@ -12,6 +18,15 @@ const passingCodes: ReadonlySet<unknown> = new Set([
 /** Whether a write met a document that a unique index holds already. */
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === duplicateKeyCode
+
+/** Those of an unordered insert's documents, by position, that were there already. Throws an error that says anything else. */
+export function repeatsIn(error: unknown): number[] {
+  if (!(error instanceof MongoBulkWriteError)) throw error
+  const failed = [error.writeErrors].flat()
+  const all = failed.every(({ code }) => code === duplicateKeyCode)
+  if (failed.length === 0 || !all || error.result.getWriteConcernError()) throw error
+  return failed.map(({ index }) => index)
+}
 
 /** Whether the server said that a transaction may simply be tried again. */
 export const isTransient = (error: unknown): boolean =>

@@ -2,6 +2,7 @@ import { type Db, MongoServerError } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
 import {
   type CollectionName,
+  type CollectionSpec,
   catalogue,
   driverKey,
   type IndexSpec,
@@ -20,9 +21,9 @@ export interface IndexState {
 }
 
 const declared = (following: FollowingMode) =>
-  (
-    Object.entries(catalogue(following)) as [CollectionName, { indexes: readonly IndexSpec[] }][]
-  ).map(([collection, { indexes }]) => ({ collection, indexes }))
+  (Object.entries(catalogue(following)) as [CollectionName, CollectionSpec][]).map(
+    ([collection, spec]) => ({ collection, ...spec }),
+  )
 
 /** Every declared index, present or not. One command a collection. */
 export async function indexStates(db: Db, following: FollowingMode): Promise<IndexState[]> {
@@ -56,8 +57,8 @@ export async function applyIndexes(db: Db, following: FollowingMode): Promise<vo
   const present = new Set(
     (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name),
   )
-  for (const { collection, indexes } of declared(following)) {
-    if (!present.has(collection)) await createCollection(db, collection)
+  for (const { collection, indexes, clustered } of declared(following)) {
+    if (!present.has(collection)) await createCollection(db, collection, clustered)
     if (indexes.length === 0) continue
     await db.collection(collection).createIndexes(
       indexes.map((spec) => ({
@@ -76,9 +77,10 @@ export async function applyIndexes(db: Db, following: FollowingMode): Promise<vo
 }
 
 /** Transactions and concurrent starts need a collection to be there, or to have just been made. */
-async function createCollection(db: Db, name: string): Promise<void> {
+async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
   try {
-    await db.createCollection(name)
+    const byId = { clusteredIndex: { key: { _id: 1 }, unique: true } }
+    await db.createCollection(name, clustered ? byId : {})
   } catch (error) {
     if (!(error instanceof MongoServerError && error.codeName === 'NamespaceExists')) throw error
   }

@@ -2,6 +2,7 @@
 export type {
   AnyBulkWriteOperation,
   Collection,
+  Condition,
   Db,
   Document,
   Filter,

@@ -48,7 +48,7 @@ export class LikedPosts {
     viewer: UserId | undefined,
     read?: { readonly first: readonly Engaged[]; readonly confirmed: ReadonlySet<EngagementId> },
   ): Promise<Engaged[]> {
-    return fillPage<Engaged>(
+    return fillPage<Engaged, Engaged>(
       range.limit,
       async (last, limit) => {
         if (!last && read) return read.first

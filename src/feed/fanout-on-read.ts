@@ -3,7 +3,7 @@ import { batches } from '../lib/batch.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { Posts } from '../posts/posts.ts'
-import type { FeedStrategy } from './strategy.ts'
+import type { Ask, Candidates, FeedStrategy } from './strategy.ts'
 
 /** The most authors for which MongoDB merges the index instead of sorting everything: 201 cost 100 times as much. */
 const authorsPerQuery = 200
@@ -21,14 +21,24 @@ export class FanoutOnRead implements FeedStrategy {
   ) {}
 
   /** One covered command for 1,000 followees, and one for 200. */
-  async candidates(
-    reader: UserId,
+  async candidates({
+    reader,
+    range,
+    group,
+    refused,
+  }: Omit<Ask, 'registration'>): Promise<Candidates & { readonly entries: readonly PostRef[] }> {
+    return {
+      entries: await this.newest(this.authors(reader, group, refused), range),
+      complete: true,
+    }
+  }
+
+  /** What any of `authors` posted in a range, in the order it walks. One covered command for 200 of them. */
+  async newest(
+    authors: AsyncIterable<UserId> | Iterable<UserId>,
     range: Range,
-    group: string | undefined,
-    refused: ReadonlySet<UserId>,
   ): Promise<PostRef[]> {
     let page: PostRef[] = []
-    const authors = this.authors(reader, group, refused)
     for await (const some of batches(authors, authorsPerQuery)) {
       const found = await this.posts.refsByAuthors(some, narrowed(range, page))
       page = page.length === 0 ? found : merged(page, found, range)

@@ -1,21 +1,17 @@
 import type { FeedStrategyName } from '../config.ts'
+import type { StrategyDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
-import type { Follows } from '../follows/follows.ts'
 import { checkGroup } from '../follows/groups.ts'
-import type { Restrictions } from '../follows/restrictions.ts'
-import type { PostRef, UserId } from '../lib/ids.ts'
+import { blocks } from '../follows/restrictions.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { fillPage, type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
 import type { Post, Posts } from '../posts/posts.ts'
-import type { UserStats } from '../users/stats.ts'
-import type { FeedStrategy } from './strategy.ts'
+import { covers, isSame, type Registry } from './registry.ts'
+import type { Entry, FeedStrategy } from './strategy.ts'
+import type { Facts, Truth } from './truth.ts'
 
-/** What candidates are checked against: the graph and the accounts as they are now, from the reader's side. */
-export interface Truth {
-  followees(among: readonly UserId[]): Promise<ReadonlySet<UserId>>
-  /** Those whom the reader muted, or between whom and the reader a block stands. */
-  restricted(among: readonly UserId[]): Promise<ReadonlySet<UserId>>
-  live(among: readonly UserId[]): Promise<ReadonlySet<UserId>>
-}
+/** What of a post is needed: its id and author alone, the text too, or all of it. */
+export type Depth = 'ref' | 'text' | 'content'
 
 /** What a reader asks of their timeline. */
 export interface TimelineRequest {
@@ -24,19 +20,26 @@ export interface TimelineRequest {
   readonly strategy?: FeedStrategyName | undefined
   /** Only the authors in this group of the reader's; their own posts are in none. */
   readonly group?: string | undefined
-  /** Whether anything of a post beyond its id and author is needed. */
-  readonly content: boolean
-  /** Where one who will ask more about the same people reads the truth. Default: from the services. */
-  readonly truth?: Truth | undefined
+  readonly depth: Depth
 }
 
-/** A page of a timeline. Items are whole posts when content was asked for. */
-export interface TimelinePage extends Page<Post | PostRef> {
+/** A post as a page shows it: whole, or what its entry holds where that is enough. */
+export type TimelineItem = Post | (PostRef & { readonly text?: string | undefined })
+
+/** A page of a timeline. */
+export interface TimelinePage extends Page<TimelineItem> {
+  /** Which strategy was asked for. */
   readonly strategy: FeedStrategyName
+  /** Which one the page came from: FANOUT_ON_READ where the other does not reach, or does not cover the reader yet. */
+  readonly servedBy: FeedStrategyName
+  /** What was found out about the authors, for those who ask more about them. */
+  readonly facts: readonly Facts[]
 }
 
-/** The strategies that are maintained here, by name. */
-export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrategy>>>
+/** The strategies that may be asked for here, by name. */
+export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrategy>>> & {
+  readonly FANOUT_ON_READ: FeedStrategy
+}
 
 /**
  * Serves timelines (seed 1's feed service). A page is the strategy's candidates, less what the graph and the posts
@@ -47,91 +50,134 @@ export class FeedService {
   constructor(
     private readonly strategies: FeedStrategies,
     private readonly standard: FeedStrategyName,
-    private readonly follows: Follows,
-    private readonly restrictions: Restrictions,
-    private readonly stats: UserStats,
+    private readonly registry: Registry,
+    private readonly truth: Truth,
     private readonly posts: Posts,
   ) {}
 
   /**
    * One page of the reader's timeline, newest first, gap-free and without repeats along its cursors.
-   * Costs the strategy's commands, three covered ones, and one for content; as many again for a refill.
+   * Costs the strategy's commands and one for what is true, content included; as many again for a refill.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that is not maintained.
    */
   async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
-    const name = request.strategy ?? this.standard
-    const strategy = this.strategies[name]
-    if (!strategy) {
+    const { window, depth } = request
+    const strategy = request.strategy ?? this.standard
+    if (!this.strategies[strategy]) {
       const maintained = Object.keys(this.strategies).join(', ')
-      throw badInput('strategy', `${name} is not maintained here; maintained: ${maintained}`)
+      throw badInput('strategy', `${strategy} is not maintained here; maintained: ${maintained}`)
     }
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
-    const truth = this.truthFor(reader, group, request.truth)
-    const read = (range: Range, content: boolean) =>
-      this.fill(strategy, { reader, group, truth }, range, content)
-    const found = await read(rangeOf(request.window), request.content)
-    const any = async (range: Range) => (await read(range, false)).length > 0
-    return { ...pageFrom(request.window, found, any), strategy: name }
+    const read = (range: Range, depth: Depth) =>
+      this.read(strategy, { reader, group, depth }, range)
+    const { items, servedBy, facts } = await read(rangeOf(window), depth)
+    const any = async (range: Range) => (await read(range, 'ref')).items.length > 0
+    return { ...pageFrom(window, items, any), strategy, servedBy, facts }
   }
 
-  private truthFor(reader: UserId, group: string | undefined, given: Truth | undefined): Truth {
-    const own: Truth = {
-      followees: (among) => this.follows.followeesAmong(reader, among, group),
-      restricted: async (among) => new Set((await this.restrictions.between(reader, among)).keys()),
-      live: (among) => this.stats.liveAmong(among),
+  /**
+   * Reads under the registration that was last seen, and again should there be another one by then. Who is not
+   * covered reads from FANOUT_ON_READ.
+   */
+  private async read(name: FeedStrategyName, whose: Whose, range: Range): Promise<Found> {
+    for (let registered = await this.registry.lastSeen(); ; ) {
+      const registration = registered.get(name)
+      const covered = covers(registration, whose.reader)
+      const found = await this.fill(covered ? name : 'FANOUT_ON_READ', registration, whose, range)
+      if (!covered) return found
+      const seen = found.facts.map((facts) => facts.registered)
+      if (seen.length === 0) seen.push(await this.registry.read())
+      if (seen.every((now) => isSame(registration, now.get(name)))) return found
+      registered = await this.registry.lastSeen()
     }
-    if (!given) return own
-    return group === undefined ? given : { ...given, followees: own.followees }
   }
 
   private async fill(
-    strategy: FeedStrategy,
+    name: FeedStrategyName,
+    registration: StrategyDoc | undefined,
     whose: Whose,
     range: Range,
-    content: boolean,
-  ): Promise<(Post | PostRef)[]> {
+  ): Promise<Found> {
     const { reader, group } = whose
     const refused = new Set<UserId>()
-    return fillPage<Post | PostRef>(
+    const facts: Facts[] = []
+    let servedBy = name
+    const candidates = (range: Range) =>
+      (this.strategies[servedBy] ?? this.strategies.FANOUT_ON_READ).candidates({
+        reader,
+        range,
+        group,
+        refused,
+        registration,
+      })
+    const items = await fillPage<Entry, TimelineItem>(
       range.limit,
-      (last, limit) => {
-        const bound = last && (range.oldestFirst ? { newerThan: last.id } : { olderThan: last.id })
-        return strategy.candidates(reader, { ...range, ...bound, limit }, group, refused)
+      async (last, limit) => {
+        const rest = past(range, last, limit)
+        const { entries, complete } = await candidates(rest)
+        if (complete || entries.length >= limit) return entries
+        servedBy = 'FANOUT_ON_READ'
+        const more = await candidates(past(rest, entries.at(-1), limit - entries.length))
+        return [...entries, ...more.entries]
       },
-      (entries) => this.surviving(whose, entries, content, refused),
+      async (entries) => {
+        const found = await this.surviving(whose, entries, refused)
+        facts.push(found.facts)
+        return found.items
+      },
     )
+    return { items, servedBy, facts }
   }
 
-  /** Those entries that law L1 admits now, as whole posts when content is asked for; notes authors it does not admit. */
+  /** Those entries that law L1 admits now; notes authors it does not admit. */
   private async surviving(
-    { reader, group, truth }: Whose,
-    entries: readonly PostRef[],
-    content: boolean,
+    { reader, group, depth }: Whose,
+    entries: readonly Entry[],
     refused: Set<UserId>,
-  ): Promise<(Post | PostRef)[]> {
-    const authors = [...new Set(entries.map(({ author }) => author))]
-    const others = authors.filter((author) => author !== reader)
-    const [followed, restricted, live, posts] = await Promise.all([
-      truth.followees(others),
-      truth.restricted(others),
-      truth.live(authors),
-      content ? this.posts.byRefs(entries) : undefined,
-    ])
-    for (const author of authors) {
-      const shown =
-        author === reader ? group === undefined : followed.has(author) && !restricted.has(author)
-      if (!shown || !live.has(author)) refused.add(author)
+  ): Promise<{ items: TimelineItem[]; facts: Facts }> {
+    const refs = await this.refsOf(entries)
+    const embedded = depth === 'text' && entries.every(({ text }) => text !== undefined)
+    const content = depth !== 'ref' && !embedded
+    const facts = await this.truth.about(reader, refs, group, content)
+    for (const author of facts.authors) {
+      const between = facts.restrictions.get(author)
+      const hidden = between !== undefined && (between.has('MUTE') || blocks(between))
+      const shown = author === reader ? group === undefined : facts.followed.has(author) && !hidden
+      if (!shown || !facts.stats.has(author)) refused.add(author)
     }
-    return entries.flatMap((entry) => {
-      const item = posts ? posts.get(entry.id) : entry
-      return item && !refused.has(entry.author) ? [item] : []
+    const texts = embedded ? new Map(entries.map(({ id, text }) => [id, text])) : undefined
+    const items = refs.flatMap(({ id, author }): TimelineItem[] => {
+      const post = facts.posts.get(id)
+      if (!post || refused.has(author)) return []
+      return [texts ? { ...post, text: texts.get(id) } : post]
     })
+    return { items, facts }
+  }
+
+  /** Whose the posts are. One command where entries do not say it. */
+  private async refsOf(entries: readonly Entry[]): Promise<PostRef[]> {
+    const unknown = entries.filter(({ author }) => author === undefined).map(({ id }) => id)
+    const authors =
+      unknown.length > 0 ? await this.posts.authorsOf(unknown) : new Map<PostId, UserId>()
+    return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }
 
-/** Whose timeline, or part of one, is read, and what is true for them. */
+/** The part of a range that follows an entry. */
+function past(range: Range, last: Entry | undefined, limit: number): Range {
+  const bound = last && (range.oldestFirst ? { newerThan: last.id } : { olderThan: last.id })
+  return { ...range, ...bound, limit }
+}
+
+/** Whose timeline, which part of it, and how much of each post. */
 interface Whose {
   readonly reader: UserId
   readonly group: string | undefined
-  readonly truth: Truth
+  readonly depth: Depth
+}
+
+interface Found {
+  readonly items: TimelineItem[]
+  readonly servedBy: FeedStrategyName
+  readonly facts: readonly Facts[]
 }

@@ -1,5 +1,34 @@
-import type { PostRef, UserId } from '../lib/ids.ts'
+import type { FeedStrategyName } from '../config.ts'
+import type { StrategyDoc } from '../db/collections.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
+
+/** A post in a timeline, with what its timeline holds of it (seed 1: linking, or embedding). */
+export interface Entry {
+  readonly id: PostId
+  readonly author?: UserId | undefined
+  readonly text?: string | undefined
+}
+
+/** What is asked of a strategy. */
+export interface Ask {
+  readonly reader: UserId
+  readonly range: Range
+  /** Only what the authors of this group of the reader's posted; more may be proposed. */
+  readonly group: string | undefined
+  /** Authors whose posts this page turned down before: they need not be proposed again. */
+  readonly refused: ReadonlySet<UserId>
+  /** The registration the page is read under. */
+  readonly registration: StrategyDoc | undefined
+}
+
+/** What a strategy proposes. */
+export interface Candidates {
+  /** In the order in which the range walks, without repeats. */
+  readonly entries: readonly Entry[]
+  /** Whether fewer than asked for means the end of the range; if not, the strategy knows nothing of what follows. */
+  readonly complete: boolean
+}
 
 /**
  * Proposes what a reader's timeline may hold. What must be the same for all (who may be seen, refill, order of the
@@ -8,15 +37,36 @@ import type { Range } from '../lib/page.ts'
  * @see seed 1
  */
 export interface FeedStrategy {
-  /**
-   * Entries of the range in the order it walks, without repeats; fewer than `range.limit` means its end.
-   * @param group reads only what the authors of this group of the reader's posted.
-   * @param refused authors whose posts this page turned down before: they need not be proposed again.
-   */
-  candidates(
-    reader: UserId,
-    range: Range,
-    group: string | undefined,
-    refused: ReadonlySet<UserId>,
-  ): Promise<readonly PostRef[]>
+  candidates(ask: Ask): Promise<Candidates>
 }
+
+/** A stretch of what one followee posted, or a reader's whole timeline holds, to be added to it. */
+export interface Stretch {
+  /** Newest first. */
+  readonly entries: readonly Entry[]
+  /** Nothing is newer; it begins with the newest there was. */
+  readonly newest: boolean
+  /** Nothing is older. */
+  readonly oldest: boolean
+}
+
+/** A strategy that stores timelines. Each write may be cut off anywhere, and done again it changes nothing. */
+export interface MaterialisedStrategy extends FeedStrategy {
+  /** The facts its stored form depends on, told apart by name: changing one needs a registration anew. */
+  readonly options: Readonly<Record<string, number>>
+  /** How many of the newest entries of a timeline it can use at most. */
+  readonly depthMax: number
+  /** Whether a reader who was never delivered to lacks something, so that a new registration is to be back-filled. */
+  readonly backfilled: boolean
+  /** Adds a post to the timelines of so many readers, of a batch's size. */
+  deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
+  /** Adds to a reader's timeline what was posted before. */
+  merge(reader: UserId, stretch: Stretch): Promise<void>
+  /** Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping. */
+  forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void>
+  /** Removes a reader's timeline. Housekeeping. */
+  forgetReader(reader: UserId): Promise<void>
+}
+
+/** Every strategy that stores timelines, by name. */
+export type MaterialisedName = Exclude<FeedStrategyName, 'FANOUT_ON_READ'>

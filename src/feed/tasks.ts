@@ -1,32 +1,71 @@
 import type { Engagements } from '../engagement/engagement.ts'
 import type { PostPurge } from '../engagement/purge.ts'
 import type { GraphPurge } from '../follows/purge.ts'
+import type { Tasks } from '../jobs/attempt.ts'
 import type { Run } from '../jobs/lease.ts'
-import type { Task } from '../jobs/worker.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Users } from '../users/users.ts'
+import type { Backfill, Pair } from './backfill.ts'
+import type { Delivery } from './delivery.ts'
+import type { MaterialisedName } from './strategy.ts'
+
+/** What tasks work with. */
+export interface TaskParts {
+  readonly users: Users
+  readonly graph: GraphPurge
+  readonly posts: Posts
+  readonly engagements: Engagements
+  readonly purge: PostPurge
+  readonly delivery: Delivery
+  readonly backfill: Backfill
+}
+
+type Payload = Readonly<Record<string, unknown>>
 
 /** What is done about each kind of job. Every task may be run again from its start and changes nothing then. */
-export const createTasks = (
-  users: Users,
-  graph: GraphPurge,
-  posts: Posts,
-  engagements: Engagements,
-  purge: PostPurge,
-): Readonly<Record<string, Task>> => ({
-  'user.deleted': async (payload, run) => {
-    const user = payload.user as UserId
-    // A run after the one that freed the handle: whoever has it now keeps what is theirs.
-    if (!(await users.isLeaving(user))) return
-    const progress = { signal: run.signal, onRemoved: counting(run) }
-    await posts.purge(user, progress)
-    await graph.run(user, progress)
-    await engagements.purge(user, progress)
-    await users.free(user)
-  },
-  'post.deleted': async (payload, { signal }) => purge.run(payload.post as PostId, signal),
+export const createTasks = (parts: TaskParts): Tasks => ({
+  'post.created': async (payload, run) => parts.delivery.deliver(refOf(payload), run),
+  'post.deleted': async (payload, run) => parts.delivery.takeBack(refOf(payload), run),
+  'follow.created': async (payload, run) => parts.backfill.followed(pairOf(payload), run),
+  'follow.ended': async (payload, run) => parts.backfill.unfollowed(pairOf(payload), run),
+  'strategy.backfill': async ({ strategy, epoch }, run) =>
+    parts.backfill.register(
+      { strategy: strategy as MaterialisedName, epoch: epoch as PostId },
+      run,
+    ),
+  'author.fell': async ({ author, fall }, run) =>
+    parts.backfill.fall({ author: author as UserId, fall: fall as string }, run),
+  'user.deleted': async ({ user }, run) => userDeleted(parts, user as UserId, run),
+  'engagements.orphaned': async (payload, { signal }) =>
+    parts.purge.run(payload.post as PostId, signal),
 })
+
+const refOf = ({ author, post }: Payload): PostRef => ({
+  author: author as UserId,
+  id: post as PostId,
+})
+
+const pairOf = ({ follower, followee }: Payload): Pair => ({
+  follower: follower as UserId,
+  followee: followee as UserId,
+})
+
+async function userDeleted(
+  { users, graph, posts, engagements, delivery }: TaskParts,
+  user: UserId,
+  run: Run,
+): Promise<void> {
+  // A run after the one that freed the handle: whoever has it now keeps what is theirs.
+  if (!(await users.isLeaving(user))) return
+  const { signal } = run
+  const progress = { signal, onRemoved: counting(run) }
+  await posts.purge(user, (ids) => delivery.takeAllBack(user, ids, signal), progress)
+  await graph.run(user, progress)
+  await engagements.purge(user, progress)
+  await delivery.forgetReader(user)
+  await users.free(user)
+}
 
 /**
  * Keeps how much has been removed, over all tries. What is left is found by looking, so the count is there to show

@@ -1,11 +1,13 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { EdgeSource } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
+import { fromObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
-import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
+import type { Outbox, Promises } from '../jobs/outbox.ts'
+import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type Edges, type FollowEdge, type Side, type StoredEdge, toEdge } from './edges.ts'
@@ -24,13 +26,15 @@ export class Follows {
     private readonly edges: Edges,
     private readonly restrictions: Restrictions,
     private readonly stats: UserStats,
+    private readonly outbox: Outbox,
     private readonly transactions: Transactions,
     private readonly mint: IdMint,
   ) {}
 
   /**
    * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
-   * One transaction of at most eight commands. A repeat changes nothing.
+   * One transaction of at most nine commands. A repeat changes nothing.
+   * The followee's posts join the follower's timelines, by a job that begins at once.
    * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND.
    */
   async follow(
@@ -41,7 +45,7 @@ export class Follows {
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
     const edge: FollowEdge = { id: this.mint.next<EdgeId>(), follower: actor, followee, source }
-    return this.transactions.run(async (tx) => {
+    const follow = async (tx: Tx, promises: Promises): Promise<FollowChange> => {
       const before = await this.edges.find(tx, actor, followee)
       if (before) return { changed: false, edge: before }
       const between = (await this.restrictions.between(actor, [followee], tx)).get(followee)
@@ -59,11 +63,15 @@ export class Follows {
           [followee, { followers: 1 }],
         ]),
       )
+      await promises.append(tx, 'follow.created', { follower: actor, followee })
       return { changed: true, edge }
-    }, once)
+    }
+    return this.outbox.during((promises) =>
+      this.transactions.run((tx) => follow(tx, promises), once),
+    )
   }
 
-  /** Ends it. One transaction of at most six commands. A repeat changes nothing. */
+  /** Ends it. One transaction of at most seven commands. A repeat changes nothing. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
     return this.transactions.run(async (tx) => {
       const edge = await this.edges.find(tx, actor, followee)
@@ -76,6 +84,7 @@ export class Follows {
           [followee, { followers: -1 }],
         ]),
       )
+      await this.outbox.append(tx, 'follow.ended', { follower: actor, followee })
       return { changed: true, edge }
     }, once)
   }
@@ -145,6 +154,38 @@ export class Follows {
       batchSize: 1000,
     })
     for await (const doc of cursor) yield doc[other] as UserId
+  }
+
+  /**
+   * The followers of a user whose handles come after `after`, in their order: the same walk whatever is added meanwhile.
+   * One covered command on one shard.
+   */
+  async followersAfter(user: UserId, after: string, limit: number): Promise<UserId[]> {
+    const { collection, membership } = this.edges.followers
+    const found = await collection
+      .find(
+        { user, follower: { $gt: after } },
+        { ...atOnce, projection: { _id: 0, follower: 1 }, hint: membership },
+      )
+      .sort({ follower: 1 })
+      .limit(limit)
+      .toArray()
+    return found.map(({ follower }) => follower as UserId)
+  }
+
+  /** Since when one follows the other, and in which of their groups; undefined when they do not. One command. */
+  async edgeOf(
+    follower: UserId,
+    followee: UserId,
+  ): Promise<{ since: Date; groups: readonly string[] } | undefined> {
+    const { collection, owner, other, membership } = this.edges.following
+    const found = await collection.findOne(
+      { [owner]: follower, [other]: followee } as Filter<StoredEdge>,
+      { ...bounded, projection: { groups: 1 }, hint: membership },
+    )
+    return found
+      ? { since: timeOf(fromObjectId<EdgeId>(found._id)), groups: found.groups ?? [] }
+      : undefined
   }
 
   /** The follower's groups of each of `others` that has any. One command. */

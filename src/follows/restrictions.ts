@@ -5,6 +5,7 @@ import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
+import type { Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -29,6 +30,7 @@ export class Restrictions {
     private readonly restrictions: Collections['restrictions'],
     private readonly edges: Edges,
     private readonly stats: UserStats,
+    private readonly outbox: Outbox,
     private readonly transactions: Transactions,
     private readonly mint: IdMint,
   ) {}
@@ -120,6 +122,9 @@ export class Restrictions {
       ]
       const edges = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
       if (edges.length > 0) await this.edges.remove(tx, edges, 'BLOCK')
+      for (const { follower, followee } of edges) {
+        await this.outbox.append(tx, 'follow.ended', { follower, followee })
+      }
       const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]
       await this.stats.change(
         tx,

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import type { EngagementKind } from '../config.ts'
-import type { Truth } from '../feed/feed.ts'
+import type { Facts } from '../feed/truth.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
@@ -113,19 +113,22 @@ export function createLoaders(
 
 export type Loaders = ReturnType<typeof createLoaders>
 
-/** The truth for a viewer's timeline, read through the loaders: what a page was checked by need not be read again. */
-export function truthOf({ viewerFollows, restrictions, stats }: Loaders): Truth {
-  const those = async <V>(
-    ids: readonly UserId[],
-    load: (id: UserId) => Promise<V>,
-    holds: (value: V) => boolean,
-  ) => {
-    const values = await Promise.all(ids.map(load))
-    return new Set(ids.filter((_, at) => holds(values[at] as V)))
-  }
-  return {
-    followees: (among) => those(among, (id) => viewerFollows.load(id), Boolean),
-    restricted: (among) => those(among, (id) => restrictions.load(id), Boolean),
-    live: (among) => those(among, (id) => stats.load(id), Boolean),
+/**
+ * Gives the loaders what a page of the viewer's timeline was checked by, so that it is not read again.
+ * @param group of a page of one group: who is not in it may be followed all the same.
+ */
+export function prime(
+  { viewerFollows, restrictions, stats }: Loaders,
+  pages: readonly Facts[],
+  group: string | undefined,
+): void {
+  for (const { authors, followed, restrictions: between, stats: counted } of pages) {
+    for (const author of authors) {
+      if (group === undefined || followed.has(author)) {
+        viewerFollows.prime(author, followed.has(author))
+      }
+      restrictions.prime(author, between.get(author) ?? null)
+      stats.prime(author, counted.get(author) ?? null)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { Engagement } from '../engagement/walk.ts'
-import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import type { Depth } from '../feed/feed.ts'
+import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/posts.ts'
 import { connectionFrom } from './connection.ts'
@@ -13,6 +14,7 @@ import type { User } from './types/user.ts'
 const entryFields = [
   'id',
   'author',
+  'createdAt',
   'viewerHasLiked',
   'viewerHasShared',
   'likes',
@@ -22,6 +24,10 @@ const entryFields = [
 
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
+
+/** How much of its posts a selection on Post needs of a timeline. */
+export const depthOf = (post: Selection): Depth =>
+  post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
 
 /**
  * The users as plain objects that hold all the client asked for, so that their fields cost nothing more.
@@ -104,6 +110,7 @@ export async function presentPosts(
     const marked = new Set(marks?.[at]?.map(({ kind }) => kind))
     const node = {
       ...post,
+      createdAt: timeOf(post.id),
       __typename: 'Post',
       id: postNodeId(post),
       author,

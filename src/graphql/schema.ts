@@ -6,6 +6,7 @@ import { EngagementResolver } from './resolvers/engagement.resolver.ts'
 import { PostResolver } from './resolvers/post.resolver.ts'
 import { QueryResolver } from './resolvers/query.resolver.ts'
 import { RelationResolver } from './resolvers/relation.resolver.ts'
+import { TimelineResolver } from './resolvers/timeline.resolver.ts'
 import { UserResolver } from './resolvers/user.resolver.ts'
 import { ViewerResolver } from './resolvers/viewer.resolver.ts'
 import { Comment, Like, Share } from './types/engagement.ts'
@@ -17,6 +18,7 @@ export function createSchema(): GraphQLSchema {
   const schema = buildSchemaSync({
     resolvers: [
       QueryResolver,
+      TimelineResolver,
       ViewerResolver,
       UserResolver,
       AccountResolver,

@@ -8,6 +8,8 @@ export interface Run {
   readonly save: (checkpoint: unknown) => Promise<void>
   /** Aborts when the lease is lost or the worker stops; the task should then throw soon. */
   readonly signal: AbortSignal
+  /** Whether the writer who promised the job waits for this try: what takes long should not be done now. */
+  readonly inline: boolean
 }
 
 /** How long a task may go on after its signal aborted before its job is settled without it. */
@@ -24,6 +26,7 @@ export class Lease implements Run {
   constructor(
     private readonly queue: JobQueue,
     public job: Job,
+    readonly inline: boolean,
   ) {
     this.heldUntilMs = performance.now() + job.leaseMs
     // Keeps the process alive too, so that the other timers here need not.

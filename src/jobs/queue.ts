@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { bounded } from '../db/client.ts'
-import type { Collections, JobDoc } from '../db/collections.ts'
+import { type Collections, type JobDoc, type JobLane, jobLanes } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { TimeId } from '../lib/ids.ts'
@@ -10,6 +10,7 @@ export interface Job {
   readonly id: TimeId
   readonly kind: string
   readonly payload: JobDoc['payload']
+  readonly lane: JobLane
   /** What the last `save` left; undefined before the first. */
   readonly checkpoint: unknown
   /** This try counted in: 1 is the first since the checkpoint last moved. */
@@ -55,15 +56,21 @@ export class JobQueue {
 
   /**
    * Leases the job that has been due the longest; a lease that ran out makes its job due.
-   * Examines one index key, however many jobs are due later. A caller that dies uses up an attempt.
+   * Examines one index key a lane, however many jobs are due later. A caller that dies uses up an attempt.
+   * @param lane the lane to take it from; without it, whichever has the oldest.
    * @returns undefined when nothing is due.
    */
-  async claim(leaseMs: number): Promise<Job | undefined> {
+  async claim(leaseMs: number, lane?: JobLane): Promise<Job | undefined> {
     const claimed = await this.outbox.findOneAndUpdate(
-      { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } },
+      { state: 'READY', lane: lane ?? inAnyLane, $expr: { $lte: ['$runAt', '$$NOW'] } },
       [
         {
-          $set: { runAt: inMs(leaseMs), fence: plusOne('$fence'), attempts: plusOne('$attempts') },
+          $set: {
+            runAt: inMs(leaseMs),
+            fence: plusOne('$fence'),
+            leased: true,
+            attempts: plusOne('$attempts'),
+          },
         },
       ],
       { sort: { runAt: 1 }, returnDocument: 'after', ...bounded },
@@ -106,20 +113,30 @@ export class JobQueue {
       state: parked ? 'PARKED' : 'READY',
       runAt: parked ? '$$NOW' : inMs(backoffMs(job.attempts, backoff, this.random)),
       fence: job.fence + 1,
+      leased: '$$REMOVE',
       error: { $literal: String(error).slice(0, errorCharactersMax) },
     })
     return parked
   }
 
-  /** Hands back a job, due at once from its checkpoint; not counted as a try. @throws LeaseLost */
+  /**
+   * Hands back a job, due at once from its checkpoint, behind what is due already; not counted as
+   * a try.
+   * @throws LeaseLost
+   */
   async release(job: Job): Promise<void> {
-    await this.update(job, { runAt: '$$NOW', fence: job.fence + 1, attempts: job.attempts - 1 })
+    await this.update(job, {
+      runAt: '$$NOW',
+      fence: job.fence + 1,
+      leased: '$$REMOVE',
+      attempts: job.attempts - 1,
+    })
   }
 
   /** The parked jobs, latest first, at most `limit` and never more than 1,000. */
   async parked(limit: number): Promise<ParkedJob[]> {
     const found = await this.outbox
-      .find({ state: 'PARKED' }, bounded)
+      .find({ state: 'PARKED', lane: inAnyLane }, bounded)
       .sort({ runAt: -1 })
       .limit(Math.max(1, Math.min(limit, parkedMax)))
       .toArray()
@@ -133,10 +150,15 @@ export class JobQueue {
   async retry(id: TimeId): Promise<boolean> {
     const { matchedCount } = await this.outbox.updateOne(
       { _id: toObjectId(id), state: 'PARKED' },
-      [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }],
+      dueAnew,
       bounded,
     )
     return matchedCount === 1
+  }
+
+  /** {@link retry} of every parked job. @returns how many there were. */
+  async retryAll(): Promise<number> {
+    return (await this.outbox.updateMany({ state: 'PARKED' }, dueAnew)).matchedCount
   }
 
   /** Removes a parked job for good. @returns false when it is not parked. */
@@ -148,22 +170,34 @@ export class JobQueue {
     return deletedCount === 1
   }
 
+  /** {@link drop} of every parked job. @returns how many there were. */
+  async dropAll(): Promise<number> {
+    return (await this.outbox.deleteMany({ state: 'PARKED' })).deletedCount
+  }
+
   private async update(job: Job, set: Readonly<Record<string, unknown>>): Promise<void> {
     const { matchedCount } = await this.outbox.updateOne(leaseOf(job), [{ $set: set }], bounded)
     if (matchedCount === 0) throw new LeaseLost(job.id)
   }
 }
 
+const dueAnew = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
+
+// Names the lanes, so that the index can merge them by age.
+const inAnyLane = { $in: jobLanes }
+
 const leaseOf = ({ id, fence }: Job) => ({ _id: toObjectId(id), state: 'READY' as const, fence })
 
-const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
+/** An instant so many milliseconds from now, by the server's clock. */
+export const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
 
 const plusOne = (field: string) => ({ $add: [field, 1] })
 
-const toJob = ({ _id, kind, payload, checkpoint, attempts }: JobDoc) => ({
+const toJob = ({ _id, kind, payload, lane, checkpoint, attempts }: JobDoc) => ({
   id: fromObjectId<TimeId>(_id),
   kind,
   payload,
+  lane,
   checkpoint,
   attempts,
 })

@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobLane } from '../db/collections.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { Log } from '../log.ts'
-import { Lease, type Run } from './lease.ts'
+import { Attempts, type Tasks } from './attempt.ts'
 import type { Job, JobQueue } from './queue.ts'
 
-/**
- * What is done about one kind of job. It may be cut off anywhere and run again from its last
- * checkpoint, and must change nothing then. Once its signal has aborted it counts as not done,
- * also when it returns.
- */
-export type Task = (payload: Job['payload'], run: Run) => Promise<void>
+export type { Task } from './attempt.ts'
 
 export interface WorkerOptions {
-  /** How many jobs run at the same time. */
+  /** How many jobs run at the same time; of one lane at most one less, where it is two or more. */
   readonly concurrency: number
   /** How long to wait after finding nothing due. */
   readonly pollMs: number
@@ -24,13 +20,16 @@ const outage = { baseMs: 500, capMs: 10_000 }
 
 /**
  * Runs jobs, at least once each, until stopped. Outages of the database are logged and outlived.
- * A poll that finds nothing costs one command; a job costs one to claim, one a save, one a third of
- * its lease, and one to settle.
+ * It looks first in the lane of which it runs fewer jobs, and no lane ever has all its slots: so
+ * neither waits for the other, however much of it is due.
+ * A poll that finds nothing costs one command, or two while more of one lane run than of the other;
+ * a job costs the same to claim, one a save, one a third of its lease, and one to settle.
  * @see law L4
  */
 export class Worker {
-  private readonly leases = new Set<Lease>()
-  private readonly running = new Set<Promise<void>>()
+  private readonly attempts: Attempts
+  private readonly running = new Map<Promise<void>, JobLane>()
+  private readonly laneMax: number
   private looping: Promise<void> | undefined
   private nudged = false
   private stopping = false
@@ -38,10 +37,13 @@ export class Worker {
 
   constructor(
     private readonly queue: JobQueue,
-    private readonly tasks: Readonly<Record<string, Task>>,
+    tasks: Tasks,
     private readonly log: Log,
     private readonly options: WorkerOptions,
-  ) {}
+  ) {
+    this.attempts = new Attempts(queue, tasks, log)
+    this.laneMax = Math.max(1, options.concurrency - 1)
+  }
 
   /** Begins to take jobs, until {@link stop}. A repeat does nothing. */
   start(): void {
@@ -63,10 +65,10 @@ export class Worker {
       while (!this.stopping) {
         if (await this.startOne()) continue
         if (this.running.size === 0) return
-        await Promise.race(this.running)
+        await Promise.race(this.running.keys())
       }
     } finally {
-      await Promise.all(this.running)
+      await Promise.all(this.running.keys())
     }
   }
 
@@ -77,9 +79,12 @@ export class Worker {
   async stop(graceMs = 3_000): Promise<void> {
     this.stopping = true
     this.wake()
-    await Promise.race([Promise.all(this.running), sleep(graceMs, undefined, { ref: false })])
-    for (const lease of this.leases) lease.abort(new Error('the worker stops'))
-    await Promise.all([this.looping, ...this.running])
+    await Promise.race([
+      Promise.all(this.running.keys()),
+      sleep(graceMs, undefined, { ref: false }),
+    ])
+    this.attempts.abort(new Error('the worker stops'))
+    await Promise.all([this.looping, ...this.running.keys()])
   }
 
   private async loop(): Promise<void> {
@@ -99,18 +104,39 @@ export class Worker {
 
   /** Claims and starts one job, once there is room. False: nothing is due, or the worker stops. */
   private async startOne(): Promise<boolean> {
-    while (this.running.size >= this.options.concurrency) await Promise.race(this.running)
+    while (this.running.size >= this.options.concurrency) await Promise.race(this.running.keys())
     if (this.stopping) return false
     this.nudged = false
-    const job = await this.queue.claim(this.options.leaseMs)
+    const job = await this.claim()
     if (!job) return false
     if (this.stopping) {
       await this.queue.release(job)
       return false
     }
-    const run = this.run(job).finally(() => this.running.delete(run))
-    this.running.add(run)
+    const run = this.attempts.run(job).then((unfinished) => {
+      if (unfinished || this.isFull(job.lane)) this.nudge()
+      this.running.delete(run)
+    })
+    this.running.set(run, job.lane)
     return true
+  }
+
+  /** Looks in the lane with fewer running jobs first; takes the oldest where both have as many. */
+  private async claim(): Promise<Job | undefined> {
+    const { leaseMs } = this.options
+    const ahead = this.countOf('QUICK') - this.countOf('BULK')
+    if (ahead === 0) return this.queue.claim(leaseMs)
+    const [fewer, more] = ahead < 0 ? (['QUICK', 'BULK'] as const) : (['BULK', 'QUICK'] as const)
+    const job = await this.queue.claim(leaseMs, fewer)
+    return job || this.isFull(more) ? job : this.queue.claim(leaseMs, more)
+  }
+
+  private isFull(lane: JobLane): boolean {
+    return this.countOf(lane) >= this.laneMax
+  }
+
+  private countOf(lane: JobLane): number {
+    return [...this.running.values()].filter((other) => other === lane).length
   }
 
   private idle(ms: number): Promise<void> {
@@ -120,45 +146,4 @@ export class Worker {
       this.wake = () => resolve(clearTimeout(timer))
     })
   }
-
-  /** Tries a job once and settles it. Never throws: the unsettled is due when its lease ends. */
-  private async run(job: Job): Promise<void> {
-    const lease = new Lease(this.queue, job)
-    this.leases.add(lease)
-    try {
-      await this.settle(lease, await this.failureOf(lease))
-    } catch (error) {
-      this.log.warn({ ...fieldsOf(job), err: error }, 'job left until its lease ends')
-    } finally {
-      lease.end()
-      this.leases.delete(lease)
-    }
-  }
-
-  private async failureOf(lease: Lease): Promise<{ error: unknown } | undefined> {
-    const { kind, payload, attempts } = lease.job
-    try {
-      if (!Object.hasOwn(this.tasks, kind)) throw new Error(`no task for jobs of kind "${kind}"`)
-      if (attempts > this.queue.attemptsMax) throw new Error('none of its tries came to an end')
-      await Promise.race([this.tasks[kind]?.(payload, lease), lease.abandoned()])
-      return undefined
-    } catch (error) {
-      return { error }
-    }
-  }
-
-  private async settle(lease: Lease, failure: { error: unknown } | undefined): Promise<void> {
-    const { job } = lease
-    if (lease.signal.aborted) {
-      await this.queue.release(job)
-      this.log.info(fieldsOf(job), 'job handed back')
-    } else if (failure) {
-      this.log.error({ ...fieldsOf(job), err: failure.error }, 'job failed')
-      if (await this.queue.fail(job, failure.error)) this.log.error(fieldsOf(job), 'job parked')
-    } else {
-      await this.queue.complete(job)
-    }
-  }
 }
-
-const fieldsOf = ({ id, kind, attempts }: Job) => ({ job: id, kind, attempts })

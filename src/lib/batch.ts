@@ -4,7 +4,10 @@ export function* chunks<T>(items: readonly T[], size: number): Generator<readonl
 }
 
 /** Gathers what an async source yields into runs of at most `size`, holding one run at a time. */
-export async function* batches<T>(source: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+export async function* batches<T>(
+  source: AsyncIterable<T> | Iterable<T>,
+  size: number,
+): AsyncGenerator<T[]> {
   let batch: T[] = []
   for await (const item of source) {
     batch.push(item)

@@ -73,15 +73,15 @@ export const emptyPage = <T>(): Page<T> => ({
  * Fills a page from candidates of which a filter may drop some, asking for more until it is full or the end is reached.
  * Rounds double up to `roundMax`, so a long stretch of dropped candidates costs few rounds and bounded memory.
  * @param next candidates past `last` (undefined: from the start of the range), in walking order; fewer than `limit` means the end.
- * @param keep the candidates that survive, in the order given.
+ * @param keep what survives of the candidates, in the order given.
  */
-export async function fillPage<C>(
+export async function fillPage<C, T>(
   limit: number,
   next: (last: C | undefined, limit: number) => Promise<readonly C[]>,
-  keep: (candidates: readonly C[]) => Promise<readonly C[]>,
+  keep: (candidates: readonly C[]) => Promise<readonly T[]>,
   roundMax = 1000,
-): Promise<C[]> {
-  const page: C[] = []
+): Promise<T[]> {
+  const page: T[] = []
   let last: C | undefined
   for (let round = limit; page.length < limit; round = Math.min(round * 2, roundMax)) {
     const candidates = await next(last, round)

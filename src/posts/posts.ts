@@ -3,9 +3,10 @@ import type { Collections, PostDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
-import type { Transactions } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { PurgeRun } from '../follows/purge.ts'
+import type { Outbox, Promises } from '../jobs/outbox.ts'
 import { type IdMint, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -26,13 +27,15 @@ export class Posts {
     private readonly posts: Collections['posts'],
     private readonly stats: UserStats,
     private readonly remains: Remains,
+    private readonly outbox: Outbox,
     private readonly transactions: Transactions,
     private readonly mint: IdMint,
     private readonly validators: readonly ContentValidator[],
   ) {}
 
   /**
-   * Publishes a post; it and the author's counter change in one transaction.
+   * Publishes a post; it, the author's counter and the job that delivers it are committed in one transaction.
+   * The job begins at once: it ends here for small audiences, and is a worker's for larger ones.
    * @throws {DomainError} BAD_USER_INPUT naming what a validator refuses; NOT_FOUND without an account.
    */
   async create(
@@ -41,8 +44,8 @@ export class Posts {
     once?: OnceKey,
   ): Promise<Post> {
     const { text, attachments } = await checkContent(given, this.validators)
-    return this.transactions.run(async (tx) => {
-      await this.stats.change(tx, new Map([[actor, { posts: 1 }]]))
+    const publish = async (tx: Tx, promises: Promises): Promise<Post> => {
+      const { followers } = await this.stats.countPost(tx, actor)
       // The id is the post's place in every timeline: made as late as can be, it is seldom below one already seen.
       const doc: PostDoc = {
         _id: toObjectId(this.mint.next<PostId>()),
@@ -51,8 +54,18 @@ export class Posts {
         ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
       }
       await this.posts.insertOne(doc, { session: tx.session })
+      const lane = followers > bulkAudience ? 'BULK' : 'QUICK'
+      await promises.append(
+        tx,
+        'post.created',
+        { author: actor, post: doc._id.toHexString() },
+        { lane },
+      )
       return toPost(doc)
-    }, once)
+    }
+    return this.outbox.during((promises) =>
+      this.transactions.run((tx) => publish(tx, promises), once),
+    )
   }
 
   /**
@@ -67,6 +80,7 @@ export class Posts {
       const removed = await this.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
       await this.remains.keep(tx, [removed])
+      await this.outbox.append(tx, 'post.deleted', { author, post: id })
       await this.stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
       return true
     }, once)
@@ -78,7 +92,7 @@ export class Posts {
     const found = await this.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
-        { ...atOnce, hint: { _id: 1 }, projection: content },
+        { ...atOnce, hint: { _id: 1 }, projection: contentProjection },
       )
       .toArray()
     const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
@@ -125,41 +139,77 @@ export class Posts {
     return found.map(toRef)
   }
 
+  /** Which of `refs` exist. One covered command, which carries the shard key. */
+  async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
+    const authors = [...new Set(refs.map(({ author }) => author))]
+    const found = await this.posts
+      .find(
+        { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
+        { ...atOnce, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
+      )
+      .toArray()
+    return new Set(found.map(({ _id }) => fromObjectId<PostId>(_id)))
+  }
+
+  /** Who posted those of `ids` that exist. One covered command, which asks all shards: only entries that hold no author need it. */
+  async authorsOf(ids: readonly PostId[]): Promise<Map<PostId, UserId>> {
+    const found = await this.posts
+      .find(
+        { _id: idIn(ids) },
+        { ...atOnce, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
+      )
+      .toArray()
+    return new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), doc.author as UserId]))
+  }
+
   /**
    * Removes everything a deleted user posted, with the promise to clear what people did to it: in bounded
    * transactions. A repeat goes on where it ended.
+   * @param before is given the ids of every batch before it is removed.
    * @param onRemoved told after every batch how many posts it removed.
    */
-  async purge(author: UserId, { signal, onRemoved }: PurgeRun): Promise<void> {
+  async purge(
+    author: UserId,
+    before: (posts: readonly PostId[]) => Promise<void>,
+    { signal, onRemoved }: PurgeRun,
+  ): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
+      const range = { oldestFirst: false, limit: purgeBatch }
+      const ids = (await this.refsByAuthors([author], range)).map(({ id }) => id)
+      if (ids.length === 0) return
+      await before(ids)
       const removed = await this.transactions.run(async (tx) => {
         const { session } = tx
-        const batch = await this.posts.find({ author }, { session }).limit(purgeBatch).toArray()
+        const batch = await this.posts.find({ author, _id: idIn(ids) }, { session }).toArray()
         const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
         if (batch.length > 0) await this.posts.deleteMany(gone, { session })
         await this.remains.keep(tx, batch)
         return batch.length
       })
-      if (removed === 0) return
       await onRemoved(removed)
     }
   }
 }
+
+/** From so many followers on a delivery takes long, and goes with its like. */
+const bulkAudience = 2_000
 
 /** Posts removed at a time: with what they hold, far below the 16 MB of a transaction's oplog entry. */
 const purgeBatch = 50
 
 /** What is read of a post: never the lists within it, which would make popular posts dear. */
 const contentFields = ['text', 'attachments', 'counts'] as const
-const content = { author: 1, text: 1, attachments: 1, counts: 1 } as const
+/** The same as a projection. */
+export const contentProjection = { author: 1, text: 1, attachments: 1, counts: 1 } as const
 
 const toRef = ({ _id, author }: PostDoc): PostRef => ({
   id: fromObjectId(_id),
   author: author as UserId,
 })
 
-function toPost(doc: PostDoc): Post {
+/** A post that was read with {@link contentProjection}. */
+export function toPost(doc: PostDoc): Post {
   const ref = toRef(doc)
   const { likes = 0, comments = 0, shares = 0 } = doc.counts ?? {}
   return {

@@ -30,7 +30,7 @@ export class Remains {
     )
     if (docs.length > 0) await this.overflow.insertMany(docs, { session: tx.session })
     for (const { _id } of engaged) {
-      await this.outbox.append(tx, 'post.deleted', { post: _id.toHexString() })
+      await this.outbox.append(tx, 'engagements.orphaned', { post: _id.toHexString() })
     }
   }
 }

@@ -63,6 +63,20 @@ export class UserStats {
     await this.mustBeLive(tx, [...changes.keys()])
   }
 
+  /**
+   * Counts a post that the account's owner is about to make, as {@link change} would. One command.
+   * @returns the counters as they are then.
+   */
+  async countPost(tx: Tx, id: UserId): Promise<Stats> {
+    const counted = await this.stats.findOneAndUpdate(
+      { _id: id },
+      { $inc: { posts: 1 } },
+      { session: tx.session, returnDocument: 'after' },
+    )
+    if (!counted) throw noAccount()
+    return counted
+  }
+
   /** As {@link change}, passing over accounts that are gone. @returns how many were there. */
   async changeLive(tx: Tx, changes: ReadonlyMap<UserId, StatsChange>): Promise<number> {
     const operations = [...changes].map(([_id, change]) => ({

@@ -111,7 +111,7 @@ describe('engagement', () => {
     await users.delete(ben)
     const stop = new AbortController()
     const looked = commandOn('engaged')
-    const run = { signal: stop.signal, checkpoint: undefined, save: async () => {} }
+    const run = { signal: stop.signal, checkpoint: undefined, save: async () => {}, inline: false }
     const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
     const ended = purge?.then(
       () => 'finished',

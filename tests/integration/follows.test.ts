@@ -55,13 +55,13 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     const { services } = harness
     const [ann, ben] = [handle('m-ann'), handle('m-ben')]
     await openAccounts(services, [ann, ben])
-    const { collections, edges, stats, transactions } = services
+    const { collections, edges, stats, outbox, transactions } = services
     const leave = async () => {
       await services.users.delete(ann)
       await harness.rest()
     }
     const mint = new IdMint(harness.clock.now)
-    const parts = [collections.restrictions, edges, stats, transactions, mint] as const
+    const parts = [collections.restrictions, edges, stats, outbox, transactions, mint] as const
     const muting = new Interrupted(leave, ...parts).mute(ann, ben)
     await expect(muting).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(await collections.restrictions.countDocuments({ owner: ann })).toBe(0)

@@ -1,32 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { type JobLane, jobLanes } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { Once } from '../../src/db/once.ts'
-import { Transactions } from '../../src/db/transaction.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { LeaseLost } from '../../src/jobs/queue.ts'
 import { leaseMs, useJobs } from '../support/jobs.ts'
 import { recorded } from '../support/mongo.ts'
 
-const { database, mint, outbox, newQueue, append, claimed, becomeDue, stored } = useJobs()
+const { database, mint, outbox, transactions, newQueue, append, claimed, becomeDue, stored } =
+  useJobs()
 
 describe('outbox', () => {
   test('a job appended in a transaction that aborts does not exist', async () => {
-    const { client, collections } = database
-    const run = new Transactions(client, new Once(collections.mutations, Date.now)).run(
-      async (tx) => {
-        await new Outbox(outbox(), mint).append(tx, 'greet', {})
-        throw new Error('no')
-      },
-    )
+    const run = transactions().run(async (tx) => {
+      await new Outbox(outbox(), mint).append(tx, 'greet', {})
+      throw new Error('no')
+    })
     await expect(run).rejects.toThrow('no')
     expect(await outbox().countDocuments()).toBe(0)
   })
 
   test('a committed job is due at once and carries its payload', async () => {
-    await append('greet', { who: 'ann', n: 2 })
+    await append('greet', { who: '$ann', n: 2 })
     const job = await claimed(newQueue())
-    expect(job).toMatchObject({ kind: 'greet', payload: { who: 'ann', n: 2 }, attempts: 1 })
+    expect(job).toMatchObject({ kind: 'greet', payload: { who: '$ann', n: 2 }, attempts: 1 })
+    expect(job).toMatchObject({ lane: 'QUICK', fence: 1 })
     expect(job.checkpoint).toBeUndefined()
   })
 })
@@ -42,6 +40,17 @@ describe('queue', () => {
     for (let n = 0; n < 8; n++) await append()
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimed(newQueue())))
     expect(new Set(claims.map(({ id }) => id)).size).toBe(8)
+  })
+
+  test('a claim takes the oldest of its lane, without one the oldest of all', async () => {
+    for (const lane of ['BULK', 'QUICK', 'BULK'] as const) await append(lane, {}, { lane })
+    const queue = newQueue()
+    expect(await queue.claim(leaseMs, 'QUICK')).toMatchObject({ kind: 'QUICK', lane: 'QUICK' })
+    expect(await queue.claim(leaseMs, 'QUICK')).toBeUndefined()
+    await append('QUICK', {}, { lane: 'QUICK' })
+    expect(await queue.claim(leaseMs)).toMatchObject({ lane: 'BULK' })
+    expect(await queue.claim(leaseMs, 'BULK')).toMatchObject({ lane: 'BULK' })
+    expect(await queue.claim(leaseMs)).toMatchObject({ lane: 'QUICK' })
   })
 
   test('a lease ends by the clock of the server, and a save extends it', async () => {
@@ -142,6 +151,17 @@ describe('queue', () => {
     expect(await claimed(queue)).toMatchObject({ attempts: 1 })
   })
 
+  test('all parked jobs are retried, or dropped, together, and no other', async () => {
+    const queue = newQueue(1)
+    for (const lane of ['QUICK', 'BULK', 'QUICK'] as const) await append('greet', {}, { lane })
+    for (let n = 0; n < 2; n++) await queue.fail(await claimed(queue), 'no')
+    expect(await queue.retryAll()).toBe(2)
+    expect(await outbox().distinct('state')).toEqual(['READY'])
+    for (let n = 0; n < 2; n++) await queue.fail(await claimed(queue), 'no')
+    expect(await queue.dropAll()).toBe(2)
+    expect(await outbox().countDocuments()).toBe(1)
+  })
+
   test('every call is one command', async () => {
     await append()
     const queue = newQueue(1)
@@ -175,14 +195,16 @@ describe('queue', () => {
     ])
   })
 
-  test('a claim examines one key, whatever is due later or parked', async () => {
-    const job = { kind: 'greet', payload: {}, fence: 0, attempts: 0 }
+  test('a claim examines one key a lane, whatever is due later or parked', async () => {
+    const job = { kind: 'greet', payload: {}, lane: 'BULK' as const, fence: 0, attempts: 0 }
     const later = { ...job, state: 'READY' as const, runAt: new Date(Date.now() + 3_600_000) }
     const parked = { ...job, state: 'PARKED' as const, runAt: new Date(0) }
     const others = [...Array(1_000).fill(later), ...Array(100).fill(parked)]
     await outbox().insertMany(others.map((doc) => ({ ...doc, _id: toObjectId(mint.next()) })))
-    const examined = async () => {
-      const { commands } = await recorded(database.client, () => newQueue().claim(leaseMs))
+    const quick = others.map((doc) => ({ ...doc, lane: 'QUICK' as const }))
+    await outbox().insertMany(quick.map((doc) => ({ ...doc, _id: toObjectId(mint.next()) })))
+    const examined = async (lane?: JobLane) => {
+      const { commands } = await recorded(database.client, () => newQueue().claim(leaseMs, lane))
       expect(commands).toHaveLength(1)
       const { findAndModify, query, sort, update } = commands[0]?.command ?? {}
       const { executionStats } = await database.db.command({
@@ -191,8 +213,19 @@ describe('queue', () => {
       })
       return executionStats.totalKeysExamined
     }
-    expect(await examined()).toBeLessThanOrEqual(1)
-    for (let n = 0; n < 5; n++) await append()
-    expect(await examined()).toBe(1)
+    expect(await examined()).toBeLessThanOrEqual(2)
+    for (const lane of ['QUICK', 'BULK'] as const) {
+      expect(await examined(lane)).toBeLessThanOrEqual(1)
+      for (let n = 0; n < 5; n++) await append('greet', {}, { lane })
+    }
+    expect(await examined()).toBe(2)
+    expect(await examined('QUICK')).toBe(1)
+    expect(await examined('BULK')).toBe(1)
+    const explained = await outbox()
+      .find({ state: 'PARKED', lane: { $in: jobLanes } })
+      .sort({ runAt: -1 })
+      .limit(10)
+      .explain('executionStats')
+    expect(explained.executionStats.totalKeysExamined).toBeLessThanOrEqual(11)
   })
 })

@@ -41,8 +41,8 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
         progress.push(checkpoint)
         throw new Error('cut off')
       }
-      const { checkpoint, signal } = run
-      await harness.services.tasks['user.deleted']?.(payload, { checkpoint, save, signal })
+      const { checkpoint, signal, inline } = run
+      await harness.services.tasks['user.deleted']?.(payload, { checkpoint, save, signal, inline })
     }
     const options = { concurrency: 1, pollMs: 20, leaseMs: 30_000 }
     for (let left = true; left; left = (await outbox.countDocuments({ state: 'READY' })) > 0) {

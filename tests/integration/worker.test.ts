@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { JobQueue } from '../../src/jobs/queue.ts'
 import { type Task, Worker, type WorkerOptions } from '../../src/jobs/worker.ts'
-import { leaseMs, useJobs } from '../support/jobs.ts'
+import { leaseMs, recordingLog, silent, useJobs } from '../support/jobs.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 
 const { database, outbox, newQueue, append, claimed, becomeDue, stored } = useJobs()
@@ -12,18 +12,7 @@ type Given = Partial<WorkerOptions> & { queue?: JobQueue; log?: Logger }
 
 function newWorker(tasks: Record<string, Task>, given: Given = {}) {
   const { queue = newQueue(), log = silent, ...options } = given
-  return new Worker(queue, tasks, log, { concurrency: 2, pollMs: 20, leaseMs, ...options })
-}
-
-const silent: Logger = pino({ level: 'silent' })
-
-/** A log and what was written to it. */
-function recordingLog() {
-  const lines: Record<string, unknown>[] = []
-  return {
-    lines,
-    log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-  }
+  return new Worker(queue, tasks, log, { concurrency: 3, pollMs: 20, leaseMs, ...options })
 }
 
 /** A task that goes on until its signal aborts, and a promise of its beginning. */

@@ -4,11 +4,11 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { FanoutOnRead } from '../../src/feed/fanout-on-read.ts'
 import { FeedService } from '../../src/feed/feed.ts'
 import type { FeedStrategy } from '../../src/feed/strategy.ts'
-import type { Restrictions } from '../../src/follows/restrictions.ts'
+import type { Facts } from '../../src/feed/truth.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
-import { forgetsMutes } from '../support/broken.ts'
+import { forgetful } from '../support/broken.ts'
 import {
   anyLook,
   anyOp,
@@ -103,7 +103,8 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       group: string | undefined,
       content: boolean,
     ): Promise<PostId[]> {
-      const page = await feed.timeline(reader, { window, group, content })
+      const depth = content ? 'content' : 'ref'
+      const page = await feed.timeline(reader, { window, group, depth })
       const found = {
         ids: page.items.map(({ id }) => id),
         next: await page.hasNextPage(),
@@ -145,25 +146,28 @@ describe('the law can fail', () => {
   const harness = useServices()
 
   const withStrategy =
-    (wrap: (right: FeedStrategy) => FeedStrategy, forget = (right: Restrictions) => right) =>
-    ({ follows, posts, restrictions, stats }: Services) => {
+    (wrap: (right: FeedStrategy) => FeedStrategy, spoilt?: keyof Facts) =>
+    ({ follows, posts, registry, truth }: Services) => {
       const name = 'FANOUT_ON_READ'
       const strategies = { [name]: wrap(new FanoutOnRead(follows, posts)) }
-      return new FeedService(strategies, name, follows, forget(restrictions), stats, posts)
+      return new FeedService(strategies, name, registry, forgetful(truth, spoilt), posts)
     }
 
   const breaks: Record<string, (services: Services) => FeedService> = {
-    'mutes are forgotten': withStrategy((right) => right, forgetsMutes),
+    'mutes are forgotten': withStrategy((right) => right, 'restrictions'),
     'an entry is skipped at the edge of a page': withStrategy((right) => ({
-      candidates: async (reader, range, ...rest) => {
-        if (!range.olderThan) return right.candidates(reader, range, ...rest)
-        const longer = { ...range, limit: range.limit + 1 }
-        return (await right.candidates(reader, longer, ...rest)).slice(1)
+      candidates: async (ask) => {
+        if (!ask.range.olderThan) return right.candidates(ask)
+        const range = { ...ask.range, limit: ask.range.limit + 1 }
+        const { entries, complete } = await right.candidates({ ...ask, range })
+        return { entries: entries.slice(1), complete }
       },
     })),
     'the reader’s own posts are left out': withStrategy((right) => ({
-      candidates: async (reader, range, ...rest) =>
-        (await right.candidates(reader, range, ...rest)).filter(({ author }) => author !== reader),
+      candidates: async (ask) => {
+        const { entries, complete } = await right.candidates(ask)
+        return { entries: entries.filter(({ author }) => author !== ask.reader), complete }
+      },
     })),
   }
 
@@ -201,7 +205,7 @@ describe('timeline', () => {
   }
 
   async function read(reader: UserId, limit: number, after?: PostId, group?: string) {
-    const request = { window: { limit, backward: false, after }, content: true, group }
+    const request = { window: { limit, backward: false, after }, depth: 'content', group } as const
     return (await harness.services.feed.timeline(reader, request)).items.map(({ id }) => id)
   }
 

@@ -168,7 +168,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   const purge = async (user: UserId, signal: AbortSignal) =>
     harness.services.tasks['user.deleted']?.(
       { user },
-      { signal, checkpoint: undefined, save: async () => {} },
+      { signal, checkpoint: undefined, save: async () => {}, inline: false },
     )
 
   const countersOff = async (prefix: string) =>
@@ -192,23 +192,31 @@ describe('a block amid a follow', () => {
     ['is seen by the follow, since both write the counters', true],
     ['would be passed by the follow, if it did not', false],
   ])('%s', async (_, guarded) => {
-    const { collections, edges, transactions } = harness.services
+    const { collections, edges, outbox, transactions } = harness.services
     const prefix = guarded ? 'g-' : 'n-'
     const [a, b] = [handle(`${prefix}ann`), handle(`${prefix}ben`)]
     await openAccounts(harness.services, [a, b])
     const mint = new IdMint(harness.clock.now)
     const stats = guarded ? harness.services.stats : new Unguarded(collections.user_stats)
-    const blocking = new Restrictions(collections.restrictions, edges, stats, transactions, mint)
+    const blocking = new Restrictions(
+      collections.restrictions,
+      edges,
+      stats,
+      outbox,
+      transactions,
+      mint,
+    )
     const meanwhile = once(() => blocking.block(b, a))
     const watched = new Interrupted(
       meanwhile,
       collections.restrictions,
       edges,
       stats,
+      outbox,
       transactions,
       mint,
     )
-    const follows = new Follows(edges, watched, harness.services.stats, transactions, mint)
+    const follows = new Follows(edges, watched, harness.services.stats, outbox, transactions, mint)
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,

@@ -1,14 +1,14 @@
-import type { Restrictions } from '../../src/follows/restrictions.ts'
-import type { UserId } from '../../src/lib/ids.ts'
+import type { Facts, Truth } from '../../src/feed/truth.ts'
 
-/** Broken on purpose: nobody is muted. */
-export function forgetsMutes(right: Restrictions): Restrictions {
+/** Broken on purpose: nothing is ever known of mutes and blocks, or of what else is named. */
+export function forgetful(right: Truth, spoilt?: keyof Facts): Truth {
+  if (!spoilt) return right
   return Object.create(right, {
-    between: {
-      value: async (owner: UserId, others: readonly UserId[]) => {
-        const found = await right.between(owner, others)
-        return new Map([...found].filter(([, kinds]) => !kinds.has('MUTE') || kinds.size > 1))
-      },
+    about: {
+      value: async (...asked: Parameters<Truth['about']>) => ({
+        ...(await right.about(...asked)),
+        [spoilt]: new Map(),
+      }),
     },
   })
 }

@@ -9,7 +9,12 @@ import { outcomeOf } from './model.ts'
 import { failCommand } from './mongo.ts'
 import { handle, openAccounts, type ServicesHarness } from './services.ts'
 
-const stay = { signal: new AbortController().signal, checkpoint: undefined, save: async () => {} }
+const stay = {
+  signal: new AbortController().signal,
+  checkpoint: undefined,
+  save: async () => {},
+  inline: false,
+}
 
 /** Who may do what, what goes with a post or a user, and what happens once: the same for every kind. */
 export function describeEngagementRules(
@@ -119,7 +124,8 @@ export function describeEngagementRules(
     const { post, ann } = await scene(size)
     await harness.services.posts.delete(ann, post)
     expect(await leftOf(post)).toMatchObject({ logged: size })
-    const clear = async () => harness.services.tasks['post.deleted']?.({ post: post.id }, stay)
+    const clear = async () =>
+      harness.services.tasks['engagements.orphaned']?.({ post: post.id }, stay)
     let failures = 0
     for (let finished = false; !finished; ) {
       const failure = { failCommands: ['delete'], skip: failures, errorCode: 8 }

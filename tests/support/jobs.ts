@@ -1,8 +1,9 @@
+import { type Logger, pino } from 'pino'
 import { beforeEach } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { Once } from '../../src/db/once.ts'
-import { Transactions } from '../../src/db/transaction.ts'
-import { Outbox } from '../../src/jobs/outbox.ts'
+import { Transactions, type Tx } from '../../src/db/transaction.ts'
+import { type JobOptions, Outbox } from '../../src/jobs/outbox.ts'
 import { type Job, JobQueue } from '../../src/jobs/queue.ts'
 import { IdMint, type TimeId } from '../../src/lib/ids.ts'
 import { useDatabase } from './mongo.ts'
@@ -15,17 +16,23 @@ export function useJobs() {
   const database = useDatabase()
   const mint = new IdMint(Date.now)
   const outbox = () => database.collections.outbox
+  const transactions = () =>
+    new Transactions(database.client, new Once(database.collections.mutations, Date.now))
   beforeEach(async () => void (await outbox().deleteMany({})))
   return {
     database,
     mint,
     outbox,
+    transactions,
     /** A queue without back-off. */
     newQueue: (attemptsMax?: number) => new JobQueue(outbox(), attemptsMax, () => 1),
-    append: async (kind = 'greet', payload: Record<string, unknown> = {}): Promise<void> => {
-      const { client, collections } = database
-      const transactions = new Transactions(client, new Once(collections.mutations, Date.now))
-      await transactions.run((tx) => new Outbox(outbox(), mint).append(tx, kind, payload))
+    append: async (
+      kind = 'greet',
+      payload: Record<string, unknown> = {},
+      options?: JobOptions,
+    ): Promise<void> => {
+      const append = (tx: Tx) => new Outbox(outbox(), mint).append(tx, kind, payload, options)
+      await transactions().run(append)
     },
     claimed: async (queue: JobQueue): Promise<Job> => {
       const job = await queue.claim(leaseMs)
@@ -35,5 +42,25 @@ export function useJobs() {
     /** Lets the time come at which a job is due, or a lease ends. */
     becomeDue: () => outbox().updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } }),
     stored: async (id?: TimeId) => outbox().findOne(id ? { _id: toObjectId(id) } : {}),
+  }
+}
+
+/** A promise, and what fulfils it. */
+export function gate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open: () => open(), opened }
+}
+
+export const silent: Logger = pino({ level: 'silent' })
+
+/** A log and what was written to it. */
+export function recordingLog() {
+  const lines: Record<string, unknown>[] = []
+  return {
+    lines,
+    log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
   }
 }

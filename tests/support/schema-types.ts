@@ -610,6 +610,10 @@ export type Query = {
   user?: Maybe<User>;
   /** Who is signed in; null for nobody. */
   viewer?: Maybe<Viewer>;
+  /** Why a post is in the viewer's timeline; null when it does not belong there. */
+  whyInTimeline?: Maybe<Array<TimelineReason>>;
+  /** All that keeps a post out of the viewer's timeline, a delivery that is under way included; null when nothing does. */
+  whyNotInTimeline?: Maybe<Array<TimelineReason>>;
 };
 
 
@@ -645,6 +649,20 @@ export type QueryTimelineArgs = {
 /** All that can be read. */
 export type QueryUserArgs = {
   handle: Scalars['String']['input'];
+};
+
+
+/** All that can be read. */
+export type QueryWhyInTimelineArgs = {
+  group?: InputMaybe<Scalars['String']['input']>;
+  post: Scalars['ID']['input'];
+};
+
+
+/** All that can be read. */
+export type QueryWhyNotInTimelineArgs = {
+  group?: InputMaybe<Scalars['String']['input']>;
+  post: Scalars['ID']['input'];
 };
 
 /** What became of the viewer and the user. */
@@ -717,6 +735,10 @@ export type Timeline = {
   edges: Array<TimelineEdge>;
   /** Where the page lies in the list. */
   pageInfo: PageInfo;
+  /** Whether deliveries to this reader may still be under way; always false where the page was assembled when it was read. */
+  pending: Scalars['Boolean']['output'];
+  /** The strategy the page came from: FANOUT_ON_READ where the one asked for does not reach so far, or does not cover the reader yet. */
+  servedBy: FeedStrategy;
   /** The strategy that was asked for, or the configured one. */
   strategy: FeedStrategy;
 };
@@ -729,6 +751,42 @@ export type TimelineEdge = {
   /** The post. Null when it vanished this very moment. */
   node?: Maybe<Post>;
 };
+
+/** Why a post is in a timeline, or is not. */
+export type TimelineReason = {
+  __typename?: 'TimelineReason';
+  /** The reason. */
+  code: TimelineReasonCode;
+  /** The viewer's groups that the author is in, where groups are the reason. */
+  groups: Array<Scalars['String']['output']>;
+  /** The same in words. */
+  message: Scalars['String']['output'];
+  /** Since when the viewer follows the author, where that is the reason. */
+  since?: Maybe<Scalars['DateTimeISO']['output']>;
+};
+
+/** What decides whether a post is in a timeline. */
+export type TimelineReasonCode =
+  /** Its author has no account any more. */
+  | 'AUTHOR_DELETED'
+  /** A block stands between the viewer and its author. */
+  | 'BLOCKED'
+  /** It belongs there, and is still being delivered: a strategy that works on write may not show it yet. */
+  | 'DELIVERY_PENDING'
+  /** The viewer follows its author. */
+  | 'FOLLOWED'
+  /** Its author is in the group that was asked for. */
+  | 'IN_GROUP'
+  /** The viewer muted its author. */
+  | 'MUTED'
+  /** The viewer does not follow its author. */
+  | 'NOT_FOLLOWED'
+  /** Its author is not in the group that was asked for; nobody keeps themselves in one. */
+  | 'NOT_IN_GROUP'
+  /** The viewer published it. */
+  | 'OWN_POST'
+  /** There is no such post; if there was, it was deleted. */
+  | 'POST_DELETED';
 
 /** Changes the viewer's profile; what is absent stays. */
 export type UpdateUserInput = {

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { beforeAll } from 'vitest'
-import type { FollowingMode } from '../../src/config.ts'
+import { type FollowingMode, readConfig } from '../../src/config.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
@@ -29,12 +30,14 @@ export interface ServicesHarness {
 export function useServices(
   following: FollowingMode = 'collection',
   engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 },
+  feed: Partial<ServiceConfig['feed']> = {},
 ): ServicesHarness {
   const database = useDatabase(following)
   const clock = testClock()
   let built: Services | undefined
-  beforeAll(() => {
-    built = servicesOver(database, clock, engagement, following)
+  beforeAll(async () => {
+    built = servicesOver(database, clock, engagement, following, feed)
+    await registerStrategies(built, feed.maintained ?? [])
   })
   const current = (): Services => {
     if (!built) throw new Error('the services are there from beforeAll on')
@@ -57,10 +60,11 @@ export function servicesOver(
   clock: TestClock,
   engagement: ServiceConfig['engagement'],
   following: FollowingMode = 'collection',
+  feed: Partial<ServiceConfig['feed']> = {},
 ): Services {
-  const feed = { strategy: 'FANOUT_ON_READ', maintained: ['FANOUT_ON_READ'] } as const
+  const config = { following, feed: { ...readConfig({}).feed, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
-  return createServices(client, db, { following, feed, posts, engagement }, [], clock.now)
+  return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
 }
 
 function testClock(): TestClock {

@@ -78,7 +78,8 @@ export function connectionOf<E extends object>(edge: () => ClassType<E>) {
   return Connection
 }
 
-const asEnum = <Name extends string>(names: readonly Name[]) =>
+/** An enum of the schema whose names are its values. */
+export const asEnum = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, name])) as { readonly [N in Name]: N }
 
 export const EdgeSourceEnum = asEnum(edgeSources)

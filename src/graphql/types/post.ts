@@ -1,7 +1,8 @@
 import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
+import { type ReasonCode, reasonCodes } from '../../feed/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
-import { connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
+import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
 import { User } from './user.ts'
 
 export const AttachmentKindEnum = { IMAGE: 'IMAGE', VIDEO: 'VIDEO', LINK: 'LINK' } as const
@@ -83,4 +84,39 @@ export class Timeline extends connectionOf(() => TimelineEdge) {
     description: 'The strategy that was asked for, or the configured one.',
   })
   readonly strategy!: FeedStrategyName
+
+  @Field(() => FeedStrategyEnum, {
+    description:
+      'The strategy the page came from: FANOUT_ON_READ where the one asked for does not reach so far, or does not cover the reader yet.',
+  })
+  readonly servedBy!: FeedStrategyName
+}
+
+export const TimelineReasonCodeEnum = asEnum(Object.keys(reasonCodes) as ReasonCode[])
+registerEnumType(TimelineReasonCodeEnum, {
+  name: 'TimelineReasonCode',
+  description: 'What decides whether a post is in a timeline.',
+  valuesConfig: Object.fromEntries(
+    Object.entries(reasonCodes).map(([code, description]) => [code, { description }]),
+  ),
+})
+
+@ObjectType({ simpleResolvers: true, description: 'Why a post is in a timeline, or is not.' })
+export class TimelineReason {
+  @Field(() => TimelineReasonCodeEnum, { description: 'The reason.' })
+  readonly code!: ReasonCode
+
+  @Field(() => String, { description: 'The same in words.' })
+  readonly message!: string
+
+  @Field(() => GraphQLISODateTime, {
+    nullable: true,
+    description: 'Since when the viewer follows the author, where that is the reason.',
+  })
+  readonly since?: Date | null
+
+  @Field(() => [String], {
+    description: "The viewer's groups that the author is in, where groups are the reason.",
+  })
+  readonly groups!: readonly string[]
 }

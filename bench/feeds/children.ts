@@ -1,0 +1,51 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+/** A process of its own that answers one message with one, in order. */
+export interface Child extends AsyncDisposable {
+  ask<Answer>(message: object): Promise<Answer>
+}
+
+/** Starts `file` of this folder. Disposing of it ends it. */
+export async function startChild(
+  file: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Child> {
+  const child: ChildProcess = fork(join(import.meta.dirname, file), {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, ...env },
+  })
+  const ended = once(child, 'exit')
+  const orEnded = async (answer: Promise<unknown[]>) => {
+    const end = ended.then(() => Promise.reject(new Error(`${file} ended`)))
+    return (await Promise.race([answer, end]))[0]
+  }
+  await orEnded(once(child, 'message'))
+  return {
+    ask: async <Answer>(message: object) => {
+      const answer = once(child, 'message')
+      child.send(message)
+      return (await orEnded(answer)) as Answer
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.connected) child.disconnect()
+      await ended
+    },
+  }
+}
+
+/** The other side: answers each message, and runs `end` when its parent is through with it. */
+export function answer(
+  handle: (message: never) => unknown,
+  end: () => Promise<unknown> = async () => {},
+): void {
+  process.on('message', async (message) => {
+    process.send?.((await handle(message as never)) ?? {})
+  })
+  process.once('disconnect', async () => {
+    await end()
+    process.exit()
+  })
+  process.send?.({ ready: true })
+}

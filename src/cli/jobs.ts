@@ -1,0 +1,130 @@
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { type JobList, type JobState, type ListedJob, listJobs } from '../jobs/inspect.ts'
+import type { JobQueue } from '../jobs/queue.ts'
+import { parseTimeId, type TimeId } from '../lib/ids.ts'
+import { openForCommand } from './database.ts'
+
+/** How many jobs are shown at most. */
+const shownMax = 1_000
+/** How much of an error or a checkpoint is shown in the table, in characters. */
+const charactersMax = 200
+
+interface ListOptions {
+  readonly parked?: true
+  readonly kind?: string
+  readonly json?: true
+}
+
+/** `feedline jobs`: what is left to be done, and what to do about that which failed. */
+export const jobsCommand = (): Command =>
+  new Command('jobs')
+    .description('Show the jobs that wait, run or were given up ("parked"), those due first.')
+    .option('--parked', 'only those that are not tried any more')
+    .option('--kind <kind>', 'only those of a kind, e.g. user.deleted')
+    .option('--json', 'print one JSON object: jobs, counts')
+    .addHelpText('after', help)
+    .action(async ({ parked, kind, json }: ListOptions) => {
+      await using database = await openForCommand(readConfig(), false)
+      const { outbox } = database.services.collections
+      const list = await listJobs(outbox, { parked: parked === true, kind }, shownMax)
+      console.log(json ? JSON.stringify(list) : table(list))
+    })
+    .addCommand(
+      parkedCommand('retry', 'Make a parked job due at once, from its checkpoint.', {
+        one: (queue, id) => queue.retry(id),
+        all: (queue) => queue.retryAll(),
+        done: 'due again',
+      }),
+    )
+    .addCommand(
+      parkedCommand('drop', 'Remove a parked job for good: what it was to do is not done.', {
+        one: (queue, id) => queue.drop(id),
+        all: (queue) => queue.dropAll(),
+        done: 'removed',
+      }),
+    )
+
+const help = `
+A job that fails is tried again, later each time, and parked after its tenth try without progress.
+
+Examples:
+  $ feedline jobs --parked
+  $ feedline jobs retry 65f0c0de0000000000000001
+  $ feedline jobs drop --all`
+
+/** What is done about parked jobs. */
+interface Remedy {
+  readonly one: (queue: JobQueue, id: TimeId) => Promise<boolean>
+  readonly all: (queue: JobQueue) => Promise<number>
+  /** What the jobs are then. */
+  readonly done: string
+}
+
+const parkedCommand = (name: string, description: string, remedy: Remedy): Command =>
+  new Command(name)
+    .description(description)
+    .argument('[id]', 'of the job, as feedline jobs --parked shows it')
+    .option('--all', 'every parked job')
+    .action(async (text: string | undefined, { all }: { readonly all?: true }) => {
+      if ((text === undefined) === (all === undefined)) {
+        throw new Error('Give the id of a parked job, or --all.')
+      }
+      await using database = await openForCommand(readConfig(), false)
+      const { queue } = database.services
+      const count =
+        text === undefined ? await remedy.all(queue) : await oneOf(queue, text, remedy.one)
+      console.log(`${count} ${count === 1 ? 'job is' : 'jobs are'} ${remedy.done}.`)
+    })
+
+async function oneOf(queue: JobQueue, text: string, remedy: Remedy['one']): Promise<1> {
+  const id = parseTimeId<TimeId>(text)
+  if (id === undefined) throw new Error(`"${text}" is not the id of a job: 24 hex digits.`)
+  if (!(await remedy(queue, id))) throw new Error(`No parked job has the id ${id}.`)
+  return 1
+}
+
+function table({ jobs, counts }: JobList): string {
+  const rows = jobs.map(cellsOf)
+  const widths = rows.reduce<number[]>(
+    (most, cells) => cells.map((cell, at) => Math.max(cell.length, most[at] ?? 0)),
+    [],
+  )
+  const lines = rows.map((cells, at) =>
+    [...cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)), notesOf(jobs[at])]
+      .join('  ')
+      .trimEnd(),
+  )
+  const sum = `${counts.WAITING} waiting, ${counts.RUNNING} running, ${counts.PARKED} parked.`
+  const all = counts.WAITING + counts.RUNNING + counts.PARKED
+  return [...lines, all > jobs.length ? `${sum} The first ${jobs.length} are shown.` : sum].join(
+    '\n',
+  )
+}
+
+const since: Readonly<Record<JobState, string>> = {
+  WAITING: 'due',
+  RUNNING: 'leased until',
+  PARKED: 'since',
+}
+
+const cellsOf = ({ id, kind, lane, state, attempts, at }: ListedJob): readonly string[] => [
+  id,
+  kind,
+  lane,
+  state,
+  `${attempts} ${attempts === 1 ? 'try' : 'tries'}`,
+  `${since[state]} ${at.toISOString()}`,
+]
+
+/** What not every job has: at the end of its line, where it may be long. */
+function notesOf({ checkpoint, error }: Partial<ListedJob> = {}): string {
+  const notes = [
+    checkpoint === undefined ? '' : `at ${JSON.stringify(checkpoint)}`,
+    error ? error.replace(/\s+/g, ' ') : '',
+  ]
+  return notes
+    .filter((note) => note !== '')
+    .map((note) => (note.length > charactersMax ? `${note.slice(0, charactersMax)}…` : note))
+    .join('  ')
+}

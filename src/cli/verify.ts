@@ -1,0 +1,123 @@
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { createServices } from '../services.ts'
+import { feedAsKept } from '../verify/as-kept.ts'
+import { type Difference, Tally, type VerifyProgress } from '../verify/run.ts'
+import type { Readers } from '../verify/timelines.ts'
+import { verify } from '../verify/verify.ts'
+import { openForCommand } from './database.ts'
+import { wholeNumber } from './numbers.ts'
+import { type ProgressDisplay, showProgress } from './progress.ts'
+
+/** How many differences are shown at most. */
+const shownMax = 100
+
+interface VerifyOptions {
+  readonly readers: Readers
+  readonly json?: true
+}
+
+/** `feedline verify`: whether what is stored keeps the laws. */
+export const verifyCommand = (): Command =>
+  new Command('verify')
+    .description('Look through the database for what must not be: nothing is changed.')
+    .option(
+      '--readers <n>',
+      'compare the timelines of so many readers, taken at random, or of "all"',
+      readersOf,
+      100,
+    )
+    .option(
+      '--json',
+      'print one JSON object: checked, differences, byKind, sample, inFlight, seconds',
+    )
+    .addHelpText('after', help)
+    .action(run)
+
+const help = `
+Counters are compared with edges and posts, edges with their history and with blocks, counts of
+likes, comments and shares with what is stored, and the stored timelines with what they would be
+if they were assembled when read. The server may go on serving: what differs is looked at again.
+"In flight" is what is not so yet and will be once a job that waits has been run.
+
+It ends with 1 when anything differs, showing the first ${shownMax}.
+
+Examples:
+  $ feedline verify
+  $ feedline verify --readers all --json`
+
+const readersOf = (text: string): Readers =>
+  text === 'all' ? 'all' : wholeNumber(0, 100_000)(text)
+
+async function run({ readers, json }: VerifyOptions): Promise<void> {
+  const startedAt = performance.now()
+  const config = readConfig()
+  await using database = await openForCommand(config, false)
+  const feed = feedAsKept(config.feed, await database.services.registry.read())
+  const services = createServices(database.client, database.db, { ...config, feed })
+  const tally = new Tally()
+  const found: Found = { differences: 0, byKind: {}, sample: [] }
+  using displays = new Displays()
+  for await (const difference of verify(
+    services,
+    { readers, onProgress: displays.update },
+    tally,
+  )) {
+    note(found, difference)
+  }
+  displays[Symbol.dispose]()
+  const seconds = Math.round(performance.now() - startedAt) / 1000
+  const { checked, inFlight } = tally
+  console.log(
+    json ? JSON.stringify({ checked, ...found, inFlight, seconds }) : report(found, tally, seconds),
+  )
+  if (found.differences > 0) process.exitCode = 1
+}
+
+/** What a run found: of all differences the number, of the first ones all. */
+interface Found {
+  differences: number
+  readonly byKind: Record<string, number>
+  readonly sample: Difference[]
+}
+
+function note(found: Found, difference: Difference): void {
+  const kind = `${difference.law} ${difference.kind}`
+  found.differences++
+  found.byKind[kind] = (found.byKind[kind] ?? 0) + 1
+  if (found.sample.length < shownMax) found.sample.push(difference)
+}
+
+function report({ differences, sample }: Found, { checked, inFlight }: Tally, seconds: number) {
+  const lines = sample.map(
+    ({ law, kind, subject, expected, found }) =>
+      `${law} ${kind}  ${subject}: expected ${expected}; found ${found}`,
+  )
+  const rest = differences - sample.length
+  const { users, edges, posts, engagements, timelines, readers } = checked
+  return [
+    ...lines,
+    ...(rest > 0 ? [`and ${rest} more`] : []),
+    `Checked ${users} users, ${edges} edges, ${posts} posts, ${engagements} likes, comments and shares, ` +
+      `${timelines} timelines of ${readers} readers in ${seconds} s.`,
+    `${differences} ${differences === 1 ? 'difference' : 'differences'}, ${inFlight} in flight.`,
+  ].join('\n')
+}
+
+/** One display for each part, one after the other. */
+class Displays implements Disposable {
+  private shown: { readonly part: string; readonly display: ProgressDisplay } | undefined
+
+  readonly update = ({ part, done, total }: VerifyProgress): void => {
+    if (this.shown?.part !== part) {
+      this[Symbol.dispose]()
+      this.shown = { part, display: showProgress(part, 'checked') }
+    }
+    this.shown.display.update({ done, total })
+  };
+
+  [Symbol.dispose](): void {
+    this.shown?.display[Symbol.dispose]()
+    this.shown = undefined
+  }
+}

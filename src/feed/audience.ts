@@ -1,0 +1,48 @@
+import type { Follows } from '../follows/follows.ts'
+import type { Run } from '../jobs/lease.ts'
+import { chunks } from '../lib/batch.ts'
+import type { UserId } from '../lib/ids.ts'
+
+/** Readers that one command writes for. */
+export const batchSize = 500
+/** Batches that are written at the same time. */
+const batchesAtOnce = 4
+/** How long a job may hold its worker before others get their turn, in milliseconds. */
+const sliceMs = 5_000
+
+/** Whether a long job is to let others have their turn. */
+export function turn(): () => boolean {
+  const until = performance.now() + sliceMs
+  return () => performance.now() >= until
+}
+
+/** How far a walk has come: the last follower done; before the first, the empty text. */
+export interface WalkCheckpoint {
+  readonly after: string
+}
+
+/**
+ * Walks the followers of a user in the order of their handles, from its checkpoint, by windows that bound the memory.
+ * One covered command and one to keep the checkpoint for 2,000 followers.
+ * @param write is given one batch; several at the same time.
+ * @returns 'unfinished' when there is more, and it is somebody else's turn.
+ */
+export async function walkFollowers(
+  follows: Follows,
+  user: UserId,
+  run: Pick<Run, 'checkpoint' | 'save' | 'signal'>,
+  write: (readers: readonly UserId[]) => Promise<void>,
+  isOver = turn(),
+): Promise<void | 'unfinished'> {
+  let { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
+  for (;;) {
+    run.signal.throwIfAborted()
+    const window = await follows.followersAfter(user, after as UserId, batchSize * batchesAtOnce)
+    await Promise.all([...chunks(window, batchSize)].map(write))
+    const last = window.at(-1)
+    if (last === undefined || window.length < batchSize * batchesAtOnce) return undefined
+    after = last
+    await run.save({ after } satisfies WalkCheckpoint)
+    if (isOver()) return 'unfinished'
+  }
+}

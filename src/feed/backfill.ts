@@ -1,0 +1,206 @@
+import { atOnce } from '../db/client.ts'
+import type { Collections } from '../db/collections.ts'
+import type { Transactions } from '../db/transaction.ts'
+import type { Follows } from '../follows/follows.ts'
+import type { Run } from '../jobs/lease.ts'
+import type { Outbox } from '../jobs/outbox.ts'
+import { chunks } from '../lib/batch.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
+import { turn, walkFollowers } from './audience.ts'
+import type { Celebrities } from './celebrities.ts'
+import type { Delivery, Materialised } from './delivery.ts'
+import type { EntryReader } from './entry-reader.ts'
+import type { FanoutOnRead } from './fanout-on-read.ts'
+import type { Registry } from './registry.ts'
+import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
+
+/** Posts that are added to, or taken out of, a timeline at a time. */
+const stretchSize = 500
+/** Readers whose timelines are filled between two checkpoints, and at the same time. */
+const [readersAtOnce, readersTogether] = [20, 4]
+
+/** Follow edge, as a job names it. */
+export interface Pair {
+  readonly follower: UserId
+  readonly followee: UserId
+}
+
+/** What a back-fill reads from and writes to. */
+export interface BackfillParts {
+  readonly strategies: Materialised
+  readonly registry: Registry
+  readonly delivery: Delivery
+  readonly entries: EntryReader
+  readonly follows: Follows
+  readonly celebrities: Celebrities
+  readonly oracle: FanoutOnRead
+}
+
+/** Adds what was posted before to timelines, and takes out what no longer belongs there. */
+export class Backfill {
+  constructor(
+    private readonly parts: BackfillParts,
+    private readonly stats: Collections['user_stats'],
+    private readonly outbox: Outbox,
+    private readonly transactions: Transactions,
+  ) {}
+
+  /**
+   * Merges a followee's posts into the follower's timelines. The edge is there already, so that a post which is not is
+   * delivered by its own job. Runs inline for 500 posts; the rest is a worker's.
+   */
+  async followed({ follower, followee }: Pair, run: Run): Promise<void | 'unfinished'> {
+    const registered = await this.parts.registry.read()
+    if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
+    const targets = await this.parts.delivery.targetsOf(followee, registered)
+    const isOver = turn()
+    let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
+    for (;;) {
+      run.signal.throwIfAborted()
+      const stretch = await this.parts.entries.stretch(followee, olderThan, stretchSize)
+      await Promise.all(targets.map((strategy) => strategy.merge(follower, stretch)))
+      if (stretch.oldest || targets.every(({ depthMax }) => depthMax < stretchSize))
+        return undefined
+      olderThan = stretch.last as PostId
+      await run.save({ olderThan })
+      if (run.inline || isOver()) return 'unfinished'
+    }
+  }
+
+  /**
+   * Takes a former followee's posts out of the follower's timelines, where they do not show any more. Should the edge
+   * be back by then, its own back-fill may have come before, so there is another one.
+   */
+  async unfollowed(pair: Pair, run: Run): Promise<void | 'unfinished'> {
+    const { follower, followee } = pair
+    const registered = [...(await this.parts.registry.read()).keys()]
+    const targets = registered.flatMap((name) =>
+      name === 'FANOUT_ON_READ' ? [] : this.parts.strategies[name],
+    )
+    if (targets.length === 0) return undefined
+    const isOver = turn()
+    let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
+    for (;;) {
+      run.signal.throwIfAborted()
+      const { entries, oldest, last } = await this.parts.entries.stretch(
+        followee,
+        olderThan,
+        stretchSize,
+      )
+      const posts = entries.map(({ id }) => id)
+      if (posts.length > 0) {
+        await Promise.all(targets.map((strategy) => strategy.forget([follower], posts)))
+      }
+      if (oldest) break
+      olderThan = last as PostId
+      await run.save({ olderThan })
+      if (isOver()) return 'unfinished'
+    }
+    if (await this.isEdge(pair)) {
+      await this.transactions.run((tx) => this.outbox.append(tx, 'follow.created', { ...pair }))
+    }
+    return undefined
+  }
+
+  /** Fills the timelines of all readers under a new registration, in the order of their handles. */
+  async register(
+    { strategy: name, epoch }: { strategy: MaterialisedName; epoch: PostId },
+    run: Run,
+  ): Promise<void | 'unfinished'> {
+    const isOver = turn()
+    for (;;) {
+      run.signal.throwIfAborted()
+      const registration = (await this.parts.registry.read()).get(name)
+      if (registration?.epoch.toHexString() !== epoch) return undefined
+      const strategy = this.parts.strategies[name]
+      const readers = strategy.backfilled ? await this.readersAfter(registration.covered) : []
+      for (const some of chunks(readers, readersTogether)) {
+        await Promise.all(some.map((reader) => this.fill(name, strategy, reader, run.signal)))
+      }
+      const last = readers.at(-1)
+      if (last) await this.parts.registry.advance(name, epoch, last, readers.length)
+      if (readers.length < readersAtOnce) return this.parts.registry.complete(name, epoch)
+      await run.save({ covered: last })
+      if (isOver()) return 'unfinished'
+    }
+  }
+
+  /** Delivers what was left out while an author was read, to all followers; then the author is delivered again alone. */
+  async fall(
+    { author, fall }: { author: UserId; fall: string },
+    run: Run,
+  ): Promise<void | 'unfinished'> {
+    if (!(await this.parts.celebrities.isFalling(author, fall))) return undefined
+    const registered = await this.parts.registry.read()
+    if (registered.has('HYBRID')) {
+      const { HYBRID } = this.parts.strategies
+      const left = await walkFollowers(this.parts.follows, author, run, async (readers) => {
+        for (const some of chunks(readers, readersTogether)) {
+          await Promise.all(some.map((reader) => this.add(HYBRID, reader, author, run.signal)))
+        }
+      })
+      if (left) return left
+      await this.add(HYBRID, author, author, run.signal)
+    }
+    await this.parts.celebrities.fallen(author, fall)
+    return undefined
+  }
+
+  /** All of an author's posts into one reader's timeline. */
+  private async add(
+    strategy: MaterialisedStrategy,
+    reader: UserId,
+    author: UserId,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let olderThan: PostId | undefined
+    for (;;) {
+      signal.throwIfAborted()
+      const stretch = await this.parts.entries.stretch(author, olderThan, stretchSize)
+      await strategy.merge(reader, stretch)
+      if (stretch.oldest) return
+      olderThan = stretch.last
+    }
+  }
+
+  /** All that a reader's timeline holds now; what is read under HYBRID is not stored. */
+  private async fill(
+    name: MaterialisedName,
+    strategy: MaterialisedStrategy,
+    reader: UserId,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const refused =
+      name === 'HYBRID'
+        ? await this.parts.celebrities.readBy(reader, this.parts.follows)
+        : new Set<UserId>()
+    let olderThan: PostId | undefined
+    for (;;) {
+      signal.throwIfAborted()
+      const range = { olderThan, oldestFirst: false, limit: stretchSize }
+      const { entries: refs } = await this.parts.oracle.candidates({
+        reader,
+        range,
+        group: undefined,
+        refused,
+      })
+      const stretch = await this.parts.entries.stretchOf(refs, olderThan, stretchSize)
+      await strategy.merge(reader, stretch)
+      if (stretch.oldest) return
+      olderThan = stretch.last
+    }
+  }
+
+  private async readersAfter(handle: string): Promise<UserId[]> {
+    const found = await this.stats
+      .find({ _id: { $gt: handle } }, { ...atOnce, projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(readersAtOnce)
+      .toArray()
+    return found.map(({ _id }) => _id as UserId)
+  }
+
+  private async isEdge({ follower, followee }: Pair): Promise<boolean> {
+    return (await this.parts.follows.followeesAmong(follower, [followee])).has(followee)
+  }
+}

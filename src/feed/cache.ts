@@ -1,0 +1,191 @@
+import type { Config } from '../config.ts'
+import { bounded } from '../db/client.ts'
+import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../db/collections.ts'
+import { isDuplicateKey } from '../db/errors.ts'
+import type { Document, ObjectId } from '../db/mongo.ts'
+import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
+import { type IdMint, neighbour, type PostId, type UserId } from '../lib/ids.ts'
+import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
+import type { EntryReader } from './entry-reader.ts'
+import type { FanoutOnRead } from './fanout-on-read.ts'
+import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+const dayMs = 86_400_000
+
+/** What a cache is made from, and by. */
+export interface CacheParts {
+  readonly oracle: FanoutOnRead
+  readonly entries: EntryReader
+  readonly mint: IdMint
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/**
+ * Fan-out on write into one document of bounded size a reader, for those alone who read (seed 1). It is made on the
+ * first read: first an empty document that takes deliveries, then what fan-out on read finds, merged into it; so no
+ * post falls between. It knows down to where it holds everything; beyond, fan-out on read goes on.
+ */
+export class Cache implements MaterialisedStrategy {
+  readonly options: { readonly size: number }
+  readonly backfilled = false
+  /** One more than it serves at once, to tell whether a page follows. */
+  readonly depthMax: number
+
+  /** How long its reader may be away before it is dropped. */
+  private readonly awayMs: number
+
+  constructor(
+    private readonly caches: Collections['timeline_cache'],
+    private readonly parts: CacheParts,
+    { cacheSize, cacheAwayDays }: Pick<Config['feed'], 'cacheSize' | 'cacheAwayDays'>,
+  ) {
+    this.options = { size: cacheSize }
+    this.depthMax = cacheSize + 1
+    this.awayMs = cacheAwayDays * dayMs
+  }
+
+  /** One command on one document; three more and fan-out on read where it is made first. */
+  async candidates({ reader, range, refused, registration }: Ask): Promise<Candidates> {
+    const cache = await this.read(reader, registration)
+    if (!cache) return { entries: [], complete: false }
+    const floor = fromObjectId<PostId>(this.floorOf(cache))
+    const { newerThan, oldestFirst } = range
+    const reaches = floor === lowest || (newerThan !== undefined && newerThan >= below(floor))
+    if (oldestFirst && !reaches) return { entries: [], complete: false }
+    const held = cache.entries
+      .map(fromEntryDoc)
+      .filter(
+        ({ id, author }) =>
+          id >= floor && inRange(id, range) && !(author !== undefined && refused.has(author)),
+      )
+    return { entries: inOrder(held, range), complete: reaches }
+  }
+
+  /** One command. Who has no cache gets none. */
+  async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
+    const doc = toEntryDoc(entry)
+    await this.caches.updateMany(
+      { _id: { $in: [...readers] }, floor: { $lte: doc.post }, 'entries.post': { $ne: doc.post } },
+      { $push: { entries: { $each: [doc], $sort: { post: -1 }, $slice: this.depthMax } } },
+    )
+  }
+
+  /** One command. Who has no cache gets none. */
+  async merge(reader: UserId, { entries, newest, oldest }: Stretch): Promise<void> {
+    if (!newest) return
+    const some = entries.slice(0, this.depthMax)
+    const all = oldest && some.length === entries.length
+    const last = some.at(-1)
+    const floor = all || !last ? lowestId : toObjectId(last.id)
+    await this.caches.updateOne({ _id: reader }, this.merged(some.map(toEntryDoc), floor))
+  }
+
+  /** One command. */
+  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+    const gone = posts.map(toObjectId)
+    await this.caches.updateMany({ _id: { $in: [...readers] }, 'entries.post': { $in: gone } }, [
+      { $set: { floor: this.floor } },
+      {
+        $set: {
+          entries: {
+            $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', gone] }] } },
+          },
+        },
+      },
+    ])
+  }
+
+  /** One command. */
+  async forgetReader(reader: UserId): Promise<void> {
+    await this.caches.deleteOne({ _id: reader })
+  }
+
+  private async read(
+    reader: UserId,
+    registration: StrategyDoc | undefined,
+  ): Promise<TimelineCacheDoc | undefined> {
+    if (!registration) return undefined
+    const { epoch } = registration
+    const isWhole = (doc: TimelineCacheDoc | null) =>
+      doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
+    const found = isWhole(await this.caches.findOne({ _id: reader }, bounded))
+    if (!found) return isWhole(await this.build(reader, epoch))
+    const expiresAt = this.expiry()
+    // Once in a while, not with every read.
+    if (expiresAt.getTime() - found.expiresAt.getTime() > this.awayMs / 8) {
+      await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, bounded)
+    }
+    return found
+  }
+
+  /** Several that build at once do not harm each other: the last to begin is the one that ends. */
+  private async build(reader: UserId, epoch: ObjectId): Promise<TimelineCacheDoc | null> {
+    const building = toObjectId(this.parts.mint.next<PostId>())
+    const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.expiry() }
+    try {
+      await this.caches.updateOne(
+        { _id: reader },
+        [
+          {
+            $set: {
+              ...empty,
+              // What was delivered to one that is being built under this registration counts.
+              entries: {
+                $cond: [{ $and: [{ $eq: ['$epoch', epoch] }, '$building'] }, '$entries', []],
+              },
+            },
+          },
+        ],
+        { ...bounded, upsert: true },
+      )
+    } catch (error) {
+      if (isDuplicateKey(error)) return null
+      throw error
+    }
+    const range = { oldestFirst: false, limit: this.depthMax }
+    const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
+    const { entries: refs } = await this.parts.oracle.candidates(ask)
+    const last = refs.length < this.depthMax ? undefined : refs.at(-1)
+    const docs = (await this.parts.entries.of(refs)).map(toEntryDoc)
+    return this.caches.findOneAndUpdate(
+      { _id: reader, building },
+      [...this.merged(docs, last ? toObjectId(last.id) : lowestId), { $unset: 'building' }],
+      { ...bounded, returnDocument: 'after' },
+    )
+  }
+
+  /** Adds entries that hold all down to `floor`; the cache then holds all down to the higher of both floors. */
+  private merged(docs: readonly EntryDoc[], floor: ObjectId): Document[] {
+    const added = docs.map(({ post }) => post)
+    const kept = {
+      $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', added] }] } },
+    }
+    const all = { $concatArrays: [kept, { $literal: docs }] }
+    const held = { $filter: { input: all, cond: { $gte: ['$$this.post', '$floor'] } } }
+    const sorted = { $sortArray: { input: held, sortBy: { post: -1 } } }
+    return [
+      { $set: { floor: { $max: [this.floor, floor] } } },
+      { $set: { entries: { $slice: [sorted, this.depthMax] } } },
+    ]
+  }
+
+  /** From where on a cache holds everything, in an update: once full, down to its last entry alone. */
+  private get floor(): Document {
+    const full = { $gte: [{ $size: '$entries' }, this.depthMax] }
+    return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }
+  }
+
+  /** The same of one that was read. */
+  private floorOf({ entries, floor }: TimelineCacheDoc): ObjectId {
+    const last = entries.length < this.depthMax ? undefined : entries.at(-1)?.post
+    return last && floor.toHexString() < last.toHexString() ? last : floor
+  }
+
+  private expiry(): Date {
+    return new Date(this.parts.now() + this.awayMs)
+  }
+}
+
+const lowest = fromObjectId<PostId>(lowestId)
+const below = (id: PostId) => neighbour(id, -1)

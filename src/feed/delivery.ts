@@ -1,0 +1,116 @@
+import type { FeedStrategyName } from '../config.ts'
+import type { Follows } from '../follows/follows.ts'
+import type { Run } from '../jobs/lease.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import type { UserStats } from '../users/stats.ts'
+import { walkFollowers } from './audience.ts'
+import type { Celebrities } from './celebrities.ts'
+import type { EntryReader } from './entry-reader.ts'
+import type { Registered, Registry } from './registry.ts'
+import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
+
+/** Every strategy that stores timelines: deliveries go to those that are registered, whatever is served here. */
+export type Materialised = Readonly<Record<MaterialisedName, MaterialisedStrategy>>
+
+/** Fans posts out on write, and takes deleted ones back (seed 1). Done again from anywhere it changes nothing. */
+export class Delivery {
+  /** @param inlineMax the largest audience that is delivered to by the process that took the post. */
+  constructor(
+    private readonly strategies: Materialised,
+    private readonly registry: Registry,
+    private readonly entries: EntryReader,
+    private readonly follows: Follows,
+    private readonly stats: UserStats,
+    private readonly celebrities: Celebrities,
+    private readonly inlineMax: number,
+  ) {}
+
+  /**
+   * Delivers a post to its author first, then to whoever follows the author once the post is there. Four commands, and
+   * for each 2,000 followers two and those of the strategies.
+   * @see law L4
+   */
+  async deliver(post: PostRef, run: Run): Promise<void | 'unfinished'> {
+    const { author } = post
+    const registered = await this.registry.read()
+    if (registered.size === 0) return undefined
+    const [[entry], stats] = await Promise.all([
+      this.entries.of([post]),
+      this.stats.byIds([author]),
+    ])
+    if (!entry) return undefined
+    const followers = stats.get(author)?.followers ?? 0
+    const targets = await this.targetsFor(author, registered, followers)
+    const write = async (readers: readonly UserId[]) => {
+      await Promise.all(targets.map((strategy) => strategy.deliver(entry, readers)))
+    }
+    if (run.checkpoint === undefined) {
+      await write([author])
+      if (run.inline && followers > this.inlineMax) {
+        await run.save({ after: '' })
+        return 'unfinished'
+      }
+    }
+    return walkFollowers(this.follows, author, run, write)
+  }
+
+  /** Takes a deleted post out of timelines, where it does not show any more. Two commands, and as many as a delivery. */
+  async takeBack({ id, author }: PostRef, run: Run): Promise<void | 'unfinished'> {
+    const targets = this.of((await this.registry.read()).keys())
+    if (targets.length === 0) return undefined
+    const forget = async (readers: readonly UserId[]) => {
+      await Promise.all(targets.map((strategy) => strategy.forget(readers, [id])))
+    }
+    if (run.checkpoint === undefined) await forget([author])
+    return walkFollowers(this.follows, author, run, forget)
+  }
+
+  /** Takes posts of an author who leaves out of the followers' timelines. */
+  async takeAllBack(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
+    const targets = this.of((await this.registry.read()).keys())
+    if (targets.length === 0) return
+    const forget = async (readers: readonly UserId[]) => {
+      await Promise.all(targets.map((strategy) => strategy.forget(readers, posts)))
+    }
+    const run = { checkpoint: undefined, save: async () => {}, signal }
+    await walkFollowers(this.follows, author, run, forget, () => false)
+  }
+
+  /** Removes the timelines of a reader who leaves, and what is noted of the author they were. */
+  async forgetReader(reader: UserId): Promise<void> {
+    for (const strategy of this.of((await this.registry.read()).keys())) {
+      await strategy.forgetReader(reader)
+    }
+    await this.celebrities.forget(reader)
+  }
+
+  /** The strategies that take an author's posts now. */
+  async targetsOf(author: UserId, registered: Registered): Promise<MaterialisedStrategy[]> {
+    return this.of(await this.receiving(author, registered))
+  }
+
+  private async receiving(author: UserId, registered: Registered): Promise<FeedStrategyName[]> {
+    const names = [...registered.keys()]
+    // Both store in one collection: what INBOX takes, HYBRID has.
+    if (names.includes('INBOX')) return names.filter((name) => name !== 'HYBRID')
+    if (!names.includes('HYBRID')) return names
+    const standing = await this.celebrities.standingOf(author)
+    return standing === 'READ' ? names.filter((name) => name !== 'HYBRID') : names
+  }
+
+  /** As {@link targetsOf}, for a post that is being delivered: an author who crossed HYBRID's threshold changes sides first. */
+  private async targetsFor(
+    author: UserId,
+    registered: Registered,
+    followers: number,
+  ): Promise<MaterialisedStrategy[]> {
+    if (registered.has('HYBRID') && !registered.has('INBOX')) {
+      await this.celebrities.settle(author, followers)
+    }
+    return this.targetsOf(author, registered)
+  }
+
+  private of(names: Iterable<FeedStrategyName>): MaterialisedStrategy[] {
+    return [...names].flatMap((name) => (name === 'FANOUT_ON_READ' ? [] : this.strategies[name]))
+  }
+}

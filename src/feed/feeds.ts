@@ -1,0 +1,122 @@
+import type { Config, FeedStrategyName } from '../config.ts'
+import type { Collections } from '../db/collections.ts'
+import type { Transactions } from '../db/transaction.ts'
+import type { Edges } from '../follows/edges.ts'
+import type { Follows } from '../follows/follows.ts'
+import type { Restrictions } from '../follows/restrictions.ts'
+import type { Tasks } from '../jobs/attempt.ts'
+import type { Outbox } from '../jobs/outbox.ts'
+import type { IdMint } from '../lib/ids.ts'
+import type { UserStats } from '../users/stats.ts'
+import { Backfill } from './backfill.ts'
+import { Cache } from './cache.ts'
+import { Celebrities } from './celebrities.ts'
+import { Delivery, type Materialised } from './delivery.ts'
+import { EntryReader } from './entry-reader.ts'
+import { FanoutOnRead } from './fanout-on-read.ts'
+import { FeedService } from './feed.ts'
+import { Hybrid } from './hybrid.ts'
+import { Inbox } from './inbox.ts'
+import { Pending } from './pending.ts'
+import { Reasons } from './reasons.ts'
+import { Registry } from './registry.ts'
+import { SizedBuckets } from './sized-buckets.ts'
+import type { MaterialisedName } from './strategy.ts'
+import { createTasks, type TaskParts } from './tasks.ts'
+import { TimeBuckets } from './time-buckets.ts'
+import { Truth } from './truth.ts'
+
+/** What timelines are built upon. */
+export interface FeedParts {
+  readonly collections: Collections
+  readonly core: Omit<TaskParts, 'delivery' | 'backfill'> & {
+    readonly follows: Follows
+    readonly restrictions: Restrictions
+    readonly stats: UserStats
+    readonly edges: Edges
+  }
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  readonly mint: IdMint
+  readonly now: () => number
+}
+
+/** Timelines: how they are read, and what keeps them. */
+export interface Feeds {
+  readonly feed: FeedService
+  readonly pending: Pending
+  readonly reasons: Reasons
+  readonly truth: Truth
+  readonly registry: Registry
+  readonly strategies: Materialised
+  readonly tasks: Tasks
+}
+
+/** Wires every strategy: each delivers, whichever of them may be asked for here. */
+export function createFeeds(
+  { collections, core, outbox, transactions, mint, now }: FeedParts,
+  config: Config['feed'],
+): Feeds {
+  const { follows, posts, stats, edges } = core
+  const registry = new Registry(collections, outbox, transactions, mint)
+  const truth = new Truth(collections, edges, registry)
+  const entries = new EntryReader(posts, config.entries)
+  const oracle = new FanoutOnRead(follows, posts)
+  const celebrities = new Celebrities(
+    collections,
+    outbox,
+    transactions,
+    mint,
+    config.hybridThreshold,
+  )
+  const inbox = new Inbox(collections.inbox)
+  const strategies: Materialised = {
+    TIME_BUCKETS: new TimeBuckets(collections.timed_buckets, config.timeBucketDays),
+    SIZED_BUCKETS: new SizedBuckets(collections.sized_buckets, mint, config.sizedBucketSize),
+    CACHE: new Cache(collections.timeline_cache, { oracle, entries, mint, now }, config),
+    INBOX: inbox,
+    HYBRID: new Hybrid(inbox, oracle, celebrities, follows),
+  }
+  const served = config.maintained.filter(
+    (name): name is MaterialisedName => name !== 'FANOUT_ON_READ',
+  )
+  const feed = new FeedService(
+    {
+      FANOUT_ON_READ: oracle,
+      ...Object.fromEntries(served.map((name) => [name, strategies[name]])),
+    },
+    config.strategy,
+    registry,
+    truth,
+    posts,
+  )
+  const delivery = new Delivery(
+    strategies,
+    registry,
+    entries,
+    follows,
+    stats,
+    celebrities,
+    config.inlineMax,
+  )
+  const backfill = new Backfill(
+    { strategies, registry, delivery, entries, follows, celebrities, oracle },
+    collections.user_stats,
+    outbox,
+    transactions,
+  )
+  const tasks = createTasks({ ...core, delivery, backfill })
+  const pending = new Pending(collections.outbox, follows)
+  const reasons = new Reasons(posts, follows, core.restrictions, stats, pending)
+  return { feed, pending, reasons, truth, registry, strategies, tasks }
+}
+
+/** Has the database maintain the strategies that are served here; those that are new are back-filled by a job. */
+export async function registerStrategies(
+  { registry, strategies }: Pick<Feeds, 'registry' | 'strategies'>,
+  maintained: readonly FeedStrategyName[],
+): Promise<void> {
+  for (const name of maintained) {
+    if (name !== 'FANOUT_ON_READ') await registry.register(name, strategies[name])
+  }
+}

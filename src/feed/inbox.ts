@@ -1,0 +1,89 @@
+import { atOnce, bounded } from '../db/client.ts'
+import type { Collections, InboxDoc } from '../db/collections.ts'
+import { repeatsIn } from '../db/errors.ts'
+import type { Condition } from '../db/mongo.ts'
+import { highestId, lowestId, toObjectId } from '../db/object-id.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
+import type { Range } from '../lib/page.ts'
+import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
+import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+const removedAtOnce = 1_000
+
+/**
+ * Fan-out on write, one small document an entry in a clustered collection: a delivery writes no array anew, a page is
+ * one scan in stored order, and the `_id` alone makes repeats impossible.
+ */
+export class Inbox implements MaterialisedStrategy {
+  readonly options = {}
+  readonly depthMax = Number.POSITIVE_INFINITY
+  readonly backfilled = true
+
+  constructor(private readonly inbox: Collections['inbox']) {}
+
+  /** One command on one shard, which reads as many documents as entries. */
+  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+    const found = await this.inbox
+      .find(
+        { _id: keysOf(reader, range), ...notBy(refused) },
+        { ...atOnce, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
+      )
+      .sort({ _id: range.oldestFirst ? 1 : -1 })
+      .limit(range.limit)
+      .toArray()
+    return { entries: (found as never[]).map(fromEntryDoc), complete: true }
+  }
+
+  /** One command. */
+  async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
+    const { post, ...content } = toEntryDoc(entry)
+    await this.insert(readers.map((reader) => ({ _id: { reader, post }, ...content })))
+  }
+
+  /** One command. */
+  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
+    await this.insert(
+      entries.map((entry) => {
+        const { post, ...content } = toEntryDoc(entry)
+        return { _id: { reader, post }, ...content }
+      }),
+    )
+  }
+
+  /** One command for 1,000 pairs. */
+  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+    const keys = readers.flatMap((reader) =>
+      posts.map((post) => ({ reader, post: toObjectId(post) })),
+    )
+    for (let from = 0; from < keys.length; from += removedAtOnce) {
+      await this.inbox.deleteMany({ _id: { $in: keys.slice(from, from + removedAtOnce) } })
+    }
+  }
+
+  /** Two commands for 1,000 entries. */
+  async forgetReader(reader: UserId): Promise<void> {
+    const all = { _id: keysOf(reader, {}) }
+    for (;;) {
+      const some = await this.inbox
+        .find(all, { ...bounded, projection: { _id: 1 } })
+        .limit(removedAtOnce)
+        .toArray()
+      if (some.length === 0) return
+      await this.inbox.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } })
+    }
+  }
+
+  private async insert(docs: InboxDoc[]): Promise<void> {
+    if (docs.length === 0) return
+    await this.inbox.insertMany(docs, { ordered: false }).catch(repeatsIn)
+  }
+}
+
+/** The stretch of keys that holds a range of a reader's inbox. */
+const keysOf = (
+  reader: UserId,
+  { olderThan, newerThan }: Pick<Range, 'olderThan' | 'newerThan'>,
+): Condition<InboxDoc['_id']> => ({
+  [newerThan ? '$gt' : '$gte']: { reader, post: newerThan ? toObjectId(newerThan) : lowestId },
+  [olderThan ? '$lt' : '$lte']: { reader, post: olderThan ? toObjectId(olderThan) : highestId },
+})

@@ -1,0 +1,90 @@
+import type { Follows } from '../follows/follows.ts'
+import { checkGroup } from '../follows/groups.ts'
+import { blocks, type Restrictions } from '../follows/restrictions.ts'
+import type { PostRef, UserId } from '../lib/ids.ts'
+import type { Posts } from '../posts/posts.ts'
+import type { UserStats } from '../users/stats.ts'
+import type { Pending } from './pending.ts'
+
+/** Why a post is in a timeline, or is not. */
+export const reasonCodes = {
+  OWN_POST: 'The viewer published it.',
+  FOLLOWED: 'The viewer follows its author.',
+  IN_GROUP: 'Its author is in the group that was asked for.',
+  POST_DELETED: 'There is no such post; if there was, it was deleted.',
+  AUTHOR_DELETED: 'Its author has no account any more.',
+  NOT_FOLLOWED: 'The viewer does not follow its author.',
+  MUTED: 'The viewer muted its author.',
+  BLOCKED: 'A block stands between the viewer and its author.',
+  NOT_IN_GROUP:
+    'Its author is not in the group that was asked for; nobody keeps themselves in one.',
+  DELIVERY_PENDING:
+    'It belongs there, and is still being delivered: a strategy that works on write may not show it yet.',
+} as const
+export type ReasonCode = keyof typeof reasonCodes
+
+/** One reason. */
+export interface Reason {
+  readonly code: ReasonCode
+  /** Since when the viewer follows the author, where that is the reason. */
+  readonly since?: Date
+  /** The viewer's groups that the author is in, where groups are the reason. */
+  readonly groups?: readonly string[]
+}
+
+/** Why law L1 puts a post into a timeline; or all that keeps it out. */
+export interface Verdict {
+  readonly shown: boolean
+  readonly reasons: readonly Reason[]
+  /** Whether it may still be on its way. */
+  readonly pending: boolean
+}
+
+/** Explains timelines by what decides them: graph, accounts and posts, whatever the strategy. */
+export class Reasons {
+  constructor(
+    private readonly posts: Posts,
+    private readonly follows: Follows,
+    private readonly restrictions: Restrictions,
+    private readonly stats: UserStats,
+    private readonly pending: Pending,
+  ) {}
+
+  /**
+   * Why a post is, or is not, in the reader's timeline, or in that of one of their groups. Five commands.
+   * @throws {DomainError} BAD_USER_INPUT for a group that is no name.
+   */
+  async of(reader: UserId, post: PostRef, given?: string): Promise<Verdict> {
+    const { author } = post
+    const group = given === undefined ? undefined : checkGroup('group', given)
+    const [there, live, between, edge, pending] = await Promise.all([
+      this.posts.existing([post]),
+      this.stats.liveAmong([author]),
+      this.restrictions.between(reader, [author]),
+      this.follows.edgeOf(reader, author),
+      this.pending.isUnderWay(post, { follower: reader, followee: author }),
+    ])
+    const own = author === reader
+    const kinds = between.get(author)
+    const against = (holds: boolean, code: ReasonCode, more?: Partial<Reason>): Reason[] =>
+      holds ? [{ code, ...more }] : []
+    const isIn = group === undefined || (edge?.groups.includes(group) ?? false)
+    const why: Reason[] = [
+      ...against(!live.has(author), 'AUTHOR_DELETED'),
+      ...against(live.has(author) && !there.has(post.id), 'POST_DELETED'),
+      ...against(!own && !edge, 'NOT_FOLLOWED'),
+      ...against(kinds?.has('MUTE') === true, 'MUTED'),
+      ...against(kinds !== undefined && blocks(kinds), 'BLOCKED'),
+      ...against((own || edge !== undefined) && !isIn, 'NOT_IN_GROUP', {
+        groups: edge?.groups ?? [],
+      }),
+    ]
+    if (why.length > 0) return { shown: false, reasons: why, pending }
+    const reasons: Reason[] = [
+      ...against(own, 'OWN_POST'),
+      ...(edge ? against(true, 'FOLLOWED', { since: edge.since }) : []),
+      ...against(group !== undefined, 'IN_GROUP', { groups: edge?.groups ?? [] }),
+    ]
+    return { shown: true, reasons, pending }
+  }
+}

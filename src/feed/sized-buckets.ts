@@ -1,0 +1,197 @@
+import { atOnce } from '../db/client.ts'
+import type { Collections, SizedBucketDoc } from '../db/collections.ts'
+import { repeatsIn } from '../db/errors.ts'
+import type { ObjectId } from '../db/mongo.ts'
+import { fromObjectId, highestId, lowestId, toObjectId } from '../db/object-id.ts'
+import { chunks } from '../lib/batch.ts'
+import type { IdMint, PostId, UserId } from '../lib/ids.ts'
+import type { Range } from '../lib/page.ts'
+import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
+import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+/** Buckets read at once, beyond those that the page would fill. */
+const spareBuckets = 3
+
+/**
+ * Fan-out on write into documents of so many entries (seed 1). A reader's open bucket takes what comes, full ones are
+ * closed with the ids they reach from and to, and an index sees to it that one alone is open. What is late or
+ * back-filled makes buckets overlap: they are merged when read, and repeats vanish.
+ */
+export class SizedBuckets implements MaterialisedStrategy {
+  readonly options = {}
+  readonly depthMax = Number.POSITIVE_INFINITY
+  readonly backfilled = true
+
+  /** @param size how many entries a bucket takes. */
+  constructor(
+    private readonly buckets: Collections['sized_buckets'],
+    private readonly mint: IdMint,
+    private readonly size: number,
+  ) {}
+
+  /** One command on one shard where buckets do not overlap; where they do, one more each time they double. */
+  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+    const { oldestFirst, limit } = range
+    const edge = oldestFirst ? 'oldest' : 'newest'
+    const found: Entry[] = []
+    let from: ObjectId | undefined
+    for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
+      const docs = await this.read(reader, range, from, some)
+      const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
+      found.push(
+        ...entries.filter(
+          ({ id, author }) => inRange(id, range) && !(author !== undefined && refused.has(author)),
+        ),
+      )
+      const last = docs.at(-1)
+      const ordered = inOrder(found, range)
+      if (!last || docs.length < some) return { entries: ordered, complete: true }
+      // What lies beyond the edge of the last bucket may be surpassed by one that was not read.
+      const safe = fromObjectId<PostId>(last[edge])
+      const end = ordered.at(-1)
+      const isSafe = end && (oldestFirst ? end.id <= safe : end.id >= safe)
+      if (ordered.length >= limit && isSafe) return { entries: ordered, complete: true }
+      from = last[edge]
+    }
+  }
+
+  /** Two commands where each reader's bucket has room, else up to four more. */
+  async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
+    const doc = toEntryDoc(entry)
+    const closed = {
+      reader: { $in: [...readers] },
+      newest: { $gte: doc.post, $lt: highestId },
+      oldest: { $lte: doc.post },
+      'entries.post': doc.post,
+    }
+    const had = await this.readersOf(closed)
+    let left = readers.filter((reader) => !had.has(reader))
+    while (left.length > 0) {
+      const open = { reader: { $in: left }, open: true as const }
+      const pushed = await this.buckets.updateMany(
+        { ...open, count: { $lt: this.size }, 'entries.post': { $ne: doc.post } },
+        { $push: { entries: doc }, $inc: { count: 1 } },
+      )
+      if (pushed.matchedCount === left.length) return
+      const done = await this.readersOf({ ...open, 'entries.post': doc.post })
+      left = left.filter((reader) => !done.has(reader))
+      if (left.length === 0) return
+      await this.close(left)
+      const opened = left.map(
+        (reader): SizedBucketDoc => ({
+          _id: toObjectId(this.mint.next<PostId>()),
+          reader,
+          open: true,
+          count: 1,
+          newest: highestId,
+          oldest: lowestId,
+          entries: [doc],
+        }),
+      )
+      // Where a neighbour opened one at the same instant, that one has room.
+      const met = await this.buckets.insertMany(opened, { ordered: false }).then(none, repeatsIn)
+      left = met.flatMap((at) => left[at] ?? [])
+    }
+  }
+
+  /** Two commands, for any number of entries. They make closed buckets of their own. */
+  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
+    const had = new Set<string>()
+    const posts = entries.map(({ id }) => toObjectId(id))
+    const [first, last] = [posts[0], posts.at(-1)]
+    if (!first || !last) return
+    const reaching = { newest: { $gte: last }, oldest: { $lte: first } }
+    const holding = { reader, ...reaching, 'entries.post': { $in: posts } }
+    const some = this.buckets.find(holding, { ...atOnce, projection: { 'entries.post': 1 } })
+    for await (const doc of some) for (const { post } of doc.entries) had.add(post.toHexString())
+    const lacking = entries.filter(({ id }) => !had.has(id)).map(toEntryDoc)
+    const docs = [...chunks(lacking, this.size)].map(
+      (own): SizedBucketDoc => ({
+        _id: toObjectId(this.mint.next<PostId>()),
+        reader,
+        count: own.length,
+        newest: own[0]?.post ?? lowestId,
+        oldest: own.at(-1)?.post ?? lowestId,
+        entries: [...own],
+      }),
+    )
+    if (docs.length > 0) await this.buckets.insertMany(docs)
+  }
+
+  /** Two commands. A closed bucket that has become empty vanishes. */
+  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+    const gone = [...posts].sort().map(toObjectId)
+    const [first, last] = [gone[0], gone.at(-1)]
+    if (!first || !last) return
+    const reader = { $in: [...readers] }
+    const reaching = { reader, newest: { $gte: first }, oldest: { $lte: last } }
+    await this.buckets.updateMany(
+      { ...reaching, 'entries.post': { $in: gone } },
+      { $pull: { entries: { post: { $in: gone } } } },
+    )
+    await this.buckets.deleteMany({ ...reaching, open: { $exists: false }, entries: { $size: 0 } })
+  }
+
+  /** One command. */
+  async forgetReader(reader: UserId): Promise<void> {
+    await this.buckets.deleteMany({ reader })
+  }
+
+  private async read(
+    reader: UserId,
+    { olderThan, newerThan, oldestFirst }: Range,
+    from: ObjectId | undefined,
+    limit: number,
+  ): Promise<SizedBucketDoc[]> {
+    const newest = {
+      ...(newerThan ? { $gt: toObjectId(newerThan) } : {}),
+      ...(from && !oldestFirst ? { $lte: from } : {}),
+    }
+    const oldest = {
+      ...(olderThan ? { $lt: toObjectId(olderThan) } : {}),
+      ...(from && oldestFirst ? { $gte: from } : {}),
+    }
+    return this.buckets
+      .find(
+        {
+          reader,
+          ...(Object.keys(newest).length > 0 ? { newest } : {}),
+          ...(Object.keys(oldest).length > 0 ? { oldest } : {}),
+        },
+        {
+          ...atOnce,
+          hint: oldestFirst
+            ? { reader: 1, oldest: 1, newest: 1 }
+            : { reader: 1, newest: -1, oldest: 1 },
+        },
+      )
+      .sort(oldestFirst ? { oldest: 1 } : { newest: -1 })
+      .limit(limit)
+      .toArray()
+  }
+
+  /** Closes the open buckets that are full. One command. */
+  private async close(readers: readonly UserId[]): Promise<void> {
+    await this.buckets.updateMany(
+      { reader: { $in: [...readers] }, open: true, count: { $gte: this.size } },
+      [
+        {
+          $set: {
+            open: '$$REMOVE',
+            newest: { $ifNull: [{ $max: '$entries.post' }, lowestId] },
+            oldest: { $ifNull: [{ $min: '$entries.post' }, lowestId] },
+          },
+        },
+      ],
+    )
+  }
+
+  private async readersOf(filter: object): Promise<Set<UserId>> {
+    const found = await this.buckets
+      .find(filter, { ...atOnce, projection: { _id: 0, reader: 1 } })
+      .toArray()
+    return new Set(found.map(({ reader }) => reader as UserId))
+  }
+}
+
+const none = (): number[] => []

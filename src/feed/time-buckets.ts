@@ -1,0 +1,192 @@
+import { atOnce, bounded } from '../db/client.ts'
+import type { Collections, EntryDoc, TimedBucketDoc } from '../db/collections.ts'
+import { repeatsIn } from '../db/errors.ts'
+import type { Document, Filter } from '../db/mongo.ts'
+import { toObjectId } from '../db/object-id.ts'
+import { groupBy } from '../lib/batch.ts'
+import { type PostId, type TimeId, timeOf, type UserId } from '../lib/ids.ts'
+import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
+import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+const dayMs = 86_400_000
+/** Entries a bucket holds at most: with 3,000 bytes of text each, well below MongoDB's 16 MB. */
+const bucketMax = 2_000
+
+type Key = TimedBucketDoc['_id']
+
+/**
+ * Fan-out on write into a document a reader and period (seed 1). The period is that of the post, so that what is late
+ * or back-filled lands in its own; a period that is too full for a document is left to fan-out on read.
+ */
+export class TimeBuckets implements MaterialisedStrategy {
+  readonly options: { readonly periodMs: number }
+  readonly depthMax = Number.POSITIVE_INFINITY
+  readonly backfilled = true
+
+  /** @param periodDays how many days of a timeline one document holds. */
+  constructor(
+    private readonly buckets: Collections['timed_buckets'],
+    periodDays: number,
+  ) {
+    this.options = { periodMs: Math.round(periodDays * dayMs) }
+  }
+
+  /** One command on one shard, which stops at the bucket that fills the page. */
+  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+    const { olderThan, newerThan, oldestFirst, limit } = range
+    const bounds = {
+      ...(olderThan === undefined ? {} : { $lt: toObjectId(olderThan) }),
+      ...(newerThan === undefined ? {} : { $gt: toObjectId(newerThan) }),
+    }
+    const sort = oldestFirst ? (1 as const) : (-1 as const)
+    const rows = await this.buckets
+      .aggregate<EntryDoc & { over?: true }>(
+        [
+          {
+            $match: {
+              _id: {
+                $gte: { reader, period: newerThan ? this.periodOf(newerThan) : 0 },
+                $lte: { reader, period: olderThan ? this.periodOf(olderThan) : Infinity },
+              },
+            },
+          },
+          { $sort: { _id: sort } },
+          { $project: { _id: 0, entry: sortedUnless(sort) } },
+          { $unwind: '$entry' },
+          { $replaceWith: '$entry' },
+          {
+            $match: {
+              $or: [
+                {
+                  ...(Object.keys(bounds).length > 0 ? { post: bounds } : {}),
+                  ...notBy(refused),
+                },
+                { over: true },
+              ],
+            },
+          },
+          { $limit: limit },
+        ],
+        atOnce,
+      )
+      .toArray()
+    const end = rows.findIndex(({ over }) => over)
+    const entries = (end < 0 ? rows : rows.slice(0, end)).map(fromEntryDoc)
+    return { entries, complete: end < 0 }
+  }
+
+  /** One command where each reader has the bucket already, else up to four. */
+  async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
+    const doc = toEntryDoc(entry)
+    const period = this.periodOf(entry.id)
+    const keys = readers.map((reader) => ({ reader, period }))
+    const pushed = await this.push(keys, doc)
+    if (pushed === keys.length) return
+    const there = new Set(
+      (await this.buckets.find({ _id: { $in: keys } }, ids).toArray()).map(({ _id }) => _id.reader),
+    )
+    const missing = keys.filter(({ reader }) => !there.has(reader))
+    const met = await this.insert(missing.map((_id) => ({ _id, entries: [doc] })))
+    if (met.length > 0) await this.push(met, doc)
+    if (there.size + met.length > pushed) await this.markOver(keys, doc)
+  }
+
+  /** One command for each period, by 500. */
+  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
+    const byPeriod = [...groupBy(entries, ({ id }) => this.periodOf(id))]
+    const updates = byPeriod.map(([period, some]) => ({
+      updateOne: {
+        filter: { _id: { reader, period } },
+        update: merged(some.map(toEntryDoc)),
+        upsert: true,
+      },
+    }))
+    if (updates.length === 0) return
+    // Two that open one bucket at once: the one that came second finds it the next time.
+    const again = await this.buckets.bulkWrite(updates, { ordered: false }).then(none, repeatsIn)
+    if (again.length === 0) return
+    await this.buckets.bulkWrite(
+      again.flatMap((at) => updates[at] ?? []),
+      { ordered: false },
+    )
+  }
+
+  /** One command, which takes the post out and leaves an empty bucket to be filled again. */
+  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+    const periods = [...new Set(posts.map((post) => this.periodOf(post)))]
+    const keys = readers.flatMap((reader) => periods.map((period) => ({ reader, period })))
+    const gone = posts.map(toObjectId)
+    const holding = { _id: { $in: keys }, 'entries.post': { $in: gone } }
+    await this.buckets.updateMany(holding, { $pull: { entries: { post: { $in: gone } } } })
+  }
+
+  /** One command. */
+  async forgetReader(reader: UserId): Promise<void> {
+    await this.buckets.deleteMany({
+      _id: { $gte: { reader, period: 0 }, $lte: { reader, period: Infinity } },
+    })
+  }
+
+  private periodOf(id: TimeId): number {
+    return Math.floor(timeOf(id).getTime() / this.options.periodMs)
+  }
+
+  /** @returns how many buckets took it. One command. */
+  private async push(keys: readonly Key[], doc: EntryDoc): Promise<number> {
+    const taking = { ...lacking(keys, doc), [`entries.${bucketMax - 1}`]: { $exists: false } }
+    return (await this.buckets.updateMany(taking, { $push: { entries: doc } })).matchedCount
+  }
+
+  /** Full buckets that lack it lack something from now on. One command. */
+  private async markOver(keys: readonly Key[], doc: EntryDoc): Promise<void> {
+    const full = { ...lacking(keys, doc), [`entries.${bucketMax - 1}`]: { $exists: true } }
+    await this.buckets.updateMany(full, { $set: { over: true } })
+  }
+
+  /** @returns the keys of those that were there already. */
+  private async insert(docs: TimedBucketDoc[]): Promise<Key[]> {
+    if (docs.length === 0) return []
+    const met = await this.buckets.insertMany(docs, { ordered: false }).then(none, repeatsIn)
+    return met.flatMap((at) => docs[at]?._id ?? [])
+  }
+}
+
+const ids = { ...atOnce, ...bounded, projection: { _id: 1 } } as const
+const none = (): number[] => []
+
+const lacking = (keys: readonly Key[], { post }: EntryDoc): Filter<TimedBucketDoc> => ({
+  _id: { $in: [...keys] },
+  'entries.post': { $ne: post },
+})
+
+/** The entries in order, or where some are missing a mark in their place. */
+const sortedUnless = (sort: 1 | -1): Document => ({
+  $cond: ['$over', [{ over: true }], { $sortArray: { input: '$entries', sortBy: { post: sort } } }],
+})
+
+/** Adds those that are lacking; what does not fit is left out, and the bucket says so. */
+function merged(docs: readonly EntryDoc[]): Document[] {
+  const added = docs.map(({ post }) => post)
+  const given = { $literal: docs }
+  const kept = {
+    $filter: {
+      input: { $ifNull: ['$entries', []] },
+      cond: { $not: [{ $in: ['$$this.post', added] }] },
+    },
+  }
+  return [
+    { $set: { entries: { $concatArrays: [kept, given] } } },
+    {
+      $set: {
+        over: {
+          $cond: [
+            { $gt: [{ $size: '$entries' }, bucketMax] },
+            true,
+            { $ifNull: ['$over', '$$REMOVE'] },
+          ],
+        },
+        entries: { $slice: ['$entries', bucketMax] },
+      },
+    },
+  ]
+}

@@ -1,0 +1,126 @@
+import { atOnce } from '../db/client.ts'
+import type {
+  Collections,
+  PostDoc,
+  RestrictionDoc,
+  StrategyDoc,
+  UserStatsDoc,
+} from '../db/collections.ts'
+import type { Document, ObjectId } from '../db/mongo.ts'
+import { fromObjectId } from '../db/object-id.ts'
+import { idIn } from '../db/pages.ts'
+import type { Edges } from '../follows/edges.ts'
+import type { RestrictionKind } from '../follows/restrictions.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import { contentProjection, type Post, toPost } from '../posts/posts.ts'
+import type { Stats } from '../users/stats.ts'
+import type { Registered, Registry } from './registry.ts'
+
+/** What is so now about the candidates of a page, from the reader's side. */
+export interface Facts {
+  /** The authors asked about, the reader left out of those who may be followed or restricted. */
+  readonly authors: readonly UserId[]
+  readonly followed: ReadonlySet<UserId>
+  readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
+  /** The counters of those who are live. */
+  readonly stats: ReadonlyMap<UserId, Stats>
+  /** The posts that exist; whole ones when content was asked for. */
+  readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  readonly registered: Registered
+}
+
+interface Row {
+  readonly followed: UserId[]
+  readonly restrictions: Pick<RestrictionDoc, 'other' | 'kind'>[]
+  readonly stats: UserStatsDoc[]
+  readonly posts: PostDoc[]
+  readonly strategies: StrategyDoc[]
+}
+
+/** Reads what the graph, the accounts and the posts say now (law L1), for all candidates of a page at once. */
+export class Truth {
+  constructor(
+    private readonly collections: Collections,
+    private readonly edges: Edges,
+    private readonly registry: Registry,
+  ) {}
+
+  /** One command, each part of which names its shard; without content nothing but stats and registrations is fetched. */
+  async about(
+    reader: UserId,
+    refs: readonly PostRef[],
+    group: string | undefined,
+    content: boolean,
+  ): Promise<Facts> {
+    const authors = [...new Set(refs.map(({ author }) => author))]
+    const others = authors.filter((author) => author !== reader)
+    const { collection, owner, other } = this.edges.following
+    const { restrictions, user_stats, posts, strategies } = this.collections
+    const part = (from: { collectionName: string }, match: Document, project?: Document) => ({
+      from: from.collectionName,
+      pipeline: [{ $match: match }, ...(project ? [{ $project: project }] : [])],
+    })
+    const inGroup = group === undefined ? {} : { groups: group }
+    const follow = part(
+      collection,
+      { [owner]: reader, ...inGroup, [other]: { $in: others } },
+      { _id: 0, [other]: 1 },
+    )
+    const restrict = part(
+      restrictions,
+      { owner: reader, other: { $in: others } },
+      { _id: 0, other: 1, kind: 1 },
+    )
+    const exist = part(
+      posts,
+      { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
+      content ? contentProjection : { author: 1 },
+    )
+    const [row] = await posts.db
+      .aggregate<Row>(
+        [
+          { $documents: [{}] },
+          { $lookup: { ...follow, as: 'followed' } },
+          { $lookup: { ...restrict, as: 'restrictions' } },
+          { $lookup: { ...part(user_stats, { _id: { $in: authors } }), as: 'stats' } },
+          { $lookup: { ...exist, as: 'posts' } },
+          { $lookup: { ...part(strategies, {}), as: 'strategies' } },
+          { $set: { followed: `$followed.${other}` } },
+        ],
+        atOnce,
+      )
+      .toArray()
+    if (!row) throw new Error('no answer to what is true of a page')
+    return this.factsOf(row, authors, refs)
+  }
+
+  private factsOf(row: Row, authors: readonly UserId[], refs: readonly PostRef[]): Facts {
+    const restrictions = new Map<UserId, Set<RestrictionKind>>()
+    for (const { other, kind } of row.restrictions) {
+      const kinds = restrictions.get(other as UserId)
+      if (kinds) kinds.add(kind)
+      else restrictions.set(other as UserId, new Set([kind]))
+    }
+    const claimed = new Map(refs.map(({ id, author }) => [id, author]))
+    const posts = new Map<PostId, Post | PostRef>()
+    for (const doc of row.posts) {
+      const id = fromObjectId<PostId>(doc._id as ObjectId)
+      const author = doc.author as UserId
+      if (claimed.get(id) === author)
+        posts.set(id, doc.text === undefined ? { id, author } : toPost(doc))
+    }
+    return {
+      authors,
+      followed: new Set(row.followed),
+      restrictions,
+      stats: new Map(
+        row.stats.map(({ _id, followers, following, posts }) => [
+          _id as UserId,
+          { followers, following, posts },
+        ]),
+      ),
+      posts,
+      registered: this.registry.accept(row.strategies),
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { Collections, JobDoc, JobLane } from '../db/collections.ts'
+import { fromObjectId } from '../db/object-id.ts'
+import type { TimeId } from '../lib/ids.ts'
+
+/** Whether a worker holds a job now, one will, or none will until somebody asks for it. */
+export type JobState = 'WAITING' | 'RUNNING' | 'PARKED'
+
+/** A job as whoever looks after the server sees it. */
+export interface ListedJob {
+  readonly id: TimeId
+  readonly kind: string
+  readonly payload: JobDoc['payload']
+  readonly lane: JobLane
+  readonly state: JobState
+  /** Waiting: when it is, or was, due. Running: when its lease ends. Parked: since when. */
+  readonly at: Date
+  readonly attempts: number
+  readonly checkpoint?: unknown
+  /** What its last try that failed threw. */
+  readonly error?: string
+}
+
+/** Which jobs to look at. */
+export interface JobFilter {
+  readonly parked: boolean
+  readonly kind?: string | undefined
+}
+
+export interface JobList {
+  /** Those of the earliest `at`, no more than were asked for. */
+  readonly jobs: readonly ListedJob[]
+  /** Of all that match. */
+  readonly counts: Readonly<Record<JobState, number>>
+}
+
+/** The jobs that match, and how many there are in each state. Two commands; looks at every one of them. */
+export async function listJobs(
+  outbox: Collections['outbox'],
+  { parked, kind }: JobFilter,
+  limit: number,
+): Promise<JobList> {
+  const $match = { ...(parked ? { state: 'PARKED' } : {}), ...(kind === undefined ? {} : { kind }) }
+  const found = outbox.aggregate<JobDoc & { readonly now: JobState }>([
+    { $match },
+    { $sort: { runAt: 1, _id: 1 } },
+    { $limit: limit },
+    { $set: { now: stateNow } },
+  ])
+  const groups = outbox.aggregate<{ readonly _id: JobState; readonly count: number }>([
+    { $match },
+    { $group: { _id: stateNow, count: { $sum: 1 } } },
+  ])
+  const jobs = (await found.toArray()).map((doc) => toListed(doc, doc.now))
+  const counts = { WAITING: 0, RUNNING: 0, PARKED: 0 }
+  for (const { _id, count } of await groups.toArray()) counts[_id] = count
+  return { jobs, counts }
+}
+
+const leasedNow = { $and: ['$leased', { $gt: ['$runAt', '$$NOW'] }] }
+
+const stateNow = {
+  $cond: [{ $eq: ['$state', 'PARKED'] }, 'PARKED', { $cond: [leasedNow, 'RUNNING', 'WAITING'] }],
+}
+
+const toListed = (doc: JobDoc, state: JobState): ListedJob => ({
+  id: fromObjectId<TimeId>(doc._id),
+  kind: doc.kind,
+  payload: doc.payload,
+  lane: doc.lane,
+  state,
+  at: doc.runAt,
+  attempts: doc.attempts,
+  ...(doc.checkpoint === undefined ? {} : { checkpoint: doc.checkpoint }),
+  ...(doc.error === undefined ? {} : { error: doc.error }),
+})

@@ -1,0 +1,112 @@
+import type { FeedStrategyName } from '../config.ts'
+import type { FeedService } from '../feed/feed.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import { pageSizeMax } from '../lib/page.ts'
+
+/** Posts of one timeline that are kept of each sort of difference. */
+export const postsMax = 200
+
+/** How a timeline differs from that of FANOUT_ON_READ: the newest of what does, up to {@link postsMax} each. */
+export interface Comparison {
+  /** Posts that it lacks. */
+  readonly missing: readonly PostRef[]
+  /** Posts that it alone has. */
+  readonly extra: readonly PostRef[]
+  /** Posts that do not come after all newer ones, or come again. */
+  readonly misplaced: readonly PostRef[]
+}
+
+/** What a walk needs of the service. */
+export type Timelines = Pick<FeedService, 'timeline'>
+
+/**
+ * Walks a reader's timeline to its end under FANOUT_ON_READ and, in step with it, under other strategies. Holds a page
+ * of each.
+ * @returns the differences of each strategy.
+ */
+export async function compareTimelines(
+  feed: Timelines,
+  reader: UserId,
+  strategies: readonly FeedStrategyName[],
+): Promise<Map<FeedStrategyName, Comparison>> {
+  const lanes = strategies.map((name) => new Lane(name, walk(feed, reader, name)))
+  for await (const post of walk(feed, reader, 'FANOUT_ON_READ')) {
+    await Promise.all(lanes.map((lane) => lane.meet(post)))
+  }
+  await Promise.all(lanes.map((lane) => lane.finish()))
+  return new Map(lanes.map(({ name, found }) => [name, found]))
+}
+
+/** A timeline page by page along its cursors. */
+async function* walk(
+  feed: Timelines,
+  reader: UserId,
+  strategy: FeedStrategyName,
+): AsyncGenerator<PostRef> {
+  for (let after: PostId | undefined; ; ) {
+    const window = { limit: pageSizeMax, backward: false, after }
+    const { items, hasNextPage } = await feed.timeline(reader, { strategy, window, depth: 'ref' })
+    yield* items
+    const last = items.at(-1)?.id
+    // A cursor that does not move on would have this walk go round; what it showed is told as misplaced.
+    if (last === undefined || (after !== undefined && last >= after)) return
+    if (!(await hasNextPage())) return
+    after = last
+  }
+}
+
+/** A strategy's walk, next to that of FANOUT_ON_READ. */
+class Lane {
+  private readonly kept = {
+    missing: [] as PostRef[],
+    extra: [] as PostRef[],
+    misplaced: [] as PostRef[],
+  }
+  private head: PostRef | undefined
+  private last: PostId | undefined
+
+  constructor(
+    readonly name: FeedStrategyName,
+    private readonly posts: AsyncGenerator<PostRef>,
+  ) {}
+
+  get found(): Comparison {
+    return this.kept
+  }
+
+  /** Goes on to a post that should come now. */
+  async meet(post: PostRef): Promise<void> {
+    let head = await this.current()
+    while (head && head.id > post.id) {
+      this.note('extra', head)
+      head = await this.next()
+    }
+    if (head?.id === post.id) this.head = undefined
+    else this.note('missing', post)
+  }
+
+  /** Nothing should come any more. */
+  async finish(): Promise<void> {
+    for (let head = await this.current(); head; head = await this.next()) this.note('extra', head)
+  }
+
+  private async current(): Promise<PostRef | undefined> {
+    return this.head ?? this.next()
+  }
+
+  private async next(): Promise<PostRef | undefined> {
+    for (;;) {
+      const { done, value } = await this.posts.next()
+      this.head = done ? undefined : value
+      if (!this.head) return undefined
+      if (this.last === undefined || this.head.id < this.last) break
+      this.note('misplaced', this.head)
+    }
+    this.last = this.head.id
+    return this.head
+  }
+
+  private note(what: keyof Comparison, post: PostRef): void {
+    if (this.kept[what].length < postsMax) this.kept[what].push(post)
+  }
+}

@@ -1,0 +1,186 @@
+import { MongoError } from 'mongodb'
+import { expect, test } from 'vitest'
+import type { Task } from '../../src/jobs/attempt.ts'
+import { Inline } from '../../src/jobs/inline.ts'
+import { Outbox, type Promises } from '../../src/jobs/outbox.ts'
+import { Worker } from '../../src/jobs/worker.ts'
+import { gate, leaseMs, recordingLog, useJobs } from '../support/jobs.ts'
+import { recorded } from '../support/mongo.ts'
+
+const { database, mint, outbox, transactions, newQueue, claimed, becomeDue, stored } = useJobs()
+
+/** A process that writes: what it does about its own jobs is `greet`. */
+function newProcess(greet: Task, { slots = 2, leaseMs: ownLeaseMs = leaseMs } = {}) {
+  const { lines, log } = recordingLog()
+  const inline = new Inline(newQueue(), slots, ownLeaseMs)
+  inline.start({ greet }, log)
+  const own = new Outbox(outbox(), mint, inline)
+  const promise = (promises: Promises) =>
+    transactions().run((tx) => promises.append(tx, 'greet', { who: '$ann' }))
+  return { own, lines, write: () => own.during(promise) }
+}
+
+test('a promised job is run where it was made, before the writer goes on', async () => {
+  const seen: unknown[] = []
+  const { write } = newProcess(async (payload, { inline, checkpoint }) => {
+    seen.push({ payload, inline, checkpoint })
+  })
+  const { commands } = await recorded(database.client, write)
+  expect(seen).toEqual([{ payload: { who: '$ann' }, inline: true, checkpoint: undefined }])
+  expect(commands.map(({ name }) => name)).toEqual(['update', 'commitTransaction', 'delete'])
+  expect(await stored()).toBeNull()
+})
+
+test('it is leased from its commit on: no worker claims it meanwhile', async () => {
+  const { open, opened } = gate()
+  const { open: begin, opened: begun } = gate()
+  const { write } = newProcess(async () => {
+    begin()
+    await opened
+  })
+  const written = write()
+  await begun
+  expect(await stored()).toMatchObject({ fence: 1, attempts: 1, leased: true })
+  expect(await newQueue().claim(leaseMs)).toBeUndefined()
+  open()
+  await written
+  expect(await stored()).toBeNull()
+})
+
+test('what finds no slot is left to workers at once, and the slots come back', async () => {
+  let begun = 0
+  let { open, opened } = gate()
+  const { write } = newProcess(async () => {
+    begun++
+    await opened
+  })
+  for (let round = 1; round <= 2; round++) {
+    const written = [write(), write()]
+    await expect.poll(() => begun).toBe(2 * round)
+    await write()
+    expect(begun).toBe(2 * round)
+    const left = await claimed(newQueue())
+    expect(left).toMatchObject({ payload: { who: '$ann' }, lane: 'QUICK', attempts: 1, fence: 1 })
+    await newQueue().complete(left)
+    open()
+    await Promise.all(written)
+    expect(await stored()).toBeNull()
+    ;({ open, opened } = gate())
+  }
+})
+
+test('a transaction tried several times, or given up, runs what committed and keeps no slot', async () => {
+  let runs = 0
+  const { own, write } = newProcess(async () => void runs++)
+  let tries = 0
+  await own.during((promises) =>
+    transactions().run(async (tx) => {
+      await promises.append(tx, 'greet', { tries: ++tries })
+      if (tries < 4) throw transient()
+      await write()
+      expect(runs).toBe(1)
+    }),
+  )
+  expect({ tries, runs }).toEqual({ tries: 4, runs: 2 })
+  const refused = own.during((promises) =>
+    transactions().run(async (tx) => {
+      await promises.append(tx, 'greet', {})
+      throw new Error('no')
+    }),
+  )
+  await expect(refused).rejects.toThrow('no')
+  expect(runs).toBe(2)
+  await own.during(async (promises) => {
+    await transactions().run((tx) => promises.append(tx, 'greet', {}))
+    await write()
+    expect(runs).toBe(3)
+  })
+  expect(runs).toBe(4)
+  expect(await stored()).toBeNull()
+})
+
+test('one slot is one job, also of a transaction that promises two', async () => {
+  let runs = 0
+  const { own } = newProcess(async () => void runs++, { slots: 1 })
+  await own.during((promises) =>
+    transactions().run(async (tx) => {
+      await promises.append(tx, 'greet', {})
+      await promises.append(tx, 'greet', {}, { lane: 'BULK' })
+    }),
+  )
+  expect(runs).toBe(1)
+  expect(await claimed(newQueue())).toMatchObject({ lane: 'BULK' })
+})
+
+test('a process that dies after its commit leaves the job to a worker when the lease ends', async () => {
+  const { own } = newProcess(async () => {}, { leaseMs: 300 })
+  const { open, opened } = gate()
+  void own.during(async (promises) => {
+    await transactions().run((tx) => promises.append(tx, 'greet', {}))
+    open()
+    await new Promise(() => {})
+  })
+  await opened
+  expect(await newQueue().claim(leaseMs)).toBeUndefined()
+  await expect.poll(() => newQueue().claim(leaseMs)).toMatchObject({ attempts: 2, fence: 2 })
+})
+
+test('a failure is not the writer’s: the job backs off, and a worker runs it', async () => {
+  const { write, lines } = newProcess(() => Promise.reject(new Error('no')))
+  await write()
+  expect(lines).toMatchObject([{ msg: 'job failed', kind: 'greet', attempts: 1 }])
+  expect(await stored()).toMatchObject({ state: 'READY', attempts: 1, error: 'Error: no' })
+  expect(await newQueue().claim(leaseMs)).toBeUndefined()
+  await becomeDue()
+  expect(await claimed(newQueue())).toMatchObject({ attempts: 2 })
+})
+
+test('what is long begins inline and goes on with a worker, from its checkpoint', async () => {
+  const seen: unknown[] = []
+  const greet: Task = async (_, { inline, checkpoint, save }) => {
+    seen.push({ inline, checkpoint })
+    if (!inline) return
+    await save({ after: 'bob' })
+    return 'unfinished'
+  }
+  const { write, lines } = newProcess(greet)
+  await write()
+  const options = { concurrency: 2, pollMs: 20, leaseMs }
+  await new Worker(newQueue(), { greet }, recordingLog().log, options).drain()
+  expect(seen).toEqual([
+    { inline: true, checkpoint: undefined },
+    { inline: false, checkpoint: { after: 'bob' } },
+  ])
+  expect(lines).toEqual([])
+  expect(await stored()).toBeNull()
+})
+
+test('what was promised by a try that did not commit is no failure', async () => {
+  const { own, lines } = newProcess(async () => {})
+  const answered = own.during(async (promises) => {
+    const run = transactions().run(async (tx) => {
+      await promises.append(tx, 'greet', {})
+      throw new Error('a repeat was first')
+    })
+    return run.catch(() => 'the first result')
+  })
+  expect(await answered).toBe('the first result')
+  expect(lines).toEqual([])
+  expect(await stored()).toBeNull()
+})
+
+test('where nothing runs inline, a promised job is due at once', async () => {
+  const idle = new Inline(newQueue())
+  for (const own of [new Outbox(outbox(), mint), new Outbox(outbox(), mint, idle)]) {
+    await own.during((promises) =>
+      transactions().run((tx) => promises.append(tx, 'greet', {}, { lane: 'BULK' })),
+    )
+    expect(await claimed(newQueue())).toMatchObject({ lane: 'BULK', attempts: 1, fence: 1 })
+  }
+})
+
+function transient(): MongoError {
+  const error = new MongoError('two met')
+  error.addErrorLabel('TransientTransactionError')
+  return error
+}

@@ -66,6 +66,8 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     const seconds = Math.round(performance.now() - startedAt) / 1000
     if (options.json) console.log(JSON.stringify({ ...summary(done, seconds), ...more }))
   }
+  // No job tells of what is loaded: until all is there, and has been back-filled, pages are assembled when read.
+  await services.registry.suspend()
   try {
     done.graph = await loadGraph(services, file, options.mutual === true, signal)
     if (options.posts > 0) done.posts = await loadPosts(services, file, options, signal)
@@ -75,6 +77,7 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     report({ interrupted: true })
     throw error.cause
   }
+  await services.registry.resume((await services.registry.read()).keys())
   report()
 }
 

@@ -4,6 +4,7 @@ import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
 import { loadCommand } from './load.ts'
 import { serveCommand } from './serve.ts'
+import { timelinesCommand } from './timelines.ts'
 import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
 import { workerCommand } from './worker.ts'
@@ -20,6 +21,7 @@ export const buildProgram = (): Command =>
     .addCommand(workerCommand())
     .addCommand(loadCommand())
     .addCommand(tokenCommand())
+    .addCommand(timelinesCommand())
     .addCommand(indexesCommand())
     .addCommand(jobsCommand())
     .addCommand(verifyCommand())

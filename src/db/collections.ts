@@ -215,6 +215,8 @@ export interface StrategyDoc {
   readonly complete: boolean
   /** How many readers are covered, and were to be. */
   readonly readers?: { readonly done: number; readonly total: number }
+  /** What is stored is being removed: nobody is covered, and it must not be registered anew. */
+  readonly dropping?: true
   /** What its stored form depends on. */
   readonly options: Readonly<Record<string, number>>
   /** Rises with every change to the authors who are read instead of delivered. */

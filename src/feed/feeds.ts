@@ -107,7 +107,7 @@ export function createFeeds(
   )
   const tasks = createTasks({ ...core, delivery, backfill })
   const pending = new Pending(collections.outbox, follows)
-  const reasons = new Reasons(posts, follows, core.restrictions, stats, pending)
+  const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
   return { feed, pending, reasons, truth, registry, strategies, tasks }
 }
 

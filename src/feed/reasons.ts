@@ -5,6 +5,7 @@ import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Pending } from './pending.ts'
+import type { Registry } from './registry.ts'
 
 /** Why a post is in a timeline, or is not. */
 export const reasonCodes = {
@@ -48,6 +49,7 @@ export class Reasons {
     private readonly restrictions: Restrictions,
     private readonly stats: UserStats,
     private readonly pending: Pending,
+    private readonly registry: Registry,
   ) {}
 
   /**
@@ -62,7 +64,7 @@ export class Reasons {
       this.stats.liveAmong([author]),
       this.restrictions.between(reader, [author]),
       this.follows.edgeOf(reader, author),
-      this.pending.isUnderWay(post, { follower: reader, followee: author }),
+      this.isPending(reader, post),
     ])
     const own = author === reader
     const kinds = between.get(author)
@@ -86,5 +88,11 @@ export class Reasons {
       ...against(group !== undefined, 'IN_GROUP', { groups: edge?.groups ?? [] }),
     ]
     return { shown: true, reasons, pending }
+  }
+
+  /** Where nothing is kept, nothing can be late. */
+  private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
+    if ((await this.registry.lastSeen()).size === 0) return false
+    return this.pending.isUnderWay(post, { follower: reader, followee: post.author })
   }
 }

@@ -56,7 +56,7 @@ export class Registry {
 
   /**
    * Has the database maintain a strategy from now on; readers are covered one by one by a job. A repeat changes nothing.
-   * @throws {ConfigError} when what is stored depends on options that are others now.
+   * @throws {ConfigError} when what is stored depends on options that are others now, or is being dropped.
    */
   async register(
     name: MaterialisedName,
@@ -65,6 +65,11 @@ export class Registry {
     const { strategies, user_stats } = this.collections
     await this.transactions.run(async (tx) => {
       const found = await strategies.findOne({ _id: name }, { session: tx.session })
+      if (found?.dropping) {
+        throw new ConfigError([
+          `${name} is being dropped: wait, or repeat "feedline timelines drop"`,
+        ])
+      }
       if (found && !isDeepStrictEqual(found.options, { ...options }))
         throw otherOptions(found, options)
       if (found) return
@@ -107,10 +112,23 @@ export class Registry {
     await this.collections.strategies.updateOne(registration, { $set: { complete: true } }, bounded)
   }
 
-  /** Ends a registration: pages come from FANOUT_ON_READ from now on. @returns false when there was none. */
-  async drop(name: MaterialisedName): Promise<boolean> {
-    const { deletedCount } = await this.collections.strategies.deleteOne({ _id: name }, bounded)
-    return deletedCount === 1
+  /**
+   * Ends a registration: pages come from FANOUT_ON_READ at once, and nothing is delivered any more once `remove` has
+   * removed what is stored. A drop that was cut off goes on when it is repeated.
+   * @returns false when there was none.
+   */
+  async drop(name: MaterialisedName, remove: () => Promise<void>): Promise<boolean> {
+    const { strategies } = this.collections
+    const epoch = toObjectId(this.mint.next<PostId>())
+    const { matchedCount } = await strategies.updateOne(
+      { _id: name },
+      { $set: { epoch, covered: '', complete: false, dropping: true } },
+      bounded,
+    )
+    if (matchedCount === 0) return false
+    await remove()
+    await strategies.deleteOne({ _id: name, dropping: true }, bounded)
+    return true
   }
 
   /** Has all pages come from FANOUT_ON_READ, until {@link resume}: posts and edges are about to come that no job tells of. */
@@ -119,7 +137,7 @@ export class Registry {
     await this.collections.strategies.updateMany({}, { $set: uncovered }, bounded)
   }
 
-  /** Back-fills all strategies anew. */
+  /** Back-fills these strategies anew; those that are not registered are passed over. */
   async resume(names: Iterable<FeedStrategyName>): Promise<void> {
     const { strategies, user_stats } = this.collections
     for (const name of names) {
@@ -129,7 +147,7 @@ export class Registry {
         const total = await user_stats.countDocuments({}, { session: tx.session })
         const anew = { epoch: toObjectId(epoch), covered: '', complete: false, 'readers.done': 0 }
         const { matchedCount } = await strategies.updateOne(
-          { _id: name },
+          { _id: name, dropping: { $exists: false } },
           { $set: { ...anew, 'readers.total': total } },
           { session: tx.session },
         )

@@ -1,7 +1,7 @@
 import type { FeedStrategyName } from '../config.ts'
-import type { FeedService } from '../feed/feed.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { pageSizeMax } from '../lib/page.ts'
+import type { VerifyServices } from './run.ts'
 
 /** Posts of one timeline that are kept of each sort of difference. */
 export const postsMax = 200
@@ -16,16 +16,13 @@ export interface Comparison {
   readonly misplaced: readonly PostRef[]
 }
 
-/** What a walk needs of the service. */
-export type Timelines = Pick<FeedService, 'timeline'>
-
 /**
  * Walks a reader's timeline to its end under FANOUT_ON_READ and, in step with it, under other strategies. Holds a page
  * of each.
  * @returns the differences of each strategy.
  */
 export async function compareTimelines(
-  feed: Timelines,
+  feed: VerifyServices['feed'],
   reader: UserId,
   strategies: readonly FeedStrategyName[],
 ): Promise<Map<FeedStrategyName, Comparison>> {
@@ -39,7 +36,7 @@ export async function compareTimelines(
 
 /** A timeline page by page along its cursors. */
 async function* walk(
-  feed: Timelines,
+  feed: VerifyServices['feed'],
   reader: UserId,
   strategy: FeedStrategyName,
 ): AsyncGenerator<PostRef> {

@@ -9,12 +9,11 @@ import { confirmed, type Difference, type Tally, type Verdict, type VerifyServic
 /** The most repeats of one list that are told. */
 const repeatsMax = 100
 
-/** An entry's key that a list holds more than once. */
+/** A list, and a key that it holds more than once. */
 interface Repeat {
   readonly post: PostFacts
   readonly kind: EngagementKind
   readonly key: unknown
-  readonly times: number
 }
 
 /**
@@ -28,49 +27,63 @@ export function repeatDifferences(
 ): AsyncGenerator<Difference> {
   const look = async (some: readonly Repeat[], tx: Tx): Promise<Verdict> => {
     const differences: Difference[] = []
-    for (const { post, kind, key } of some) {
-      for await (const { times } of repeats(services, post, kind, { key, tx })) {
-        const subject = `${post._id}.${kind} of ${key}`
-        differences.push({ law: 'L2', kind: 'twice', subject, expected: 1, found: times })
-      }
+    for (const repeat of some) {
+      const found = await timesOf(services, repeat, tx)
+      const subject = `${repeat.post._id}.${repeat.kind} of ${repeat.key}`
+      if (found > 1) differences.push({ law: 'L2', kind: 'twice', subject, expected: 1, found })
     }
     return { differences }
   }
-  return confirmed(services, suspects(services, lists), look, tally)
+  return confirmed(services, repeats(services, lists), look, tally)
 }
 
-async function* suspects(services: VerifyServices, lists: PostLists): AsyncGenerator<Repeat> {
+/** The keys of a list's entries in one document, each on its own. */
+const keysIn = (list: unknown, kind: EngagementKind) => [
+  { $project: { _id: 0, key: { $map: { input: list, in: `$$this.${kinds[kind].key}` } } } },
+  { $unwind: '$key' },
+]
+
+async function* repeats(
+  { collections: { posts, overflow } }: VerifyServices,
+  lists: PostLists,
+): AsyncGenerator<Repeat> {
   for (const post of lists.posts) {
-    for (const kind of lists.severalOf(post)) yield* repeats(services, post, kind)
+    for (const kind of lists.severalOf(post)) {
+      const levels = { $match: { '_id.post': post._id, '_id.kind': kind } }
+      const beyond = [levels, ...keysIn('$items', kind)]
+      const found = posts.aggregate<{ _id: unknown }>(
+        [
+          { $match: { _id: post._id, author: post.author } },
+          ...keysIn(embedded(kind), kind),
+          { $unionWith: { coll: overflow.collectionName, pipeline: beyond } },
+          { $group: { _id: '$key', times: { $sum: 1 } } },
+          { $match: { times: { $gt: 1 } } },
+          { $limit: repeatsMax },
+        ],
+        { allowDiskUse: true },
+      )
+      for await (const { _id: key } of found) yield { post, kind, key }
+    }
   }
 }
 
-/** @param only the key to look for; without it, any. */
-async function* repeats(
-  { collections }: VerifyServices,
-  post: PostFacts,
-  kind: EngagementKind,
-  only?: { readonly key: unknown; readonly tx: Tx },
-): AsyncGenerator<Repeat> {
-  const { posts, overflow } = collections
-  const keysOf = (list: unknown) => [
-    { $project: { _id: 0, key: { $map: { input: list, in: `$$this.${kinds[kind].key}` } } } },
-    { $unwind: '$key' },
-    ...(only ? [{ $match: { key: only.key } }] : []),
-  ]
-  const beyond = [{ $match: { '_id.post': post._id, '_id.kind': kind } }, ...keysOf('$items')]
-  const found = posts.aggregate<{ _id: unknown; times: number }>(
-    [
-      { $match: { _id: post._id, author: post.author } },
-      ...keysOf(embedded(kind)),
-      { $unionWith: { coll: overflow.collectionName, pipeline: beyond } },
-      { $group: { _id: '$key', times: { $sum: 1 } } },
-      { $match: { times: { $gt: 1 } } },
-      { $limit: repeatsMax },
-    ],
-    { ...only?.tx, allowDiskUse: true },
-  )
-  for await (const { _id: key, times } of found) yield { post, kind, key, times }
+/** How often a list holds a key. Two commands, since no transaction takes a union. */
+async function timesOf(
+  { collections: { posts, overflow } }: VerifyServices,
+  { post, kind, key }: Repeat,
+  tx: Tx,
+): Promise<number> {
+  const counted = [{ $match: { key } }, { $count: 'times' }]
+  const own = { $match: { _id: post._id, author: post.author } }
+  const holding = { [`items.${kinds[kind].key}`]: key }
+  const levels = { $match: { '_id.post': post._id, '_id.kind': kind, ...holding } }
+  const [here] = await posts
+    .aggregate<{ times: number }>([own, ...keysIn(embedded(kind), kind), ...counted], { ...tx })
+    .toArray()
+  const [beyond] = await overflow
+    .aggregate<{ times: number }>([levels, ...keysIn('$items', kind), ...counted], { ...tx })
+    .toArray()
+  return (here?.times ?? 0) + (beyond?.times ?? 0)
 }
 
 /** An entry that its user's log does not hold. */

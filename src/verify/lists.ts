@@ -19,8 +19,9 @@ interface Facts {
 export type PostFacts = Pick<
   PostDoc,
   '_id' | 'author' | 'counts' | 'last' | 'levels' | 'has_overflow'
-> &
-  Readonly<Record<EngagementKind, Facts>>
+> & {
+  readonly facts: Readonly<Record<EngagementKind, Facts>>
+}
 type LevelFacts = Pick<OverflowDoc, '_id' | 'count' | 'first'> & { readonly facts: Facts }
 
 /** What the overflow documents of a list come to. */
@@ -66,7 +67,7 @@ export class PostLists {
             last: 1,
             levels: 1,
             has_overflow: 1,
-            ...Object.fromEntries(facts),
+            facts: Object.fromEntries(facts),
           },
         },
       ],
@@ -104,7 +105,9 @@ export class PostLists {
 
   /** How many entries all of these lists hold. */
   get size(): number {
-    const inPosts = this.posts.flatMap((post) => engagementKinds.map((kind) => post[kind].size))
+    const inPosts = this.posts.flatMap((post) =>
+      engagementKinds.map((kind) => post.facts[kind].size),
+    )
     const beyond = [...this.beyond.values()].map(({ size }) => size)
     return [...inPosts, ...beyond].reduce((sum, size) => sum + size, 0)
   }
@@ -112,7 +115,7 @@ export class PostLists {
   /** Those of a post that hold more than one entry. */
   severalOf(post: PostFacts): EngagementKind[] {
     return engagementKinds.filter(
-      (kind) => post[kind].size + (this.beyond.get(keyOf(post._id, kind))?.size ?? 0) > 1,
+      (kind) => post.facts[kind].size + (this.beyond.get(keyOf(post._id, kind))?.size ?? 0) > 1,
     )
   }
 
@@ -129,13 +132,13 @@ export class PostLists {
     for (const kind of engagementKinds) {
       const subject = `${id}.${kind}`
       const beyond = this.beyond.get(keyOf(post._id, kind))
-      const [size, number] = [post[kind].size + (beyond?.size ?? 0), beyond?.levels ?? 0]
+      const [size, number] = [post.facts[kind].size + (beyond?.size ?? 0), beyond?.levels ?? 0]
       levels += number
       const told = { counts: post.counts?.[kind] ?? 0, levels: post.levels?.[kind] ?? 0 }
       claim(told.counts === size, 'counts', subject, { expected: size, found: told.counts })
       claim(told.levels === number, 'levels', subject, { expected: number, found: told.levels })
       for (const [what, wrong] of beyond?.wrong ?? []) claim(false, what, subject, wrong)
-      const order = orderProblem(post[kind], beyond, post.last?.[kind])
+      const order = orderProblem(post.facts[kind], beyond, post.last?.[kind])
       if (order) claim(beyond?.wrong.has('order') === true, 'order', subject, order)
     }
     const told = post.has_overflow ?? false

@@ -10,8 +10,8 @@ export interface VerifyServices {
   readonly collections: Collections
   readonly transactions: Transactions
   readonly edges: Edges
-  readonly feed: FeedService
-  readonly registry: Registry
+  readonly feed: Pick<FeedService, 'timeline'>
+  readonly registry: Pick<Registry, 'read'>
 }
 
 /** Something that a law does not allow. */

@@ -48,7 +48,9 @@ export async function* aligned<Row extends Keyed>(
 ): AsyncGenerator<Row> {
   const iterators = sources.map((source) => source[Symbol.asyncIterator]())
   try {
-    const heads = await Promise.all(iterators.map((iterator) => iterator.next()))
+    const heads: IteratorResult<Row>[] = []
+    // One after the other: commands of one transaction must not begin together.
+    for (const iterator of iterators) heads.push(await iterator.next())
     for (;;) {
       const rows = heads.flatMap(({ done, value }): Row[] => (done ? [] : [value]))
       const [first, ...rest] = rows.map(({ key }) => key)
@@ -62,6 +64,6 @@ export async function* aligned<Row extends Keyed>(
       yield row
     }
   } finally {
-    await Promise.all(iterators.map((iterator) => iterator.return?.()))
+    for (const iterator of iterators) await iterator.return?.()
   }
 }

@@ -39,15 +39,15 @@ const commandsMax = {
   createUser: 6,
   updateUser: 4,
   deleteUser: 6,
-  followUser: 9,
-  unfollowUser: 8,
+  followUser: 10,
+  unfollowUser: 9,
   muteUser: 6,
   unmuteUser: 4,
-  blockUser: 11,
+  blockUser: 12,
   unblockUser: 5,
   setFollowGroups: 6,
-  createPost: 5,
-  deletePost: 5,
+  createPost: 6,
+  deletePost: 6,
 } satisfies Record<MutationName, number>
 
 const names = Object.keys(commandsMax) as MutationName[]

@@ -108,6 +108,14 @@ test('a timeline shows who is followed, newest first, and polling shows what is 
   expect(page.timeline.edges).toEqual([newest])
   expect(page.timeline.pageInfo.hasNextPage).toBe(true)
 
+  const both = { one: strategy, other: strategy }
+  const { one, other } = await ask('reader', operations.CompareTimelinesDocument, both)
+  expect([one.edges, other.edges]).toEqual([timeline.edges, timeline.edges])
+  expect(one).toMatchObject({ servedBy: strategy, pending: false })
+  const why = await ask('reader', operations.WhyTimelineDocument, { post: theirs.id })
+  expect(why.whyInTimeline).toMatchObject([{ code: 'FOLLOWED', since: expect.any(String) }])
+  expect(why.whyNotInTimeline).toBeNull()
+
   const before = newest?.cursor ?? ''
   const poll = () => ask('reader', operations.TimelinePollDocument, { before })
   expect((await poll()).timeline.edges).toEqual([])

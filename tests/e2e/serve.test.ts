@@ -29,7 +29,9 @@ describe('a server', () => {
       said.filter((line) => /^database: MongoDB at .*, database test_/.test(line)),
     ).toHaveLength(1)
     expect(said.filter((line) => line.startsWith('GraphQL: http://localhost:'))).toHaveLength(1)
-    expect(said.filter((line) => line === 'timeline strategy: FANOUT_ON_READ')).toHaveLength(1)
+    expect(
+      said.filter((line) => line.startsWith('timeline strategy: FANOUT_ON_READ')),
+    ).toHaveLength(1)
     for (const path of ['/healthz', '/readyz']) {
       expect((await fetch(`${url}${path}`)).status).toBe(200)
     }
@@ -80,7 +82,7 @@ describe('says in one sentence why it does not start, and ends with 1:', () => {
   })
 
   test('a configuration that is wrong in several ways', async () => {
-    const said = await refused({ PORT: 'x', FEED_STRATEGY: 'CACHE', AUTH_JWT_SECRET: 'short' })
+    const said = await refused({ PORT: 'x', FEED_STRATEGY: 'ELSE', AUTH_JWT_SECRET: 'short' })
     for (const name of ['PORT', 'FEED_STRATEGY', 'AUTH_JWT_SECRET']) expect(said).toContain(name)
   })
 

@@ -3,6 +3,7 @@ import { print } from 'graphql'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { readConfig } from '../../src/config.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
 import { createServer } from '../../src/graphql/server.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { TestDatabase } from './mongo.ts'
@@ -65,7 +66,10 @@ export interface AnsweredError {
   }
 }
 
-/** Gives a test file a running server; `env` as in the README's configuration table. */
+/**
+ * Gives a test file a running server, without a worker; what it promises it does itself where timelines are kept.
+ * `env` is as in the README's configuration table.
+ */
 export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   const database = useDatabase()
   const logged: string[] = []
@@ -76,6 +80,8 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     const config = readConfig({ NODE_ENV: 'test', ...env })
     const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) })
     services = createServices(database.client, database.db, config)
+    await registerStrategies(services, config.feed.maintained)
+    if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
     const ready = async () => true
     const http = await createServer({ config, services, log, ready, nudge: () => {} })
     url = await http.listen({ host: '127.0.0.1', port: 0 })

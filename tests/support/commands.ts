@@ -8,9 +8,9 @@ const ofTransactions = new Set(['commitTransaction', 'abortTransaction'])
 
 /** What one command is about, in a word or two. */
 export function labelOf(sent: RecordedCommand): string {
-  const joined = lookupOf(sent)?.from
+  const joined = lookupsOf(sent).map(({ from }) => from)
   // One owner's list is found and many owners' lists are joined: either way it is one command.
-  if (joined) return `read ${joined}`
+  if (joined.length > 0) return `read ${joined.join(', ')}`
   const name = ['find', 'aggregate'].includes(sent.name) ? 'read' : sent.name
   return sent.collection ? `${name} ${sent.collection}` : name
 }
@@ -22,11 +22,18 @@ export const labelsOf = (commands: readonly RecordedCommand[]): string[] =>
 /** Why a sharded cluster could not serve a command from the shards that hold what it names; none: it can. */
 export function shardProblemOf(sent: RecordedCommand): string | undefined {
   if (ofTransactions.has(sent.name)) return undefined
-  const joined = lookupOf(sent)
-  const key = shardKeyOf(joined?.from ?? sent.collection)
+  const joined = lookupsOf(sent)
+  if (joined.length > 0) {
+    const spread = joined.find((lookup) => {
+      const [field] = shardKeyOf(lookup.from)
+      const [first] = lookup.pipeline ?? []
+      return field && lookup.foreignField !== field && !has(field)(first?.$match ?? {})
+    })
+    return spread && `${labelOf(sent)} does not carry ${shardKeyOf(spread.from)}`
+  }
+  const key = shardKeyOf(sent.collection)
   if (key.length === 0) return undefined
   const problem = `${labelOf(sent)} does not carry ${key}`
-  if (joined) return joined.foreignField === key[0] ? undefined : problem
   // A continuation goes to the shards that the cursor is open on.
   if (sent.name === 'getMore') return undefined
   const wholes = [...(sent.command.documents ?? [])] as Document[]
@@ -43,8 +50,8 @@ export const isUnboundedRead = ({ name, command }: RecordedCommand): boolean =>
 const shardKeyOf = (collection: string | undefined): string[] =>
   Object.keys(collections[collection as CollectionName]?.shardKey ?? {})
 
-const lookupOf = ({ command }: RecordedCommand): Document | undefined =>
-  command.pipeline?.find((stage: Document) => '$lookup' in stage)?.$lookup
+const lookupsOf = ({ command }: RecordedCommand): Document[] =>
+  (command.pipeline ?? []).flatMap(({ $lookup }: Document) => $lookup ?? [])
 
 function filtersOf({ command }: RecordedCommand): Document[] {
   const { filter, query, pipeline, updates = [], deletes = [] } = command

@@ -47,10 +47,6 @@ describe('configuration', () => {
   })
 
   test('tells of what does not fit also where something else is wrong by itself', () => {
-    expect(problemsOf({ PORT: 'abc', FEED_STRATEGY: 'CACHE' })).toEqual([
-      expect.stringMatching(/^PORT: /),
-      expect.stringMatching(/^FEED_STRATEGY: CACHE is not maintained/),
-    ])
     expect(problemsOf({ PORT: 'abc', AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'RS256' })).toEqual([
       expect.stringMatching(/^PORT: /),
       expect.stringMatching(/^AUTH_ALGORITHMS: RS256 does not fit/),
@@ -105,9 +101,18 @@ describe('configuration', () => {
     expect(problemsOf({ AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'none' })).toHaveLength(1)
   })
 
-  test('refuses a strategy that is not maintained', () => {
-    expect(problemsOf({ FEED_STRATEGY: 'CACHE' })).toEqual([
-      expect.stringContaining('FEED_STRATEGY: CACHE is not maintained here'),
+  test('maintains the strategies that are named, the default and fan-out on read', () => {
+    const maintained = (env: Record<string, string>) => readConfig(env).feed.maintained
+    expect(maintained({})).toEqual(['FANOUT_ON_READ'])
+    expect(maintained({ FEED_STRATEGY: 'CACHE' })).toEqual(['FANOUT_ON_READ', 'CACHE'])
+    expect(maintained({ FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'HYBRID, CACHE' })).toEqual([
+      'FANOUT_ON_READ',
+      'CACHE',
+      'INBOX',
+      'HYBRID',
+    ])
+    expect(problemsOf({ FEED_MAINTAINED: 'CACHE,ELSE' })).toEqual([
+      expect.stringContaining('FEED_MAINTAINED'),
     ])
   })
 

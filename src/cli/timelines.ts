@@ -1,0 +1,75 @@
+import { Argument, Command } from 'commander'
+import { readConfig } from '../config.ts'
+import type { StrategyDoc } from '../db/collections.ts'
+import type { MaterialisedName } from '../feed/strategy.ts'
+import type { Services } from '../services.ts'
+import { openForCommand, say } from './database.ts'
+
+const names = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
+
+/** `feedline timelines`: which strategies the database maintains, and how far each has come. */
+export const timelinesCommand = (): Command =>
+  new Command('timelines')
+    .description('Show which strategies keep timelines here, and how far their back-fills are.')
+    .option('--json', 'print one JSON object: strategies')
+    .action(async ({ json }: { json?: true }) => {
+      await using database = await openForCommand(readConfig(), false)
+      const strategies = [...(await database.services.registry.read()).values()].map(summary)
+      if (json) console.log(JSON.stringify({ strategies }))
+      else console.log(strategies.length === 0 ? nothing : strategies.map(line).join('\n'))
+    })
+    .addCommand(
+      new Command('drop')
+        .description('Keep timelines under this strategy no more, and remove what is stored.')
+        .addArgument(strategyArgument())
+        .action(async (name: MaterialisedName) => {
+          await using database = await openForCommand(readConfig(), true)
+          const { services } = database
+          say('Pages come from FANOUT_ON_READ. Removing what is stored.')
+          const dropped = await services.registry.drop(name, () => remove(services, name))
+          if (!dropped) throw new Error(`${name} is not maintained here`)
+          console.log(`${name} is dropped.`)
+        }),
+    )
+    .addCommand(
+      new Command('rebuild')
+        .description('Back-fill this strategy anew; until then pages come from FANOUT_ON_READ.')
+        .addArgument(strategyArgument())
+        .action(async (name: MaterialisedName) => {
+          await using database = await openForCommand(readConfig(), true)
+          const { registry } = database.services
+          if (!(await registry.read()).has(name)) throw new Error(`${name} is not maintained here`)
+          await registry.resume([name])
+          console.log(
+            `${name} is back-filled by whoever runs jobs: feedline serve, feedline worker.`,
+          )
+        }),
+    )
+
+const nothing = 'None: every timeline is assembled when it is read.'
+
+const strategyArgument = () => new Argument('<strategy>', 'whose timelines').choices(names)
+
+function summary({ _id, complete, covered, readers, options, dropping }: StrategyDoc) {
+  const state = dropping ? 'DROPPING' : complete ? 'COMPLETE' : 'BACKFILLING'
+  return { strategy: _id, state, covered, readers: readers ?? { done: 0, total: 0 }, options }
+}
+
+function line({ strategy, state, readers }: ReturnType<typeof summary>): string {
+  const progress = state === 'BACKFILLING' ? `, ${readers.done} of ${readers.total} readers` : ''
+  return `${strategy.padEnd(13)}  ${state.toLowerCase()}${progress}`
+}
+
+/** INBOX and HYBRID store in one collection, which stays while the other is maintained. */
+async function remove({ collections, registry }: Services, name: MaterialisedName): Promise<void> {
+  const { timed_buckets, sized_buckets, timeline_cache, inbox, celebrities } = collections
+  const registered = await registry.read()
+  if (name === 'TIME_BUCKETS') await timed_buckets.deleteMany({})
+  if (name === 'SIZED_BUCKETS') await sized_buckets.deleteMany({})
+  if (name === 'CACHE') await timeline_cache.deleteMany({})
+  if (name === 'HYBRID') await celebrities.deleteMany({})
+  const other = { INBOX: 'HYBRID', HYBRID: 'INBOX' } as const
+  if ((name === 'INBOX' || name === 'HYBRID') && !registered.has(other[name])) {
+    await inbox.deleteMany({})
+  }
+}

@@ -1,0 +1,163 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import { useApp } from '../support/app.ts'
+import { recorded } from '../support/mongo.ts'
+import * as operations from '../support/operations.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp({
+  FEED_MAINTAINED: feedStrategyNames.join(),
+  FEED_STRATEGY: 'INBOX',
+  TIMELINE_ENTRIES: 'text',
+  CACHE_SIZE: '4',
+  SIZED_BUCKET_SIZE: '3',
+  FANOUT_INLINE_MAX: '2',
+})
+const [reader, author, loud] = [handle('reader'), handle('author'), handle('loud')]
+const fans = Array.from({ length: 5 }, (_, n) => handle(`fan${n}`))
+
+const publish = async (as: string, text: string) =>
+  (await app.ask(as, operations.CreatePostDocument, { input: { text } })).createPost.post.id
+
+const follow = (as: string, whom: string) =>
+  app.ask(as, operations.FollowUserDocument, { input: { handle: whom } })
+
+async function page(strategy: FeedStrategyName, first = 10) {
+  const { timeline } = await app.ask(reader, operations.TimelineDocument, { first, strategy })
+  return { ...timeline, ids: timeline.edges.map(({ node }) => node?.id) }
+}
+
+const why = async (post: string, group?: string) => {
+  const found = await app.ask(reader, operations.WhyTimelineDocument, { post, group })
+  return {
+    in: found.whyInTimeline?.map(({ code }) => code),
+    out: found.whyNotInTimeline?.map(({ code }) => code),
+  }
+}
+
+beforeAll(() => openAccounts(app.services, [reader, author, loud, ...fans]))
+
+describe('what small audiences are delivered, is there with the answer of the mutation', () => {
+  test.each(feedStrategyNames)('under %s, for a follower and for the author', async (strategy) => {
+    await follow(reader, author)
+    const post = await publish(author, `for ${strategy}`)
+    expect((await page(strategy)).ids[0]).toBe(post)
+    const { timeline } = await app.ask(author, operations.TimelineDocument, { first: 1, strategy })
+    expect(timeline.edges[0]?.node?.id).toBe(post)
+    expect(await app.database.db.collection('outbox').countDocuments()).toBe(0)
+  })
+
+  test('and what a followee posted before, with that of followUser', async () => {
+    const [older, newer] = [
+      await publish(fans[0] as string, '1'),
+      await publish(fans[0] as string, '2'),
+    ]
+    await follow(reader, fans[0] as string)
+    for (const strategy of feedStrategyNames) {
+      expect((await page(strategy)).ids.slice(0, 2)).toEqual([newer, older])
+    }
+  })
+})
+
+describe('what larger audiences are delivered', () => {
+  let post: string
+
+  beforeAll(async () => {
+    for (const fan of [...fans, reader]) await follow(fan, loud)
+    await app.rest()
+    post = await publish(loud, 'loud')
+  })
+
+  test('the author sees at once, and others once a worker has come to it', async () => {
+    const mine = await app.ask(loud, operations.TimelineDocument, { first: 1, strategy: 'INBOX' })
+    expect(mine.timeline).toMatchObject({ edges: [{ node: { id: post } }], pending: true })
+    expect(await page('INBOX')).toMatchObject({ servedBy: 'INBOX', pending: true })
+    expect((await page('INBOX')).ids).not.toContain(post)
+    expect(await page('FANOUT_ON_READ')).toMatchObject({
+      pending: false,
+      ids: expect.arrayContaining([post]),
+    })
+    expect(await why(post)).toEqual({ in: ['FOLLOWED'], out: ['DELIVERY_PENDING'] })
+    await app.rest()
+    for (const strategy of feedStrategyNames) {
+      expect(await page(strategy)).toMatchObject({ pending: false, strategy })
+      expect((await page(strategy)).ids[0]).toBe(post)
+    }
+    expect(await why(post)).toEqual({ in: ['FOLLOWED'], out: undefined })
+  })
+})
+
+describe('a query', () => {
+  test('compares strategies by alias, and cursors carry over', async () => {
+    const compare = (one: FeedStrategyName, other: FeedStrategyName) =>
+      app.ask(reader, operations.CompareTimelinesDocument, { first: 3, one, other })
+    const { one, other } = await compare('CACHE', 'TIME_BUCKETS')
+    expect(other.edges).toEqual(one.edges)
+    expect([one.servedBy, other.servedBy]).toEqual(['CACHE', 'TIME_BUCKETS'])
+    const all = (await page('FANOUT_ON_READ', 100)).ids
+    const after = one.pageInfo.endCursor
+    for (const strategy of feedStrategyNames) {
+      const { timeline } = await app.ask(reader, operations.TimelineDocument, {
+        first: 3,
+        after,
+        strategy,
+      })
+      expect(timeline.edges.map(({ node }) => node?.id)).toEqual(all.slice(3, 6))
+    }
+  })
+
+  test('goes on past the edge of the cache, and says so', async () => {
+    expect((await page('CACHE', 4)).servedBy).toBe('CACHE')
+    const whole = await page('CACHE', 6)
+    expect(whole.servedBy).toBe('FANOUT_ON_READ')
+    expect(whole.ids).toEqual((await page('FANOUT_ON_READ', 6)).ids)
+  })
+
+  test('of no more than what is embedded reads no post, and costs two commands', async () => {
+    const query = `{ timeline(first: 4, strategy: INBOX) {
+      edges { cursor node { id text createdAt author { handle } } } pageInfo { hasNextPage } } }`
+    const { result, commands } = await recorded(app.database.client, () =>
+      app.send({ as: reader, query }),
+    )
+    expect(result.errors).toEqual([])
+    expect(result.data.timeline.edges[0].node).toMatchObject({
+      text: 'loud',
+      author: { handle: loud },
+    })
+    expect(commands.map(({ name }) => name)).toEqual(['find', 'aggregate'])
+    expect(JSON.stringify(commands[1]?.command)).not.toContain('"text"')
+  })
+})
+
+describe('why a post is in the timeline, or is not', () => {
+  test('names the follow, the mute, the block and the deletion', async () => {
+    const post = await publish(author, 'why?')
+    expect(await why(post)).toEqual({ in: ['FOLLOWED'], out: undefined })
+    const input = { handle: author }
+    await app.ask(reader, operations.MuteUserDocument, { input })
+    expect(await why(post)).toEqual({ in: undefined, out: ['MUTED'] })
+    await app.ask(reader, operations.UnmuteUserDocument, { input })
+    await app.ask(author, operations.DeletePostDocument, { input: { postId: post } })
+    expect(await why(post)).toEqual({ in: undefined, out: ['POST_DELETED'] })
+    const next = await publish(author, 'why not?')
+    await app.ask(author, operations.BlockUserDocument, { input: { handle: reader } })
+    expect(await why(next)).toEqual({ in: undefined, out: ['NOT_FOLLOWED', 'BLOCKED'] })
+  })
+
+  test('names the group', async () => {
+    const post = await publish(fans[0] as string, 'grouped')
+    expect(await why(post, 'close')).toEqual({ in: undefined, out: ['NOT_IN_GROUP'] })
+    const input = { handle: fans[0] as string, groups: ['close'] }
+    await app.ask(reader, operations.SetFollowGroupsDocument, { input })
+    expect(await why(post, 'close')).toEqual({ in: ['FOLLOWED', 'IN_GROUP'], out: undefined })
+    const own = await publish(reader, 'mine')
+    expect(await why(own)).toEqual({ in: ['OWN_POST'], out: undefined })
+    expect(await why(own, 'close')).toEqual({ in: undefined, out: ['NOT_IN_GROUP'] })
+  })
+
+  test('names the account that is gone', async () => {
+    const post = await publish(fans[0] as string, 'last words')
+    await app.ask(fans[0], operations.DeleteUserDocument, { input: {} })
+    expect((await why(post)).out).toContain('AUTHOR_DELETED')
+  })
+})

@@ -1,0 +1,254 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { feedline } from '../support/process.ts'
+import { handle, type ServicesHarness, useServices } from '../support/services.ts'
+import { activity, addJob, verified } from '../support/verify.ts'
+
+const everyStrategy = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
+const all = 'all that FANOUT_ON_READ shows'
+
+describe('a database on which nothing but the services wrote', () => {
+  const harness = useServices('collection', undefined, { maintained: everyStrategy })
+
+  beforeAll(async () => {
+    await activity(harness, ['ann', 'bob', 'cem', 'dan', 'eve', 'fay'])
+  })
+
+  test('shows no difference, and all of it was looked at', async () => {
+    const { differences, tally } = await verified(harness.services)
+    expect(differences).toEqual([])
+    expect(tally.inFlight).toBe(0)
+    expect(tally.checked).toEqual({
+      users: 6,
+      edges: 6 * 5 - 2,
+      posts: 5,
+      engagements: 5 * 6 * 3,
+      readers: 6,
+      timelines: 6 * everyStrategy.length,
+    })
+  })
+
+  test('shows none while people go on either', async () => {
+    const { services, rest } = harness
+    const [ann, bob, dan] = ['ann', 'bob', 'dan'].map(handle) as [UserId, UserId, UserId]
+    const post = await services.posts.create(ann, { text: 'busy' })
+    let over = false
+    const traffic = [bob, dan].map(async (one) => {
+      while (!over) {
+        await services.engagements.mark('likes', one, post)
+        await services.follows.unfollow(one, ann)
+        await services.engagements.unmark('likes', one, post)
+        await services.follows.follow(one, ann)
+        const short = await services.posts.create(one, { text: 'short' })
+        await services.engagements.mark('shares', ann, short)
+        await services.posts.delete(one, short)
+      }
+    })
+    try {
+      for (let run = 0; run < 3; run++) {
+        expect((await verified(services)).differences).toEqual([])
+      }
+    } finally {
+      over = true
+      await Promise.all(traffic)
+      await rest()
+    }
+  })
+
+  test('makes the command end with 0, and an object that says so', async () => {
+    const { code, out, err } = await run(harness, '--readers', '3', '--json')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    const object = JSON.parse(out.trim().split('\n').at(-1) ?? '')
+    expect(object).toEqual({
+      checked: expect.objectContaining({ users: 6, readers: 3, timelines: 15 }),
+      differences: 0,
+      byKind: {},
+      sample: [],
+      inFlight: 0,
+      seconds: expect.any(Number),
+    })
+  })
+
+  test('is read as it is kept, whatever is configured for the command', async () => {
+    const caches = () =>
+      harness.services.collections.timeline_cache.find().sort({ _id: 1 }).toArray()
+    const before = await caches()
+    const other = { CACHE_SIZE: '2', TIME_BUCKET_DAYS: '0.5', CACHE_AWAY_DAYS: '3000' }
+    const { code, out } = await run(harness, '--readers', 'all', other)
+    expect(out).toMatch(/ 30 timelines of 6 readers in .* s\.\n0 differences, 0 in flight\.\n$/)
+    expect(code).toBe(0)
+    expect(await caches()).toEqual(before)
+  })
+})
+
+describe('a stored timeline', () => {
+  const harness = useServices('collection', undefined, { maintained: everyStrategy })
+  let post: PostRef
+
+  beforeAll(async () => {
+    const postOf = await activity(harness, ['ann', 'bob', 'cem', 'dan'])
+    post = postOf('dan')
+  })
+  beforeEach(async () => {
+    const { services, rest } = harness
+    await services.collections.outbox.deleteMany({})
+    post = await services.posts.create(handle('dan'), { text: 'again' })
+    await rest()
+  })
+
+  /** Takes the post out of ann's timeline under each strategy. */
+  async function lose() {
+    const { timed_buckets, sized_buckets, timeline_cache, inbox } = harness.services.collections
+    const _id = toObjectId(post.id)
+    const pull = { $pull: { entries: { post: _id } } }
+    await timed_buckets.updateMany({ '_id.reader': 'ann' }, pull)
+    await sized_buckets.updateMany({ reader: 'ann' }, pull)
+    await timeline_cache.updateOne({ _id: 'ann' }, pull)
+    await inbox.deleteOne({ _id: { reader: 'ann', post: _id } })
+  }
+  /** Gives it back. */
+  async function deliver(): Promise<void> {
+    for (const strategy of Object.values(harness.services.strategies)) {
+      await strategy.deliver(post, [handle('ann')])
+    }
+  }
+  const missing = (more = '') =>
+    everyStrategy.map((name) => ({
+      law: 'L1',
+      kind: 'missing',
+      subject: `ann ${name}`,
+      expected: all,
+      found: `missing 1: ${post.id}${more}`,
+    }))
+  const bySubject = (a: { subject: string }, b: { subject: string }) =>
+    a.subject < b.subject ? -1 : 1
+
+  test('that lacks a post is told, for each strategy', async () => {
+    await lose()
+    const { differences, tally } = await verified(harness.services)
+    expect(differences.toSorted(bySubject)).toEqual(missing().toSorted(bySubject))
+    expect(tally.inFlight).toBe(0)
+    await deliver()
+    expect((await verified(harness.services)).differences).toEqual([])
+  })
+
+  test.each([
+    ['post.created', () => ({ author: 'dan', post: post.id })],
+    ['follow.created', () => ({ follower: 'ann', followee: 'dan' })],
+  ] as const)(
+    'that lacks it while %s waits is in flight, not when it was parked',
+    async (kind, payload) => {
+      const { services } = harness
+      await lose()
+      await addJob(services, kind, payload())
+      const waiting = await verified(services)
+      expect(waiting.differences).toEqual([])
+      expect(waiting.tally.inFlight).toBe(everyStrategy.length)
+      await services.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
+      const parked = await verified(services)
+      const told = missing('; the jobs of 1 are parked')
+      expect(parked.differences.toSorted(bySubject)).toEqual(told.toSorted(bySubject))
+      expect(parked.tally.inFlight).toBe(0)
+      await services.collections.outbox.deleteMany({})
+      await deliver()
+    },
+  )
+
+  test('that waits for its back-fill, or is no cache yet, is not looked at', async () => {
+    const { services } = harness
+    const { strategies, timeline_cache } = services.collections
+    await lose()
+    await strategies.updateMany(
+      { _id: { $ne: 'CACHE' } },
+      { $set: { complete: false, covered: 'aaa' } },
+    )
+    await timeline_cache.deleteOne({ _id: 'ann' })
+    const { differences, tally } = await verified(services)
+    expect(differences).toEqual([])
+    expect(tally.checked).toMatchObject({ readers: 4, timelines: 3 })
+    expect(await timeline_cache.countDocuments({ _id: 'ann' })).toBe(0)
+    await strategies.updateMany({}, { $set: { complete: true } })
+    await deliver()
+  })
+
+  test('that shows too much, or in another order, is told', async () => {
+    const { services } = harness
+    const foreign = { id: 'f'.repeat(24), author: 'mallory' } as PostRef
+    const timeline: typeof services.feed.timeline = async (reader, request) => {
+      const page = await services.feed.timeline(reader, request)
+      const { strategy, items } = page
+      if (reader !== 'ann' || items.length === 0) return page
+      if (strategy === 'INBOX') return { ...page, items: [foreign, ...items] }
+      if (strategy === 'TIME_BUCKETS') return { ...page, items: [...items].reverse() }
+      if (strategy === 'SIZED_BUCKETS') return { ...page, items: [...items, ...items.slice(0, 1)] }
+      return page
+    }
+    const { differences } = await verified({ ...services, feed: { timeline } })
+    expect(differences.map(({ kind, subject }) => `${kind} ${subject}`).toSorted()).toEqual([
+      'extra ann INBOX',
+      'missing ann TIME_BUCKETS',
+      'order ann SIZED_BUCKETS',
+      'order ann TIME_BUCKETS',
+    ])
+    expect(differences.find(({ kind }) => kind === 'extra')?.found).toBe(`extra 1: ${foreign.id}`)
+  })
+})
+
+describe('the command on a database with differences', () => {
+  const harness = useServices()
+
+  beforeAll(async () => {
+    const { users } = harness.services.collections
+    const createdAt = new Date()
+    await users.insertMany(
+      Array.from({ length: 120 }, (_, n) => ({ _id: `u${String(n).padStart(3, '0')}`, createdAt })),
+    )
+  })
+
+  test('ends with 1, shows the first hundred, and counts them', async () => {
+    const { code, out, err } = await run(harness)
+    const lines = out.trim().split('\n')
+    expect({ code, err, lines: lines.length }).toEqual({ code: 1, err: '', lines: 103 })
+    expect(lines[0]).toBe('L3 counters  u000: expected the counters of a live account; found none')
+    expect(lines.slice(-3)).toEqual([
+      'and 20 more',
+      expect.stringMatching(/^Checked 120 users, 0 edges, 0 posts, /),
+      '120 differences, 0 in flight.',
+    ])
+  })
+
+  test('ends with 1 and an object that tells the first hundred', async () => {
+    const { code, out } = await run(harness, '--json')
+    const object = JSON.parse(out.trim().split('\n').at(-1) ?? '')
+    expect(code).toBe(1)
+    expect(object).toMatchObject({ differences: 120, byKind: { 'L3 counters': 120 } })
+    expect(object.sample).toHaveLength(100)
+    expect(object.sample[99]).toEqual({
+      law: 'L3',
+      kind: 'counters',
+      subject: 'u099',
+      expected: 'the counters of a live account',
+      found: 'none',
+    })
+  })
+
+  test('refuses a number of readers that is none', async () => {
+    const { code, out, err } = await run(harness, '--readers', 'most')
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toContain('a whole number from 0 to 100000')
+  })
+})
+
+async function run(harness: ServicesHarness, ...args: (string | Record<string, string>)[]) {
+  const { uri, name } = harness.database
+  const options = args.filter((one) => typeof one === 'string')
+  const env = Object.assign({}, ...args.filter((one) => typeof one !== 'string'))
+  const command = feedline(['verify', ...options], {
+    MONGODB_URI: uri,
+    MONGODB_DATABASE: name,
+    ...env,
+  })
+  const code = await command.ended
+  return { code, out: command.out(), err: command.err() }
+}

@@ -1,0 +1,72 @@
+import { toObjectId } from '../../src/db/object-id.ts'
+import { type EngagementId, IdMint, type PostRef, type UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { type Difference, Tally, type VerifyServices } from '../../src/verify/run.ts'
+import { verify } from '../../src/verify/verify.ts'
+import { handle, type ServicesHarness } from './services.ts'
+
+/** What a run over everything finds. */
+export async function verified(services: VerifyServices) {
+  const tally = new Tally()
+  const differences: Difference[] = []
+  for await (const one of verify(services, { readers: 'all' }, tally)) differences.push(one)
+  return { differences, tally }
+}
+
+const mint = new IdMint(Date.now)
+
+/** An id as it is stored. */
+export const newId = () => toObjectId(mint.next<EngagementId>())
+
+/** Puts a job into the outbox that nobody runs. */
+export async function addJob(
+  { collections: { outbox } }: Services,
+  kind: string,
+  payload: Readonly<Record<string, unknown>>,
+  state: 'READY' | 'PARKED' = 'READY',
+): Promise<void> {
+  const runAt = new Date('2099-01-01')
+  const about = { _id: newId(), kind, payload, state, lane: 'QUICK' as const }
+  await outbox.insertOne({ ...about, runAt, fence: 0, attempts: 0 })
+}
+
+const firstPage = { window: { limit: 1, backward: false }, depth: 'ref' } as const
+
+/**
+ * People who did a bit of everything: all follow each other, all posted and did everything to every post; the first
+ * and the third blocked each other, the second one's post is deleted, and somebody left. At rest by then.
+ * @returns whose post is which.
+ */
+export async function activity(
+  { services, clock, rest }: ServicesHarness,
+  names: readonly [string, string, string, ...string[]],
+): Promise<(author: string) => PostRef> {
+  const people = names.map(handle)
+  const [first, second, third] = people as [UserId, UserId, UserId]
+  const gone = handle('zz-gone')
+  for (const one of [...people, gone]) await services.users.create(one, { name: one })
+  const posts = new Map<string, PostRef>()
+  for (const one of [...people, gone]) {
+    posts.set(one, await services.posts.create(one, { text: `by ${one}` }))
+    for (const other of people) if (other !== one) await services.follows.follow(one, other)
+    if ((await services.registry.read()).has('CACHE')) {
+      await services.feed.timeline(one, { ...firstPage, strategy: 'CACHE' })
+    }
+  }
+  for (const one of [...people, gone]) {
+    for (const post of posts.values()) {
+      await services.engagements.mark('likes', one, post)
+      await services.engagements.mark('shares', one, post)
+      await services.engagements.comment(one, post, 'well')
+    }
+  }
+  await services.follows.unfollow(first, second)
+  await services.follows.follow(first, second)
+  await services.restrictions.block(first, third)
+  await services.restrictions.mute(second, third)
+  await services.posts.delete(second, posts.get(second) as PostRef)
+  await services.users.delete(gone)
+  clock.advance(60_000)
+  await rest()
+  return (author) => posts.get(author) as PostRef
+}

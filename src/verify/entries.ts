@@ -141,17 +141,10 @@ async function* unlogged(
     { $unwind: '$entry' },
     { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
     ...(only ? [{ $match: { id: only.ids } }] : []),
-    {
-      $lookup: {
-        from: engaged.collectionName,
-        localField: 'id',
-        foreignField: '_id',
-        let: { user: '$actor', kind: '$kind', post: '$post' },
-        pipeline: [{ $match: { $expr: sameAs('user', 'kind', 'post') } }, { $project: { _id: 1 } }],
-        as: 'log',
-      },
-    },
-    { $match: { log: { $size: 0 } } },
+    // Joined by `_id` alone, which the server does fastest.
+    { $lookup: { from: engaged.collectionName, localField: 'id', foreignField: '_id', as: 'log' } },
+    { $set: { log: { $first: '$log' } } },
+    { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
   ]
   const tell = (list: unknown, kind: unknown) => ({
     $map: { input: list, in: { id: '$$this._id', actor: '$$this.actor', kind } },
@@ -175,6 +168,7 @@ async function* unlogged(
   )
 }
 
-const sameAs = (...names: readonly string[]) => ({
-  $and: names.map((name) => ({ $eq: [`$${name}`, `$$${name}`] })),
+/** Whether the log says otherwise of a field of the entry, or nothing. */
+const differs = (field: string) => ({
+  $ne: [`$${field}`, `$log.${field === 'actor' ? 'user' : field}`],
 })

@@ -1,4 +1,4 @@
-import type { Collection, Document } from '../db/mongo.ts'
+import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { StoredEdge } from '../follows/edges.ts'
 import { confirmed, type Difference, type Tally, type Verdict, type VerifyServices } from './run.ts'
@@ -15,63 +15,54 @@ export const nameOf = ({ follower, followee }: Pair): string => `${follower}>${f
 
 /**
  * Edges of a range that both collections should hold and do not, or not as the same edge (law L3). Nothing under
- * `reverse-index`. Two commands, each of which seeks once for every edge.
+ * `reverse-index`. Two commands, each of which seeks once for every edge; on a sharded cluster every seek asks all shards.
  */
-export function sideDifferences(
+export async function* sideDifferences(
   services: VerifyServices,
   range: HandleRange,
   tally: Tally,
 ): AsyncGenerator<Difference> {
-  const look = (some: readonly Pair[], tx: Tx) => looked(services, some, tx)
-  return confirmed(services, suspects(services, range), look, tally)
-}
-
-async function* suspects(services: VerifyServices, range: HandleRange): AsyncGenerator<Pair> {
   const { followers, following } = collectionsOf(services)
   if (!following) return
-  const same = { $expr: { $and: [{ $eq: ['$_id', '$$id'] }, { $eq: ['$source', '$$source'] }] } }
-  const ahead = lonely(followers, following, range, {
-    localField: 'follower',
-    pair: { $expr: { $eq: ['$followee', '$$user'] } },
-    same,
-  })
-  for await (const { user, follower = '' } of ahead) yield { follower, followee: user }
-  // One that is stored otherwise was found above.
-  const back = lonely(following, followers, range, {
-    localField: 'followee',
-    pair: { $expr: { $eq: ['$follower', '$$user'] } },
-  })
-  for await (const { user, followee = '' } of back) yield { follower: user, followee }
+  const ahead = lonely(followers, following, range, 'follower')
+  yield* confirmed(services, ahead, (some, tx) => looked(services, some, tx), tally)
+  const back = lonely(following, followers, range, 'followee')
+  // One that is in followers too was told of above.
+  const isAlone = ({ found }: Difference) => found === alone('following')
+  const look = async (some: readonly Pair[], tx: Tx) => {
+    const { differences } = await looked(services, some, tx)
+    return { differences: differences.filter(isAlone) }
+  }
+  yield* confirmed(services, back, look, tally)
 }
 
-/** The edges of a range that have no counterpart. */
-function lonely(
+/** The edges of a range without the same one on the other side. Joined by `_id` alone, which the server does fastest. */
+async function* lonely(
   from: Collection<StoredEdge>,
   to: Collection<StoredEdge>,
   range: HandleRange,
-  { localField, pair, same }: { localField: string; pair: Document; same?: Document },
-) {
-  return from.aggregate<StoredEdge>([
+  field: 'follower' | 'followee',
+): AsyncGenerator<Pair> {
+  const other = field === 'follower' ? 'followee' : 'follower'
+  const same = { user: `$${field}`, [other]: '$user', source: '$source' }
+  const found = from.aggregate<StoredEdge>([
     { $match: { user: within(range) } },
-    { $project: { user: 1, [localField]: 1, source: 1 } },
+    { $project: { user: 1, [field]: 1, source: 1 } },
+    { $lookup: { from: to.collectionName, localField: '_id', foreignField: '_id', as: 'other' } },
+    { $set: { other: { $first: '$other' } } },
     {
-      $lookup: {
-        from: to.collectionName,
-        localField,
-        foreignField: 'user',
-        let: { user: '$user', id: '$_id', source: '$source' },
-        pipeline: [
-          { $match: pair },
-          ...(same ? [{ $match: same }] : []),
-          { $limit: 1 },
-          { $project: { _id: 1 } },
-        ],
-        as: 'other',
+      $match: {
+        $expr: { $or: Object.entries(same).map(([name, is]) => ({ $ne: [`$other.${name}`, is] })) },
       },
     },
-    { $match: { other: { $size: 0 } } },
   ])
+  for await (const { user, ...edge } of found) {
+    const { follower = user, followee = user } = edge
+    yield { follower, followee }
+  }
 }
+
+const alone = (name: string) => `in ${name} alone`
 
 async function looked(services: VerifyServices, pairs: readonly Pair[], tx: Tx): Promise<Verdict> {
   const { followers, following } = collectionsOf(services)
@@ -91,7 +82,7 @@ async function looked(services: VerifyServices, pairs: readonly Pair[], tx: Tx):
     const wrong = (expected: string, found: string): Difference[] => [
       { law: 'L3', kind: 'sides', subject, expected, found },
     ]
-    if (!one !== !other) return wrong('in followers and in following', `in ${found} alone`)
+    if (!one !== !other) return wrong('in followers and in following', alone(found))
     if (!one || !other) return []
     const [a, b] = [one, other].map(({ _id, source }) => `${_id} ${source}`)
     return a === b ? [] : wrong(`the same edge in both: ${a}`, `in following ${b}`)

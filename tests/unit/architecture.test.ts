@@ -16,6 +16,7 @@ const order = [
   'engagement',
   'imports',
   'feed',
+  'verify',
   'services.ts',
   'graphql',
   'app.ts',

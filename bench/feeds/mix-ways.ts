@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
 import type { PostDoc } from '../../src/db/collections.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
 import type { Graph } from './graph.ts'
 import type { MixWay } from './mix.ts'
 import { entriesOf, type FeedsDatabase, log, maintain, workerOf } from './ours.ts'
@@ -16,7 +18,7 @@ export async function ourMix(
   const { services } = database
   await maintain(database, [strategy])
   const worker = workerOf(services)
-  worker.start()
+  worker.start(); (globalThis as any).W = worker
   services.inline.start(services.tasks, log)
   return {
     home: (reader) => services.feed.timeline(reader, { window, strategy, depth: 'text' }),
@@ -30,13 +32,22 @@ export async function ourMix(
       const page = await services.feed.timeline(reader, { window, strategy, depth: 'ref' })
       return page.items.some(({ id }) => id === post)
     },
-    idle: async () => {
-      while (await services.collections.outbox.findOne({})) await worker.drain()
-    },
+    idle: () => emptied(services),
     // Their own posts take places of a cache too.
     keeps: strategy === 'CACHE' ? 40 : Number.POSITIVE_INFINITY,
     entries: (posts) => entriesOf(services, strategy, posts),
     [Symbol.asyncDispose]: () => worker.stop(),
+  }
+}
+
+const idleMsMax = 8_000
+
+/** Resolves when no job is left, whoever runs it. */
+async function emptied({ collections: { outbox } }: Services): Promise<void> {
+  const giveUpAt = performance.now() + idleMsMax
+  for (let job = await outbox.findOne({}); job; job = await outbox.findOne({})) {
+    if (performance.now() > giveUpAt) { console.error(JSON.stringify(await outbox.find({}).toArray()), JSON.stringify([...((globalThis as any).W).running.values()])); throw new Error(`a job is left: ${JSON.stringify(job)}`) }
+    await sleep(5)
   }
 }
 

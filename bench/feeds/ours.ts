@@ -43,7 +43,9 @@ export async function openFeeds(say: (line: string) => void): Promise<FeedsDatab
 }
 
 /** Has every strategy back-filled with what was stored past it, as after an import. */
-export async function backfill({ services }: FeedsDatabase): Promise<void> {
+export async function backfill(database: FeedsDatabase): Promise<void> {
+  const { services } = database
+  await maintain(database, storedStrategies)
   await services.registry.resume(storedStrategies)
   await drain(services)
 }

@@ -33,7 +33,7 @@ export async function walkFollowers(
   run: Pick<Run, 'checkpoint' | 'save' | 'signal'>,
   write: (readers: readonly UserId[]) => Promise<void>,
   isOver = turn(),
-): Promise<void | 'unfinished'> {
+): Promise<'unfinished' | undefined> {
   let { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
   for (;;) {
     run.signal.throwIfAborted()

@@ -49,7 +49,7 @@ export class Backfill {
    * Merges a followee's posts into the follower's timelines. The edge is there already, so that a post which is not is
    * delivered by its own job. Runs inline for 500 posts; the rest is a worker's.
    */
-  async followed({ follower, followee }: Pair, run: Run): Promise<void | 'unfinished'> {
+  async followed({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
     const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.targetsOf(followee, registered)
@@ -71,7 +71,7 @@ export class Backfill {
    * Takes a former followee's posts out of the follower's timelines, where they do not show any more. Should the edge
    * be back by then, its own back-fill may have come before, so there is another one.
    */
-  async unfollowed(pair: Pair, run: Run): Promise<void | 'unfinished'> {
+  async unfollowed(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
     const { follower, followee } = pair
     const registered = [...(await this.parts.registry.read()).keys()]
     const targets = registered.flatMap((name) =>
@@ -106,7 +106,7 @@ export class Backfill {
   async register(
     { strategy: name, epoch }: { strategy: MaterialisedName; epoch: PostId },
     run: Run,
-  ): Promise<void | 'unfinished'> {
+  ): Promise<'unfinished' | undefined> {
     const isOver = turn()
     for (;;) {
       run.signal.throwIfAborted()
@@ -119,7 +119,10 @@ export class Backfill {
       }
       const last = readers.at(-1)
       if (last) await this.parts.registry.advance(name, epoch, last, readers.length)
-      if (readers.length < readersAtOnce) return this.parts.registry.complete(name, epoch)
+      if (readers.length < readersAtOnce) {
+        await this.parts.registry.complete(name, epoch)
+        return undefined
+      }
       await run.save({ covered: last })
       if (isOver()) return 'unfinished'
     }
@@ -129,7 +132,7 @@ export class Backfill {
   async fall(
     { author, fall }: { author: UserId; fall: string },
     run: Run,
-  ): Promise<void | 'unfinished'> {
+  ): Promise<'unfinished' | undefined> {
     if (!(await this.parts.celebrities.isFalling(author, fall))) return undefined
     const registered = await this.parts.registry.read()
     if (registered.has('HYBRID')) {

@@ -30,7 +30,7 @@ export class Delivery {
    * for each 2,000 followers two and those of the strategies.
    * @see law L4
    */
-  async deliver(post: PostRef, run: Run): Promise<void | 'unfinished'> {
+  async deliver(post: PostRef, run: Run): Promise<'unfinished' | undefined> {
     const { author } = post
     const registered = await this.registry.read()
     if (registered.size === 0) return undefined
@@ -55,7 +55,7 @@ export class Delivery {
   }
 
   /** Takes a deleted post out of timelines, where it does not show any more. Two commands, and as many as a delivery. */
-  async takeBack({ id, author }: PostRef, run: Run): Promise<void | 'unfinished'> {
+  async takeBack({ id, author }: PostRef, run: Run): Promise<'unfinished' | undefined> {
     const targets = this.of((await this.registry.read()).keys())
     if (targets.length === 0) return undefined
     const forget = async (readers: readonly UserId[]) => {

@@ -64,15 +64,23 @@ export interface ConnectionSource<Edge> {
   }
 }
 
+/** An edge whose cursor is written when it is asked for: a page holds many. */
+class PresentedEdge {
+  constructor(private readonly place: TimeId) {}
+
+  get cursor(): string {
+    return cursorOf(this.place)
+  }
+}
+
 /** Dresses a page as a Relay connection. */
 export function connectionFrom<
   T extends { readonly id: TimeId; readonly place?: TimeId | undefined },
   Extra extends object,
 >(page: Page<T>, edgeOf: (item: T) => Extra): ConnectionSource<Extra & { cursor: string }> {
-  const edges = page.items.map((item) => ({
-    ...edgeOf(item),
-    cursor: cursorOf(item.place ?? item.id),
-  }))
+  const edges = page.items.map((item) =>
+    Object.assign(new PresentedEdge(item.place ?? item.id), edgeOf(item)),
+  )
   return {
     edges,
     pageInfo: {

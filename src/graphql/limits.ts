@@ -2,7 +2,13 @@ import type { ApolloServerPlugin } from '@apollo/server'
 import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
-import { GraphQLError, getVariableValues, type ValidationContext } from 'graphql'
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getVariableValues,
+  type ValidationContext,
+} from 'graphql'
 import {
   type ComplexityEstimatorArgs,
   getComplexity,
@@ -62,6 +68,35 @@ function estimate({ args, childComplexity, field }: ComplexityEstimatorArgs): nu
 const pageSize = (size: unknown): number =>
   typeof size === 'number' && size >= 0 && size <= pageSizeMax ? size : pageSizeDefault
 
+/** What documents that came before cost, by operation and variables; with a document Apollo forgets, so do we. */
+const costs = new WeakMap<DocumentNode, Map<string, number>>()
+/** Sets of variables remembered for a document. */
+const costsMax = 100
+
+/** What an operation costs with these variables; worked out once for each, where a client repeats itself. */
+function costOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | undefined,
+  variables: Readonly<Record<string, unknown>>,
+): number {
+  const known = costs.get(document) ?? new Map<string, number>()
+  costs.set(document, known)
+  const key = JSON.stringify([operationName, variables])
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const cost = getComplexity({
+    schema,
+    query: document,
+    ...(operationName === undefined ? {} : { operationName }),
+    variables,
+    estimators: [estimate, simpleEstimator({ defaultComplexity: 1 })],
+  })
+  if (known.size >= costsMax) known.clear()
+  known.set(key, cost)
+  return cost
+}
+
 /** Refuses an operation whose cost, pages multiplied, passes the limit; sizes in variables count. */
 export const costPlugin: ApolloServerPlugin<Context> = {
   requestDidStart: async () => ({
@@ -75,13 +110,7 @@ export const costPlugin: ApolloServerPlugin<Context> = {
       )
       // Variables that do not fit are for the execution to refuse, which names them.
       if (errors) return
-      const cost = getComplexity({
-        schema,
-        query: document,
-        ...(operation.name ? { operationName: operation.name.value } : {}),
-        variables: coerced,
-        estimators: [estimate, simpleEstimator({ defaultComplexity: 1 })],
-      })
+      const cost = costOf(schema, document, operation.name?.value, coerced)
       if (cost <= limits.cost) return
       throw limitError(
         'cost',

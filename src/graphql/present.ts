@@ -3,6 +3,8 @@ import type { Depth } from '../feed/feed.ts'
 import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/posts.ts'
+import type { Stats } from '../users/stats.ts'
+import type { User as Profile } from '../users/users.ts'
 import { connectionFrom } from './connection.ts'
 import type { Context } from './context.ts'
 import { engagementNodeId, postNodeId, userNodeId } from './node-id.ts'
@@ -58,20 +60,42 @@ export async function presentUsers(
   const users = new Map<UserId, User>()
   distinct.forEach((handle, at) => {
     if (profiles?.[at] === null || stats?.[at] === null) return
-    users.set(handle, {
-      ...profiles?.[at],
-      __typename: 'User',
-      id: userNodeId(handle),
-      handle,
-      stats: stats?.[at],
-      viewerFollows: follows?.[at],
-      followsViewer: followed?.[at],
-      viewerGroups: groups?.[at] ?? [],
-      viewerHasMuted: between?.[at]?.has('MUTE') ?? false,
-      viewerHasBlocked: between?.[at]?.has('BLOCK') ?? false,
-    } as User)
+    const user = new PresentedUser(handle, profiles?.[at], stats?.[at])
+    user.viewerFollows = follows?.[at]
+    user.followsViewer = followed?.[at]
+    user.viewerGroups = groups?.[at] ?? []
+    user.viewerHasMuted = between?.[at]?.has('MUTE') ?? false
+    user.viewerHasBlocked = between?.[at]?.has('BLOCK') ?? false
+    users.set(handle, user as unknown as User)
   })
   return users
+}
+
+/** A user whose global id is written when it is asked for: a page holds many. */
+class PresentedUser {
+  readonly __typename = 'User'
+  readonly name: string | undefined
+  readonly bio: string | undefined
+  readonly createdAt: Date | undefined
+  viewerFollows: boolean | null | undefined
+  followsViewer: boolean | null | undefined
+  viewerGroups: readonly string[] = []
+  viewerHasMuted = false
+  viewerHasBlocked = false
+
+  constructor(
+    readonly handle: UserId,
+    profile: Profile | undefined,
+    readonly stats: Stats | undefined,
+  ) {
+    this.name = profile?.name
+    this.bio = profile?.bio
+    this.createdAt = profile?.createdAt
+  }
+
+  get id(): string {
+    return userNodeId(this.handle)
+  }
 }
 
 /** One user, as {@link presentUsers}; null when the account is gone, or nothing is asked for. */
@@ -90,37 +114,67 @@ export async function presentPosts(
   posts: readonly (CorePost | PostRef)[],
   asked: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const refs = posts.map(({ id, author }) => ({ id, author }))
   const [authors, marks] = await Promise.all([
     asked.has('author')
       ? presentUsers(
           ctx,
-          refs.map(({ author }) => author),
+          posts.map(({ author }) => author),
           asked.of('author'),
         )
       : undefined,
     asked.has('viewerHasLiked', 'viewerHasShared')
-      ? Promise.all(refs.map((ref) => ctx.loaders.viewerMarks.load(ref)))
+      ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerMarks.load({ id, author })))
       : undefined,
   ])
   const presented = new Map<PostRef, Post>()
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
     if (authors && !author) return
-    const marked = new Set(marks?.[at]?.map(({ kind }) => kind))
-    const node = {
-      ...post,
-      createdAt: timeOf(post.id),
-      __typename: 'Post',
-      id: postNodeId(post),
-      author,
-      ref: refs[at],
-      viewerHasLiked: marked.has('likes'),
-      viewerHasShared: marked.has('shares'),
-    }
-    presented.set(post, node as unknown as Post)
+    presented.set(post, new PresentedPost(post, author, marks?.[at]) as unknown as Post)
   })
   return presented
+}
+
+/** A post whose fields are made when they are asked for: a page holds many. */
+class PresentedPost {
+  readonly __typename = 'Post'
+
+  constructor(
+    private readonly post: Partial<CorePost> & PostRef,
+    readonly author: User | undefined,
+    private readonly marks: readonly Engagement[] | null | undefined,
+  ) {}
+
+  get id() {
+    return postNodeId(this.post)
+  }
+  get ref(): PostRef {
+    return { id: this.post.id, author: this.post.author }
+  }
+  get createdAt() {
+    return timeOf(this.post.id)
+  }
+  get text() {
+    return this.post.text
+  }
+  get attachments() {
+    return this.post.attachments
+  }
+  get likeCount() {
+    return this.post.likeCount
+  }
+  get commentCount() {
+    return this.post.commentCount
+  }
+  get shareCount() {
+    return this.post.shareCount
+  }
+  get viewerHasLiked() {
+    return this.marks?.some(({ kind }) => kind === 'likes') ?? false
+  }
+  get viewerHasShared() {
+    return this.marks?.some(({ kind }) => kind === 'shares') ?? false
+  }
 }
 
 /** Posts by reference, as {@link presentPosts}, with content only if it is asked for. Those that are gone are absent. */

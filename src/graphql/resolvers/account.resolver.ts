@@ -83,5 +83,5 @@ async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo
   if (!asked.any) return user
   const presented = await presentUser(ctx, user.handle, asked)
   if (!presented) throw noAccount()
-  return { ...presented, ...user, bio: user.bio }
+  return Object.assign(presented, { ...user, bio: user.bio })
 }

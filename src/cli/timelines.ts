@@ -14,7 +14,8 @@ export const timelinesCommand = (): Command =>
     .option('--json', 'print one JSON object: strategies')
     .action(async ({ json }: { json?: true }) => {
       await using database = await openForCommand(readConfig(), false)
-      const strategies = [...(await database.services.registry.read()).values()].map(summary)
+      const registered = await database.services.registry.read()
+      const strategies = names.flatMap((name) => registered.get(name) ?? []).map(summary)
       if (json) console.log(JSON.stringify({ strategies }))
       else console.log(strategies.length === 0 ? nothing : strategies.map(line).join('\n'))
     })

@@ -1,0 +1,156 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { FeedStrategyName } from '../../src/config.ts'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
+import { neighbour, type PostId, type UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+
+const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const readers = Array.from({ length: 45 }, (_, n) => handle(`r${String(n).padStart(2, '0')}`))
+const author = handle('author')
+
+/** A page as a process with these services serves it. */
+async function page(services: Services, reader: UserId, strategy: FeedStrategyName) {
+  const window = { limit: 20, backward: false }
+  const found = await services.feed.timeline(reader, { window, strategy, depth: 'ref' })
+  return { ids: found.items.map(({ id }) => id), servedBy: found.servedBy }
+}
+
+describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s', (strategy) => {
+  const harness = useServices()
+  const maintained = ['FANOUT_ON_READ', strategy] as const
+  /** Another process, started later with a configuration that maintains it. */
+  const later = () =>
+    servicesOver(harness.database, harness.clock, engagement, 'collection', {
+      strategy,
+      maintained,
+    })
+  let posts: PostId[]
+  const publish = async (by = author, from: Services = harness.services) => {
+    posts.unshift((await from.posts.create(by, { text: 'x' })).id)
+  }
+
+  beforeAll(async () => {
+    posts = []
+    await openAccounts(harness.services, [author, ...readers])
+    for (const reader of readers) await harness.services.follows.follow(reader, author)
+    for (let n = 0; n < 3; n++) await publish()
+    await harness.rest()
+  })
+
+  test('a database that comes to maintain it serves each reader from it once they are covered', async () => {
+    const services = later()
+    await registerStrategies(services, maintained)
+    const whole = async () => {
+      // Who is covered meanwhile is noticed with the next page; who is not any more, at once.
+      await services.registry.read()
+      const by = new Map<string, number>()
+      for (const reader of readers) {
+        const { ids, servedBy } = await page(services, reader, strategy)
+        expect(ids).toEqual(posts)
+        by.set(servedBy, (by.get(servedBy) ?? 0) + 1)
+      }
+      return Object.fromEntries(by)
+    }
+    expect(await whole()).toEqual({ FANOUT_ON_READ: 45 })
+    const job = await services.collections.outbox.findOne({ kind: 'strategy.backfill' })
+    const cut = {
+      checkpoint: undefined,
+      inline: false,
+      signal: new AbortController().signal,
+      save: async () => Promise.reject(new Error('cut off')),
+    }
+    await expect(services.tasks['strategy.backfill']?.(job?.payload ?? {}, cut)).rejects.toThrow(
+      'cut',
+    )
+    // The first twenty handles: the author's, and nineteen readers'.
+    expect(await whole()).toEqual({ [strategy]: 19, FANOUT_ON_READ: 26 })
+    // The process that was there before does not know of it, and promises deliveries all the same.
+    await publish()
+    expect(await page(services, readers[30] as UserId, strategy)).toEqual({
+      ids: posts,
+      servedBy: 'FANOUT_ON_READ',
+    })
+    await harness.rest()
+    expect(await whole()).toEqual({ [strategy]: 45 })
+  })
+
+  test('a repeat of the registration changes nothing', async () => {
+    const before = await harness.services.collections.strategies.find().toArray()
+    await registerStrategies(later(), maintained)
+    expect(await harness.services.collections.strategies.find().toArray()).toEqual(before)
+    expect(await harness.services.collections.outbox.countDocuments()).toBe(0)
+  })
+
+  test('once suspended it serves nobody, also from a process that knew it, until it is back-filled', async () => {
+    const knowing = later()
+    const [reader] = readers as [UserId]
+    expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
+    await harness.services.registry.suspend()
+    // Behind the services' back, as an import writes.
+    posts.unshift(neighbour(posts[0] as PostId, 1))
+    const _id = toObjectId(posts[0] as PostId)
+    await harness.services.collections.posts.insertOne({ _id, author, text: 'imported' })
+    expect(await page(knowing, reader, strategy)).toEqual({
+      ids: posts,
+      servedBy: 'FANOUT_ON_READ',
+    })
+    await harness.services.registry.resume([strategy])
+    expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
+    await harness.rest()
+    await knowing.registry.read()
+    expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
+  })
+
+  test('dropped, it serves nobody at once, what is stored goes, and it may come back', async () => {
+    const knowing = later()
+    const [reader] = readers as [UserId]
+    expect((await page(knowing, reader, strategy)).servedBy).toBe(strategy)
+    const { registry } = harness.services
+    const dropped = registry.drop(strategy, async () => {
+      expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
+      await expect(registerStrategies(later(), maintained)).rejects.toThrow(/is being dropped/)
+    })
+    expect(await dropped).toBe(true)
+    expect(await registry.drop(strategy, async () => {})).toBe(false)
+    expect((await registry.read()).size).toBe(0)
+    await publish()
+    await harness.rest()
+    expect(await page(knowing, reader, strategy)).toEqual({
+      ids: posts,
+      servedBy: 'FANOUT_ON_READ',
+    })
+    await registerStrategies(knowing, maintained)
+    await harness.rest()
+    await knowing.registry.read()
+    expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
+  })
+})
+
+describe('a strategy whose stored form depends on an option', () => {
+  const harness = useServices('collection', undefined, {
+    maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'CACHE'],
+    timeBucketDays: 1,
+    cacheSize: 20,
+  })
+
+  test.each([
+    ['TIME_BUCKETS', { timeBucketDays: 2 }, 'TIME_BUCKET_DAYS'],
+    ['CACHE', { cacheSize: 10 }, 'CACHE_SIZE'],
+  ] as const)(
+    '%s is not registered with another one, and says which',
+    async (name, feed, variable) => {
+      const maintained = ['FANOUT_ON_READ', name] as const
+      const other = { timeBucketDays: 1, cacheSize: 20, ...feed, maintained }
+      const services = servicesOver(
+        harness.database,
+        harness.clock,
+        engagement,
+        'collection',
+        other,
+      )
+      await expect(registerStrategies(services, maintained)).rejects.toThrow(variable)
+    },
+  )
+})

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { beforeAll, expect, test } from 'vitest'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices('collection', undefined, {
+  maintained: ['FANOUT_ON_READ', 'INBOX', 'CACHE', 'TIME_BUCKETS'],
+})
+const [reader, author] = [handle('reader'), handle('author')]
+
+async function run(...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'timelines', ...args], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: {
+      PATH: process.env.PATH,
+      LOG_LEVEL: 'silent',
+      MONGODB_URI: harness.database.uri,
+      MONGODB_DATABASE: harness.database.db.databaseName,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  return { stdout, stderr, code }
+}
+
+beforeAll(async () => {
+  await openAccounts(harness.services, [reader, author])
+  await harness.services.follows.follow(reader, author)
+  await harness.services.posts.create(author, { text: 'x' })
+  await harness.rest()
+})
+
+test('lists the strategies that the database maintains', async () => {
+  const { stdout, code } = await run('--json')
+  const { strategies } = JSON.parse(stdout)
+  expect(code).toBe(0)
+  expect(
+    strategies.map(({ strategy, state }: Record<string, string>) => [strategy, state]),
+  ).toEqual([
+    ['TIME_BUCKETS', 'COMPLETE'],
+    ['CACHE', 'COMPLETE'],
+    ['INBOX', 'COMPLETE'],
+  ])
+  expect((await run()).stdout).toMatch(/^INBOX {10}complete$/m)
+})
+
+test('rebuilds one: it is back-filled by whoever runs jobs', async () => {
+  const { inbox, outbox } = harness.services.collections
+  await inbox.deleteMany({})
+  expect((await run('rebuild', 'INBOX')).code).toBe(0)
+  expect((await run()).stdout).toMatch(/^INBOX {10}backfilling, 0 of 2 readers$/m)
+  expect(await outbox.countDocuments({ kind: 'strategy.backfill' })).toBe(1)
+  await harness.rest()
+  expect(await inbox.countDocuments()).toBe(2)
+  expect((await run()).stdout).toMatch(/^INBOX {10}complete$/m)
+})
+
+test('drops one with what it stored', async () => {
+  expect(await run('drop', 'TIME_BUCKETS')).toMatchObject({
+    code: 0,
+    stdout: 'TIME_BUCKETS is dropped.\n',
+  })
+  expect(await harness.services.collections.timed_buckets.countDocuments()).toBe(0)
+  expect(await harness.services.collections.inbox.countDocuments()).toBe(2)
+  expect((await run()).stdout).not.toContain('TIME_BUCKETS')
+})
+
+test('says what it cannot do', async () => {
+  const not = { code: 1, stderr: expect.stringContaining('HYBRID is not maintained here') }
+  expect(await run('drop', 'HYBRID')).toMatchObject(not)
+  expect(await run('rebuild', 'HYBRID')).toMatchObject(not)
+  expect((await run('drop', 'SOMETHING')).code).toBe(1)
+})

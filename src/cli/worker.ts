@@ -1,4 +1,3 @@
-import closeWithGrace from 'close-with-grace'
 import { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { openDatabase } from '../db/open.ts'
@@ -6,9 +5,7 @@ import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
 import { createServices } from '../services.ts'
 import { wholeNumber } from './numbers.ts'
-
-/** How long a stop may take before the process ends all the same, in milliseconds. */
-const stopMsMax = 15_000
+import { type Running, untilTold } from './until-told.ts'
 
 /** `feedline worker`: jobs alone, beside any number of servers and other workers. */
 export const workerCommand = (): Command =>
@@ -23,28 +20,11 @@ export const workerCommand = (): Command =>
     .action(async ({ concurrency }: { readonly concurrency: number }) => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)
-      const running = await startWorker(config, log, concurrency)
-      const closing = closeWithGrace({ delay: stopMsMax, logger: false }, async ({ err }) => {
-        if (err) log.fatal({ err }, 'the worker failed')
-        await running[Symbol.asyncDispose]()
-        log.info('stopped')
-      })
-      void running.lost.then((reason) => {
-        log.fatal(reason)
-        process.once('exit', () => {
-          process.exitCode = 1
-        })
-        closing.close()
-      })
+      untilTold(await startWorker(config, log, concurrency), log)
     })
 
-/** A running worker; disposing of it hands its jobs back and closes the database. */
-interface RunningWorker extends AsyncDisposable {
-  /** Resolves, with a sentence, should an embedded mongod end unasked. */
-  readonly lost: Promise<string>
-}
-
-async function startWorker(config: Config, log: Log, concurrency: number): Promise<RunningWorker> {
+/** Disposing of it hands its jobs back and closes the database. */
+async function startWorker(config: Config, log: Log, concurrency: number): Promise<Running> {
   const database = await openDatabase(config, {
     profile: 'serving',
     prepare: true,

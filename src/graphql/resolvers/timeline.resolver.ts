@@ -1,5 +1,17 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { Arg, Args, Ctx, FieldResolver, ID, Info, Query, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  ID,
+  Info,
+  Query,
+  Resolver,
+  Root,
+} from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
 import { type Reason, reasonCodes } from '../../feed/reasons.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
@@ -10,6 +22,18 @@ import { depthOf, presentPostPage } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { Timeline, TimelineReason } from '../types/post.ts'
+
+@ArgsType()
+class WhyArgs {
+  @Field(() => ID, { description: 'The global id of the post.' })
+  readonly post!: string
+
+  @Field(() => String, {
+    nullable: true,
+    description: "Asks about the timeline of this group of the viewer's.",
+  })
+  readonly group?: string | null
+}
 
 /** The home timeline, and why it holds what it does. */
 @Resolver(() => Timeline)
@@ -60,20 +84,8 @@ export class TimelineResolver {
     nullable: true,
     description: "Why a post is in the viewer's timeline; null when it does not belong there.",
   })
-  async whyInTimeline(
-    @Arg('post', () => ID, { description: 'The global id of the post.' }) post: string,
-    @Arg('group', () => String, {
-      nullable: true,
-      description: "Asks about the timeline of this group of the viewer's.",
-    })
-    group: string | undefined,
-    @Ctx() ctx: Context,
-  ) {
-    const { shown, reasons } = await ctx.services.reasons.of(
-      ctx.requireViewer(),
-      parsePostNodeId('post', post),
-      group ?? undefined,
-    )
+  async whyInTimeline(@Args(() => WhyArgs) args: WhyArgs, @Ctx() ctx: Context) {
+    const { shown, reasons } = await verdictOn(ctx, args)
     return shown ? reasons.map(present) : null
   }
 
@@ -82,24 +94,15 @@ export class TimelineResolver {
     description:
       "All that keeps a post out of the viewer's timeline, a delivery that is under way included; null when nothing does.",
   })
-  async whyNotInTimeline(
-    @Arg('post', () => ID, { description: 'The global id of the post.' }) post: string,
-    @Arg('group', () => String, {
-      nullable: true,
-      description: "Asks about the timeline of this group of the viewer's.",
-    })
-    group: string | undefined,
-    @Ctx() ctx: Context,
-  ) {
-    const { shown, reasons, pending } = await ctx.services.reasons.of(
-      ctx.requireViewer(),
-      parsePostNodeId('post', post),
-      group ?? undefined,
-    )
+  async whyNotInTimeline(@Args(() => WhyArgs) args: WhyArgs, @Ctx() ctx: Context) {
+    const { shown, reasons, pending } = await verdictOn(ctx, args)
     if (!shown) return reasons.map(present)
     return pending ? [present({ code: 'DELIVERY_PENDING' })] : null
   }
 }
+
+const verdictOn = async (ctx: Context, { post, group }: WhyArgs) =>
+  ctx.services.reasons.of(ctx.requireViewer(), parsePostNodeId('post', post), group ?? undefined)
 
 const present = ({ code, since, groups }: Reason): TimelineReason => ({
   code,

@@ -21,10 +21,14 @@ export interface WalkCheckpoint {
   readonly after: string
 }
 
+/** Followers read at a time: what bounds the memory of a walk. */
+export const windowSize = batchSize * batchesAtOnce
+
 /**
  * Walks the followers of a user in the order of their handles, from its checkpoint, by windows that bound the memory.
  * One covered command and one to keep the checkpoint for 2,000 followers.
  * @param write is given one batch; several at the same time.
+ * @param first the first window where it was read already, and who is to be served with it.
  * @returns 'unfinished' when there is more, and it is somebody else's turn.
  */
 export async function walkFollowers(
@@ -33,14 +37,15 @@ export async function walkFollowers(
   run: Pick<Run, 'checkpoint' | 'save' | 'signal'>,
   write: (readers: readonly UserId[]) => Promise<void>,
   isOver = turn(),
+  first?: { readonly window: readonly UserId[]; readonly besides: readonly UserId[] },
 ): Promise<'unfinished' | undefined> {
   let { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
-  for (;;) {
+  for (let read = first; ; read = undefined) {
     run.signal.throwIfAborted()
-    const window = await follows.followersAfter(user, after as UserId, batchSize * batchesAtOnce)
-    await Promise.all([...chunks(window, batchSize)].map(write))
+    const window = read?.window ?? (await follows.followersAfter(user, after, windowSize))
+    await Promise.all([...chunks([...(read?.besides ?? []), ...window], batchSize)].map(write))
     const last = window.at(-1)
-    if (last === undefined || window.length < batchSize * batchesAtOnce) return undefined
+    if (last === undefined || window.length < windowSize) return undefined
     after = last
     await run.save({ after } satisfies WalkCheckpoint)
     if (isOver()) return 'unfinished'

@@ -2,10 +2,9 @@ import type { FeedStrategyName } from '../config.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import type { UserStats } from '../users/stats.ts'
-import { walkFollowers } from './audience.ts'
+import { turn, type WalkCheckpoint, walkFollowers } from './audience.ts'
 import type { Celebrities } from './celebrities.ts'
-import type { EntryReader } from './entry-reader.ts'
+import type { DeliveryFactsReader } from './delivery-facts.ts'
 import type { Registered, Registry } from './registry.ts'
 import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
 
@@ -18,40 +17,37 @@ export class Delivery {
   constructor(
     private readonly strategies: Materialised,
     private readonly registry: Registry,
-    private readonly entries: EntryReader,
+    private readonly facts: DeliveryFactsReader,
     private readonly follows: Follows,
-    private readonly stats: UserStats,
     private readonly celebrities: Celebrities,
     private readonly inlineMax: number,
   ) {}
 
   /**
-   * Delivers a post to its author first, then to whoever follows the author once the post is there. Four commands, and
-   * for each 2,000 followers two and those of the strategies.
+   * Delivers a post to its author first, then to whoever follows the author once the post is there. One command for
+   * what it needs to know, for each 2,000 followers two, and those of the strategies.
    * @see law L4
    */
   async deliver(post: PostRef, run: Run): Promise<'unfinished' | undefined> {
     const { author } = post
-    const registered = await this.registry.read()
-    if (registered.size === 0) return undefined
-    const [[entry], stats] = await Promise.all([
-      this.entries.of([post]),
-      this.stats.byIds([author]),
-    ])
-    if (!entry) return undefined
-    const followers = stats.get(author)?.followers ?? 0
+    // Nothing is kept here, most likely: then that is all to be asked.
+    const idle = (await this.registry.lastSeen()).size === 0
+    if (idle && (await this.registry.read()).size === 0) return undefined
+    const { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
+    const { registered, entry, followers, window } = await this.facts.about(post, after)
+    if (!entry || registered.size === 0) return undefined
     const targets = await this.targetsFor(author, registered, followers)
     const write = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.deliver(entry, readers)))
     }
-    if (run.checkpoint === undefined) {
+    const begins = run.checkpoint === undefined
+    if (begins && run.inline && followers > this.inlineMax) {
       await write([author])
-      if (run.inline && followers > this.inlineMax) {
-        await run.save({ after: '' })
-        return 'unfinished'
-      }
+      await run.save({ after: '' } satisfies WalkCheckpoint)
+      return 'unfinished'
     }
-    return walkFollowers(this.follows, author, run, write)
+    const besides = begins ? [author] : []
+    return walkFollowers(this.follows, author, run, write, turn(), { window, besides })
   }
 
   /** Takes a deleted post out of timelines, where it does not show any more. Two commands, and as many as a delivery. */

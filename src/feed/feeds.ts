@@ -12,6 +12,7 @@ import { Backfill } from './backfill.ts'
 import { Cache } from './cache.ts'
 import { Celebrities } from './celebrities.ts'
 import { Delivery, type Materialised } from './delivery.ts'
+import { DeliveryFactsReader } from './delivery-facts.ts'
 import { EntryReader } from './entry-reader.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
 import { FeedService } from './feed.ts'
@@ -93,9 +94,8 @@ export function createFeeds(
   const delivery = new Delivery(
     strategies,
     registry,
-    entries,
+    new DeliveryFactsReader(collections, edges, registry, config.entries),
     follows,
-    stats,
     celebrities,
     config.inlineMax,
   )

@@ -1,9 +1,9 @@
 import { atOnce } from '../db/client.ts'
-import type { Collections, SizedBucketDoc } from '../db/collections.ts'
+import type { Collections, EntryDoc, SizedBucketDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../db/object-id.ts'
-import { chunks } from '../lib/batch.ts'
+import { chunks, groupBy } from '../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
@@ -58,24 +58,17 @@ export class SizedBuckets implements MaterialisedStrategy {
   /** Two commands where each reader's bucket has room, else up to four more. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const doc = toEntryDoc(entry)
-    const closed = {
-      reader: { $in: [...readers] },
-      newest: { $gte: doc.post, $lt: highestId },
-      oldest: { $lte: doc.post },
-      'entries.post': doc.post,
-    }
-    const had = await this.readersOf(closed)
-    let left = readers.filter((reader) => !had.has(reader))
+    let left = readers
     while (left.length > 0) {
-      const open = { reader: { $in: left }, open: true as const }
+      const open = { reader: { $in: [...left] }, open: true as const }
       const pushed = await this.buckets.updateMany(
         { ...open, count: { $lt: this.size }, 'entries.post': { $ne: doc.post } },
         { $push: { entries: doc }, $inc: { count: 1 } },
       )
-      if (pushed.matchedCount === left.length) return
-      const done = await this.readersOf({ ...open, 'entries.post': doc.post })
+      if (pushed.matchedCount === left.length) break
+      const done = await this.holding(left, doc)
       left = left.filter((reader) => !done.has(reader))
-      if (left.length === 0) return
+      if (left.length === 0) break
       await this.close(left)
       const opened = left.map(
         (reader): SizedBucketDoc => ({
@@ -92,6 +85,7 @@ export class SizedBuckets implements MaterialisedStrategy {
       const met = await this.buckets.insertMany(opened, { ordered: false }).then(none, repeatsIn)
       left = met.flatMap((at) => left[at] ?? [])
     }
+    await this.keepOnce(readers, doc)
   }
 
   /** Two commands, for any number of entries. They make closed buckets of their own. */
@@ -186,11 +180,47 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
   }
 
-  private async readersOf(filter: object): Promise<Set<UserId>> {
+  /**
+   * Takes a post out of all buckets of a reader but the first: one that was delivered before, or is by another worker,
+   * may lie in a bucket that has been closed. Whoever looks takes out of the same ones.
+   */
+  private async keepOnce(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
+    const held = await this.holding(readers, doc)
+    const repeats = [...held.values()].flatMap((ids) => ids.slice(1))
+    if (repeats.length === 0) return
+    await this.buckets.updateMany(
+      { reader: { $in: [...readers] }, _id: { $in: repeats } },
+      { $pull: { entries: { post: doc.post } } },
+    )
+  }
+
+  /** The buckets of each reader that hold a post, the first one first. One command. */
+  private async holding(
+    readers: readonly UserId[],
+    { post }: EntryDoc,
+  ): Promise<Map<UserId, ObjectId[]>> {
     const found = await this.buckets
-      .find(filter, { ...atOnce, projection: { _id: 0, reader: 1 } })
+      .find(
+        {
+          reader: { $in: [...readers] },
+          newest: { $gte: post },
+          oldest: { $lte: post },
+          'entries.post': post,
+        },
+        {
+          ...atOnce,
+          projection: { reader: 1 },
+          hint: { reader: 1, newest: -1, oldest: 1 },
+        },
+      )
       .toArray()
-    return new Set(found.map(({ reader }) => reader as UserId))
+    const ids = groupBy(found, ({ reader }) => reader as UserId)
+    return new Map(
+      [...ids].map(([reader, docs]) => [
+        reader,
+        docs.map(({ _id }) => _id).sort((a, b) => (a.toHexString() < b.toHexString() ? -1 : 1)),
+      ]),
+    )
   }
 }
 

@@ -75,7 +75,7 @@ export class TimeBuckets implements MaterialisedStrategy {
     return { entries, complete: end < 0 }
   }
 
-  /** One command where each reader has the bucket already, else up to four. */
+  /** One command where each reader has the bucket already, else up to five. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const doc = toEntryDoc(entry)
     const period = this.periodOf(entry.id)
@@ -87,8 +87,11 @@ export class TimeBuckets implements MaterialisedStrategy {
     )
     const missing = keys.filter(({ reader }) => !there.has(reader))
     const met = await this.insert(missing.map((_id) => ({ _id, entries: [doc] })))
-    if (met.length > 0) await this.push(met, doc)
-    if (there.size + met.length > pushed) await this.markOver(keys, doc)
+    // Buckets that a neighbour opened since the push take it now; the others hold it, or are full.
+    if (there.size + met.length > pushed) {
+      await this.push([...keys.filter(({ reader }) => there.has(reader)), ...met], doc)
+      await this.markOver(keys, doc)
+    }
   }
 
   /** One command for each period, by 500. */

@@ -2,6 +2,7 @@ import type {
   CommandFailedEvent,
   CommandStartedEvent,
   CommandSucceededEvent,
+  Db,
   Document,
   MongoClient,
 } from 'mongodb'
@@ -13,8 +14,7 @@ const ofSession = ['lsid', '$db', '$clusterTime', '$readPreference', 'txnNumber'
 
 /** What `work` sends to the database, stage after stage: one begins when nothing is under way. */
 export async function commandsOf(
-  client: MongoClient,
-  database: string,
+  { client, db: { databaseName: database } }: { readonly client: MongoClient; readonly db: Db },
   work: () => Promise<unknown>,
 ): Promise<Stage[]> {
   const stages: Document[][] = []
@@ -43,9 +43,3 @@ export async function commandsOf(
 
 /** How many commands `work` sends. */
 export const countOf = (stages: readonly Stage[]): number => stages.flat().length
-
-/** The names of commands and what they are about, for a table. */
-export const namesOf = (stages: readonly Stage[]): string =>
-  stages
-    .map((stage) => stage.map((command) => Object.entries(command)[0]?.join(' ')).join(' + '))
-    .join(', ')

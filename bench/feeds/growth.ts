@@ -1,10 +1,20 @@
 import type { Db } from 'mongodb'
 import type { UserId } from '../../src/lib/ids.ts'
+import type { BenchDatabase } from '../database.ts'
 import { quantile } from '../drive.ts'
 import type { BenchOptions } from '../options.ts'
 import { commandsOf, countOf } from './commands.ts'
 import { authorsOf, type Graph } from './graph.ts'
-import { backfill, drain, type FeedsDatabase, maintain, openFeeds, stored } from './ours.ts'
+import {
+  backfill,
+  drain,
+  type FeedsDatabase,
+  maintain,
+  openFeeds,
+  openWatched,
+  places,
+  stored,
+} from './ours.ts'
 import { pageOf } from './pages.ts'
 import { table } from './report.ts'
 import { storeGraph, storePosts, textOf } from './store.ts'
@@ -39,34 +49,47 @@ const pagesEach = 40
 
 /** What a page costs a reader who follows so many, five posts each, and one of ten followees with so much history. */
 export async function measurePageGrowth({ say }: Pick<BenchOptions, 'say'>): Promise<Growth[]> {
+  await using database = await openFeeds(say)
+  const readers = [
+    ...followed.map((size) => readerOf('followed', size, size, postsEach)),
+    ...histories.map((size) => readerOf('history', size, 10, size / 10)),
+  ]
+  const people = readers.flatMap(({ reader, authors }) => [reader, ...authors])
+  const followers = new Map(
+    readers.flatMap(({ reader, authors }) => authors.map((author) => [author, [reader]])),
+  )
+  await storeGraph(database, { name: 'growth', people, followers })
+  for (const { authors, each } of readers) await storePosts(database, authors, each)
+  await backfill(database)
+  await using watched = await openWatched(database)
   const rows: Growth[] = []
-  for (const [what, sizes] of [
-    ['followed', followed],
-    ['history', histories],
-  ] as const) {
-    for (const size of sizes) {
-      say(`growth: ${what} ${size}`)
-      const [authors, each] = what === 'followed' ? [size, postsEach] : [10, size / 10]
-      await using database = await openFeeds(() => {})
-      const reader = 'reader' as UserId
-      const people = Array.from({ length: authors }, (_, at) => `author${at}` as UserId)
-      const followers = new Map(people.map((author) => [author, [reader]]))
-      await storeGraph(database, { name: what, people: [...people, reader], followers })
-      await storePosts(database, people, each)
-      await backfill(database)
-      for (const strategy of compared) {
-        const page = () => pageOf(database, reader, strategy, undefined)
-        await page()
-        const { client, db } = database
-        const commands = countOf(await commandsOf(client, db.databaseName, page))
-        const took = []
-        for (let call = 0; call < pagesEach; call++) took.push(await msOf(page))
-        const bytes = await bytesOf(db, strategy)
-        rows.push({ what, size, strategy, commands, time: quantile(took, 0.5), bytes })
-      }
+  for (const { what, size, reader } of readers) {
+    say(`growth: ${what} ${size}`)
+    for (const strategy of compared) {
+      rows.push({ what, size, strategy, ...(await pageCost(watched, reader, strategy)) })
     }
   }
   return rows
+}
+
+/** A reader of so many authors of their own, each with so many posts. */
+function readerOf(what: 'followed' | 'history', size: number, count: number, each: number) {
+  const reader = `${what}-${size}` as UserId
+  const authors = Array.from({ length: count }, (_, at) => `${reader}-${at}` as UserId)
+  return { what, size, reader, authors, each }
+}
+
+async function pageCost(database: BenchDatabase, reader: UserId, strategy: Compared) {
+  const page = () => pageOf(database, reader, strategy, undefined)
+  await page()
+  const commands = countOf(await commandsOf(database, page))
+  const took: number[] = []
+  for (let call = 0; call < pagesEach; call++) took.push(await msOf(page))
+  return {
+    commands,
+    time: quantile(took, 0.5),
+    bytes: await bytesOf(database.db, strategy, reader),
+  }
 }
 
 /** What a post costs to deliver, by the number of its author's followers. */
@@ -75,7 +98,8 @@ export async function measureDeliveryGrowth(
   graph: Graph,
   { say }: Pick<BenchOptions, 'say'>,
 ): Promise<Growth[]> {
-  const { services, client, db } = database
+  await using watched = await openWatched(database)
+  const { services, db } = watched
   const rows: Growth[] = []
   for (const author of Object.values(authorsOf)) {
     const size = graph.followers.get(author)?.length ?? 0
@@ -85,7 +109,7 @@ export async function measureDeliveryGrowth(
       const before = await bytesOf(db, strategy)
       await services.posts.create(author, { text: textOf(0) })
       let ms = 0
-      const stages = await commandsOf(client, db.databaseName, async () => {
+      const stages = await commandsOf(watched, async () => {
         ms = await msOf(() => drain(services))
       })
       const bytes = ((await bytesOf(db, strategy)) - before) / size
@@ -108,14 +132,18 @@ async function msOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin
 }
 
-/** The bytes of a strategy's documents, before compression, and of its indexes. */
-async function bytesOf(db: Db, strategy: Compared): Promise<number> {
+/** The bytes of a strategy's documents, before compression; a reader's, or all. */
+async function bytesOf(db: Db, strategy: Compared, reader?: UserId): Promise<number> {
   if (strategy === 'FANOUT_ON_READ') return 0
-  const [stats] = await db
-    .collection(stored[strategy])
-    .aggregate<{ storageStats: { size: number } }>([{ $collStats: { storageStats: {} } }])
-    .toArray()
-  return stats?.storageStats.size ?? 0
+  const name = stored[strategy]
+  const pipeline = reader
+    ? [
+        { $match: { [places[name][1]]: reader } },
+        { $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } },
+      ]
+    : [{ $collStats: { storageStats: {} } }, { $project: { bytes: '$storageStats.size' } }]
+  const [found] = await db.collection(name).aggregate<{ bytes: number }>(pipeline).toArray()
+  return found?.bytes ?? 0
 }
 
 /** The table of growth: a line for each size, a column for each strategy. */

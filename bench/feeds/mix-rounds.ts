@@ -25,7 +25,7 @@ export async function measureMix(
     if (strategy === 'CACHE') {
       for (const person of graph.people) await way.home(person)
     }
-    return kneeOf(strategy, way, graph, options)
+    return await kneeOf(strategy, way, graph, options)
   }
   const result = {
     'Socialite CACHE': theirs,

@@ -7,7 +7,7 @@ import { registerStrategies } from '../../src/feed/feeds.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { type BenchDatabase, openBench } from '../database.ts'
+import { type BenchDatabase, openBench, openServices } from '../database.ts'
 import { fillerPosts, insert } from './store.ts'
 
 /** The strategies that store something, with what they store an entry in. */
@@ -36,17 +36,24 @@ export interface FeedsDatabase extends BenchDatabase {
 
 /** A fresh database, and services that can maintain every strategy. */
 export async function openFeeds(say: (line: string) => void): Promise<FeedsDatabase> {
-  const database = await openBench(say, feedEnv, { monitorCommands: true })
+  const database = await openBench(say, feedEnv, { socketTimeoutMS: 60_000 })
   await registerStrategies(database.services, storedStrategies)
   const registered = await database.services.collections.strategies.find().toArray()
   return { ...database, registered }
+}
+
+/** The same services on a client whose commands can be watched, which costs each of them something. */
+export async function openWatched({ uri, db }: BenchDatabase) {
+  const watched = await openServices(uri, db.databaseName, feedEnv, { monitorCommands: true })
+  return { uri, ...watched, [Symbol.asyncDispose]: () => watched.client.close() }
 }
 
 /** Has every strategy back-filled with what was stored past it, as after an import. */
 export async function backfill(database: FeedsDatabase): Promise<void> {
   const { services } = database
   await maintain(database, storedStrategies)
-  await services.registry.resume(storedStrategies)
+  // HYBRID reads what INBOX stores.
+  await services.registry.resume(storedStrategies.filter((name) => name !== 'HYBRID'))
   await drain(services)
 }
 
@@ -116,7 +123,7 @@ export async function entriesOf(
 }
 
 /** Where an entry names its post, and where its reader is named. */
-const places = {
+export const places = {
   timed_buckets: ['entries.post', '_id.reader'],
   sized_buckets: ['entries.post', 'reader'],
   timeline_cache: ['entries.post', '_id'],

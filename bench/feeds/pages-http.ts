@@ -12,7 +12,7 @@ import {
   type ServerLoad,
   startServer,
 } from './http.ts'
-import { feedEnv } from './ours.ts'
+import { feedEnv, openWatched } from './ours.ts'
 import { check, nameOf, pageNumbers, pageOf, type Reader } from './pages.ts'
 
 export type HttpLoads = Readonly<Record<string, ServerLoad>>
@@ -137,11 +137,12 @@ async function recorded(
   readers: readonly Reader[],
   strategy: FeedStrategyName,
 ): Promise<string> {
-  const { client, db } = database
+  await using watched = await openWatched(database)
   const pages: [string, unknown][] = []
   for (const { handle } of readers) {
-    const page = () => pageOf(database, handle, strategy, undefined)
-    pages.push([handle, await commandsOf(client, db.databaseName, page)])
+    const page = () => pageOf(watched, handle, strategy, undefined)
+    await page()
+    pages.push([handle, await commandsOf(watched, page)])
   }
   return BSON.EJSON.stringify(Object.fromEntries(pages), { relaxed: false })
 }

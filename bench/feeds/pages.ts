@@ -42,7 +42,7 @@ export async function readersAmong(
 
 /** A page's posts, as the service gives them. */
 export const pageOf = async (
-  { services }: BenchDatabase,
+  { services }: Pick<BenchDatabase, 'services'>,
   reader: UserId,
   strategy: FeedStrategyName,
   after: PostId | undefined,

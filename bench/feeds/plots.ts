@@ -107,7 +107,7 @@ function svg({ title, unit, series }: Chart, scale: Scale, content: readonly str
     const item =
       `<rect x="${px(x)}" y="36" width="10" height="10" fill="${colour(at)}"/>` +
       text(x + 15, 45, name, 'start')
-    x += 32 + name.length * 7
+    x += 34 + name.length * 8
     return item
   })
   return [

@@ -20,11 +20,11 @@ export interface ReedResults {
   readonly mix: readonly MixResult[]
 }
 
-const postsEach = 15
-const readersMax = 32
+const postsEach = 8
+const readersMax = 24
 const mixRoundsMax = 3
 
-/** Deliveries, then pages of and a mix on a history of fifteen posts each; undefined where the file is not there. */
+/** Deliveries, then pages of and a mix on a history of eight posts each; undefined where the file is not there. */
 export async function onReed98(options: BenchOptions): Promise<ReedResults | undefined> {
   const { say, rounds, ms } = options
   const graph = await reed98(options.graph)
@@ -59,7 +59,7 @@ async function readPages(
   return { service, http }
 }
 
-/** Fifteen posts each, in every strategy. */
+/** Eight posts each, in every strategy. */
 async function storeHistory(
   database: FeedsDatabase,
   people: readonly UserId[],

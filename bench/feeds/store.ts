@@ -43,6 +43,9 @@ export async function storeGraph(database: BenchDatabase, graph: Graph): Promise
   await applyIndexes(db, 'collection')
 }
 
+/** How many posts were stored so far: no two get one id. */
+let stored = 0
+
 /** Writes so many posts of each, one person after the other in turn, over the last 60 days. */
 export async function storePosts(
   database: BenchDatabase,
@@ -53,8 +56,10 @@ export async function storePosts(
   const { collections } = bulk
   const total = authors.length * each
   const began = Date.now() - historyMs
+  const first = stored
+  stored += total
   const docs = Array.from({ length: total }, (_, at) => ({
-    _id: toObjectId(idAt<PostId>(began + (at * (historyMs - dayMs / 24)) / total, at)),
+    _id: toObjectId(idAt<PostId>(began + (at * (historyMs - dayMs / 24)) / total, first + at)),
     author: authors[at % authors.length] as UserId,
     text: textOf(at),
   }))

@@ -105,7 +105,7 @@ export class Engagements {
    * Takes back everything a deleted user did, in bounded batches. A repeat goes on where it ended.
    * What was admitted right before the account ended may still be on its way, and is waited for.
    */
-  async purge(user: UserId, { signal, onRemoved }: PurgeRun): Promise<void> {
+  async purge(user: UserId, { signal, isDue, onRemoved }: PurgeRun): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
       const batch = await this.log.some(user, 200)
@@ -113,6 +113,7 @@ export class Engagements {
       const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
       const waitMs = youngest + inFlightMsMax - this.now()
       if (waitMs > 0) await sleep(waitMs, undefined, { signal })
+      if (!(await isDue())) return
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {

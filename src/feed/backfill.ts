@@ -91,15 +91,16 @@ export class Backfill {
       if (posts.length > 0) {
         await Promise.all(targets.map((strategy) => strategy.forget([follower], posts)))
       }
-      if (oldest) break
+      // Looked at after each stretch, before anything can end this run: what was just taken out may belong again.
+      if (await this.isEdge(pair)) {
+        await this.transactions.run((tx) => this.outbox.append(tx, 'follow.created', { ...pair }))
+        return undefined
+      }
+      if (oldest) return undefined
       olderThan = last as PostId
       await run.save({ olderThan })
       if (isOver()) return 'unfinished'
     }
-    if (await this.isEdge(pair)) {
-      await this.transactions.run((tx) => this.outbox.append(tx, 'follow.created', { ...pair }))
-    }
-    return undefined
   }
 
   /** Fills the timelines of all readers under a new registration, in the order of their handles. */
@@ -125,6 +126,15 @@ export class Backfill {
       }
       await run.save({ covered: last })
       if (isOver()) return 'unfinished'
+    }
+  }
+
+  /** Fills all timelines of one reader anew, as far as they are kept. */
+  async refill(reader: UserId, signal: AbortSignal): Promise<void> {
+    for (const name of (await this.parts.registry.read()).keys()) {
+      if (name === 'FANOUT_ON_READ') continue
+      const strategy = this.parts.strategies[name]
+      if (strategy.backfilled) await this.fill(name, strategy, reader, signal)
     }
   }
 

@@ -37,6 +37,7 @@ export class Delivery {
     const { registered, entry, followers, window } = await this.facts.about(post, after)
     if (!entry || registered.size === 0) return undefined
     const targets = await this.targetsFor(author, registered, followers)
+    if (targets.length === 0) return undefined
     const write = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.deliver(entry, readers)))
     }

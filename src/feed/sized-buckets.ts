@@ -88,17 +88,10 @@ export class SizedBuckets implements MaterialisedStrategy {
     await this.keepOnce(readers, doc)
   }
 
-  /** Two commands, for any number of entries. They make closed buckets of their own. */
+  /** Three commands, for any number of entries. They make closed buckets of their own. */
   async merge(reader: UserId, { entries }: Stretch): Promise<void> {
-    const had = new Set<string>()
-    const posts = entries.map(({ id }) => toObjectId(id))
-    const [first, last] = [posts[0], posts.at(-1)]
-    if (!first || !last) return
-    const reaching = { newest: { $gte: last }, oldest: { $lte: first } }
-    const holding = { reader, ...reaching, 'entries.post': { $in: posts } }
-    const some = this.buckets.find(holding, { ...atOnce, projection: { 'entries.post': 1 } })
-    for await (const doc of some) for (const { post } of doc.entries) had.add(post.toHexString())
-    const lacking = entries.filter(({ id }) => !had.has(id)).map(toEntryDoc)
+    const held = await this.heldBy(reader, entries)
+    const lacking = entries.filter(({ id }) => !held.has(id)).map(toEntryDoc)
     const docs = [...chunks(lacking, this.size)].map(
       (own): SizedBucketDoc => ({
         _id: toObjectId(this.mint.next<PostId>()),
@@ -109,7 +102,12 @@ export class SizedBuckets implements MaterialisedStrategy {
         entries: [...own],
       }),
     )
-    if (docs.length > 0) await this.buckets.insertMany(docs)
+    if (docs.length === 0) return
+    await this.buckets.insertMany(docs)
+    // Those that were delivered meanwhile lie in two buckets.
+    for (const [id, buckets] of await this.heldBy(reader, entries)) {
+      if (buckets > 1) await this.keepOnce([reader], toEntryDoc({ id }))
+    }
   }
 
   /** Two commands. A closed bucket that has become empty vanishes. */
@@ -178,6 +176,24 @@ export class SizedBuckets implements MaterialisedStrategy {
         },
       ],
     )
+  }
+
+  /** Those of some posts, newest first, that a reader's buckets hold, and how many buckets hold each. One command. */
+  private async heldBy(reader: UserId, entries: readonly Entry[]): Promise<Map<PostId, number>> {
+    const held = new Map<PostId, number>()
+    const posts = entries.map(({ id }) => toObjectId(id))
+    const [newest, oldest] = [posts[0], posts.at(-1)]
+    if (!newest || !oldest) return held
+    const reaching = { newest: { $gte: oldest }, oldest: { $lte: newest } }
+    const holding = { reader, ...reaching, 'entries.post': { $in: posts } }
+    const asked = new Set(entries.map(({ id }) => id))
+    const found = this.buckets.find(holding, { ...atOnce, projection: { 'entries.post': 1 } })
+    for await (const doc of found) {
+      for (const id of new Set(doc.entries.map(({ post }) => fromObjectId<PostId>(post)))) {
+        if (asked.has(id)) held.set(id, (held.get(id) ?? 0) + 1)
+      }
+    }
+    return held
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Tx } from '../db/transaction.ts'
 import type { Engagements } from '../engagement/engagement.ts'
 import type { PostPurge } from '../engagement/purge.ts'
 import type { GraphPurge } from '../follows/purge.ts'
@@ -52,19 +53,23 @@ const pairOf = ({ follower, followee }: Payload): Pair => ({
 })
 
 async function userDeleted(
-  { users, graph, posts, engagements, delivery }: TaskParts,
+  { users, graph, posts, engagements, delivery, backfill }: TaskParts,
   user: UserId,
   run: Run,
 ): Promise<void> {
+  const isDue = (tx?: Tx) => users.isLeaving(user, tx)
   // A run after the one that freed the handle: whoever has it now keeps what is theirs.
-  if (!(await users.isLeaving(user))) return
+  if (!(await isDue())) return
   const { signal } = run
-  const progress = { signal, onRemoved: counting(run) }
+  const progress = { signal, isDue, onRemoved: counting(run) }
   await posts.purge(user, (ids) => delivery.takeAllBack(user, ids, signal), progress)
   await graph.run(user, progress)
   await engagements.purge(user, progress)
+  if (!(await isDue())) return
   await delivery.forgetReader(user)
-  await users.free(user)
+  // Somebody may have taken the handle if this worker was held up: their timelines are theirs again.
+  if (await isDue()) await users.free(user)
+  else await backfill.refill(user, signal)
 }
 
 /**

@@ -87,10 +87,9 @@ export class TimeBuckets implements MaterialisedStrategy {
     )
     const missing = keys.filter(({ reader }) => !there.has(reader))
     const met = await this.insert(missing.map((_id) => ({ _id, entries: [doc] })))
-    // Buckets that a neighbour opened since the push take it now; the others hold it, or are full.
+    // What is there lacks it because a neighbour opened it since, or because it is full: taken and told in one step.
     if (there.size + met.length > pushed) {
-      await this.push([...keys.filter(({ reader }) => there.has(reader)), ...met], doc)
-      await this.markOver(keys, doc)
+      await this.buckets.updateMany(lacking(keys, doc), merged([doc]))
     }
   }
 
@@ -138,12 +137,6 @@ export class TimeBuckets implements MaterialisedStrategy {
   private async push(keys: readonly Key[], doc: EntryDoc): Promise<number> {
     const taking = { ...lacking(keys, doc), [`entries.${bucketMax - 1}`]: { $exists: false } }
     return (await this.buckets.updateMany(taking, { $push: { entries: doc } })).matchedCount
-  }
-
-  /** Full buckets that lack it lack something from now on. One command. */
-  private async markOver(keys: readonly Key[], doc: EntryDoc): Promise<void> {
-    const full = { ...lacking(keys, doc), [`entries.${bucketMax - 1}`]: { $exists: true } }
-    await this.buckets.updateMany(full, { $set: { over: true } })
   }
 
   /** @returns the keys of those that were there already. */

@@ -1,7 +1,7 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
-import type { Transactions } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { type Edges, type Side, type StoredEdge, toEdge } from './edges.ts'
@@ -14,6 +14,11 @@ const eventBatchSize = 1_000
 /** How a purge is watched and ended. */
 export interface PurgeRun {
   readonly signal: AbortSignal
+  /**
+   * Whether the account is still to be cleared, in the transaction's view when one is given. Once it is not, whatever
+   * stands under the handle is somebody else's: a worker that was held up for longer than its lease finds that out.
+   */
+  readonly isDue: (tx?: Tx) => Promise<boolean>
   /** Told after each batch how many documents it removed; the next one waits for it. */
   readonly onRemoved: (count: number) => Promise<void>
 }
@@ -34,15 +39,21 @@ export class GraphPurge {
   /** Runs until nothing is left or the signal aborts. */
   async run(user: UserId, run: PurgeRun): Promise<void> {
     const { followers, following } = this.edges
-    await drain(run, () => this.removeEdges(followers, user, { following: -1 }))
-    await drain(run, () => this.removeEdges(following, user, { followers: -1 }))
-    await drain(run, () => this.removeEvents({ user }))
-    await drain(run, () => this.removeEvents({ followee: user }))
-    await drain(run, () => this.removeRestrictions(user))
+    await drain(run, () => this.removeEdges(followers, user, { following: -1 }, run))
+    await drain(run, () => this.removeEdges(following, user, { followers: -1 }, run))
+    await drain(run, () => this.removeEvents({ user }, run))
+    await drain(run, () => this.removeEvents({ followee: user }, run))
+    await drain(run, () => this.removeRestrictions(user, run))
   }
 
-  private async removeEdges(side: Side, user: UserId, lost: StatsChange): Promise<number> {
+  private async removeEdges(
+    side: Side,
+    user: UserId,
+    lost: StatsChange,
+    { isDue }: PurgeRun,
+  ): Promise<number> {
     return this.transactions.run(async (tx) => {
+      if (!(await isDue(tx))) return 0
       const filter = { [side.owner]: user } as Filter<StoredEdge>
       const docs = await side.collection
         .find(filter, { ...atOnce, session: tx.session })
@@ -59,31 +70,34 @@ export class GraphPurge {
     })
   }
 
-  private async removeEvents(end: { user: UserId } | { followee: UserId }): Promise<number> {
+  private async removeEvents(
+    end: { user: UserId } | { followee: UserId },
+    { isDue }: PurgeRun,
+  ): Promise<number> {
     const { follow_events } = this.collections
     const found = await follow_events
       .find(end, { ...atOnce, projection: { _id: 1 } })
       .limit(eventBatchSize)
       .toArray()
-    if (found.length === 0) return 0
+    // Looked at after they were found: what is there before the handle is freed is not the next owner's.
+    if (found.length === 0 || !(await isDue())) return 0
     const batch = { ...end, _id: { $in: found.map(({ _id }) => _id) } }
     await follow_events.deleteMany(batch, { ...bounded, hint: { _id: 1 } })
     return found.length
   }
 
   /** The mirror goes first: a block whose own side is gone would be found by no repeat. */
-  private async removeRestrictions(owner: UserId): Promise<number> {
+  private async removeRestrictions(owner: UserId, { isDue }: PurgeRun): Promise<number> {
     const { restrictions } = this.collections
     const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
     const found = await restrictions.find(own, atOnce).limit(batchSize).toArray()
+    if (found.length === 0 || !(await isDue())) return 0
     const blocked = found.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
     if (blocked.length > 0) {
       const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
       await restrictions.deleteMany(mirrors, bounded)
     }
-    if (found.length > 0) {
-      await restrictions.deleteMany({ owner, _id: { $in: found.map(({ _id }) => _id) } }, bounded)
-    }
+    await restrictions.deleteMany({ owner, _id: { $in: found.map(({ _id }) => _id) } }, bounded)
     return found.length
   }
 }

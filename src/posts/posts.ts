@@ -171,7 +171,7 @@ export class Posts {
   async purge(
     author: UserId,
     before: (posts: readonly PostId[]) => Promise<void>,
-    { signal, onRemoved }: PurgeRun,
+    { signal, isDue, onRemoved }: PurgeRun,
   ): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
@@ -181,12 +181,14 @@ export class Posts {
       await before(ids)
       const removed = await this.transactions.run(async (tx) => {
         const { session } = tx
+        if (!(await isDue(tx))) return undefined
         const batch = await this.posts.find({ author, _id: idIn(ids) }, { session }).toArray()
         const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
         if (batch.length > 0) await this.posts.deleteMany(gone, { session })
         await this.remains.keep(tx, batch)
         return batch.length
       })
+      if (removed === undefined) return
       await onRemoved(removed)
     }
   }

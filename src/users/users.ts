@@ -109,9 +109,10 @@ export class Users {
   }
 
   /** Whether somebody deleted this account and its purge is not over. */
-  async isLeaving(handle: UserId): Promise<boolean> {
+  async isLeaving(handle: UserId, tx?: Tx): Promise<boolean> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
-    return (await this.users.findOne(leaving, { ...bounded, projection: { _id: 1 } })) !== null
+    const found = await this.users.findOne(leaving, { ...bounded, ...tx, projection: { _id: 1 } })
+    return found !== null
   }
 
   /** Frees the handle of a deleted person once nothing of theirs is left. Idempotent. */

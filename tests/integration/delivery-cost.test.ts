@@ -1,0 +1,217 @@
+import { BSON, type CommandStartedEvent } from 'mongodb'
+import { describe, expect, test } from 'vitest'
+import { lowestId, toObjectId } from '../../src/db/object-id.ts'
+import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+import { labelOf, shardProblemOf } from '../support/commands.ts'
+import { type FeedStage, type Job, useFeedStage } from '../support/feed-stage.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const [batchSize, windowSize] = [500, 2_000]
+const text = 'x'.repeat(100)
+/** What a delivery reads first, the first 2,000 followers among it. */
+const facts = 'read strategies, posts, user_stats, followers'
+
+/** What one delivery sends for a batch of readers, each strategy's in the order it sends it. */
+interface Cost {
+  /** To readers to whom it delivers for the first time. */
+  readonly first: readonly string[]
+  /** To readers who have a timeline with room. */
+  readonly steady: readonly string[]
+  /** To readers who have that post already. */
+  readonly again: readonly string[]
+  /** Taking the post back. */
+  readonly back: readonly string[]
+  /** The most bytes of a command, for each reader. */
+  readonly bytesEach: number
+}
+
+const of = (collection: string, ...names: string[]) => names.map((name) => `${name} ${collection}`)
+
+const costs: Readonly<Record<MaterialisedName, Cost>> = {
+  TIME_BUCKETS: {
+    first: of('timed_buckets', 'update', 'read', 'insert'),
+    steady: of('timed_buckets', 'update'),
+    again: of('timed_buckets', 'update', 'read', 'update'),
+    back: of('timed_buckets', 'update'),
+    bytesEach: 250,
+  },
+  SIZED_BUCKETS: {
+    first: of('sized_buckets', 'read', 'update', 'read', 'update', 'insert'),
+    steady: of('sized_buckets', 'read', 'update'),
+    again: of('sized_buckets', 'read', 'update', 'read'),
+    back: of('sized_buckets', 'update', 'delete'),
+    bytesEach: 300,
+  },
+  CACHE: {
+    first: of('timeline_cache', 'update', 'update'),
+    steady: of('timeline_cache', 'update', 'update'),
+    again: of('timeline_cache', 'update', 'update'),
+    back: of('timeline_cache', 'update'),
+    bytesEach: 50,
+  },
+  INBOX: {
+    first: of('inbox', 'insert'),
+    steady: of('inbox', 'insert'),
+    again: of('inbox', 'insert'),
+    back: of('inbox', 'delete'),
+    bytesEach: 250,
+  },
+  HYBRID: {
+    first: of('inbox', 'insert'),
+    steady: of('inbox', 'insert'),
+    again: of('inbox', 'insert'),
+    back: of('inbox', 'delete'),
+    bytesEach: 250,
+  },
+}
+
+/** An author with so many followers, who are stored where a delivery reads them and nowhere else. */
+async function crowdOf(stage: FeedStage, count: number) {
+  const author = handle(`author-${count}`)
+  const mint = new IdMint(stage.harness.clock.now)
+  const readers = Array.from({ length: count }, (_, n) => handle(`r${count}-${n}`))
+  await openAccounts(stage.services, [author])
+  const edges = readers.map((follower) => ({
+    _id: toObjectId(mint.next<TimeId>()),
+    user: author,
+    follower,
+    source: 'IMPORT' as const,
+  }))
+  const { followers, user_stats, timeline_cache, strategies } = stage.collections
+  if (count > 0) await followers.insertMany(edges)
+  await user_stats.updateOne({ _id: author }, { $set: { followers: count } })
+  // Only those who read have a cache.
+  if (stage.strategy === 'CACHE') {
+    const registered = await strategies.findOne({ _id: 'CACHE' })
+    const epoch = registered?.epoch ?? lowestId
+    const empty = { epoch, entries: [], floor: lowestId, expiresAt: new Date(4e12) }
+    await timeline_cache.insertMany([author, ...readers].map((_id) => ({ _id, ...empty })))
+  }
+  return { author, readers: [author, ...readers] }
+}
+
+/** What a job sends, without what settles it. */
+async function sentBy(stage: FeedStage, job: Job): Promise<readonly RecordedCommand[]> {
+  return (await recorded(stage.harness.database.client, () => stage.run(job))).commands
+}
+
+/** Delivers a new post. */
+async function delivered(
+  stage: FeedStage,
+  author: UserId,
+): Promise<[Job, readonly RecordedCommand[]]> {
+  await stage.post(author, text)
+  const [job] = (await stage.takeJobs()) as [Job]
+  return [job, await sentBy(stage, job)]
+}
+
+const labels = (commands: readonly RecordedCommand[]) => commands.map(labelOf).sort()
+
+/** The longest list in what a command says. */
+function longestIn(value: unknown): number {
+  if (Array.isArray(value)) return Math.max(value.length, ...value.map(longestIn))
+  const isPlain = typeof value === 'object' && value?.constructor === Object
+  return isPlain ? Math.max(0, ...Object.values(value).map(longestIn)) : 0
+}
+
+/** The most writes that are on their way at the same time while `work` goes on. */
+async function writesAtOnce(stage: FeedStage, work: () => Promise<unknown>): Promise<number> {
+  const { client } = stage.harness.database
+  const running = new Set<number>()
+  let most = 0
+  const started = ({ commandName, requestId }: CommandStartedEvent) => {
+    if (['insert', 'update', 'delete'].includes(commandName)) running.add(requestId)
+    most = Math.max(most, running.size)
+  }
+  const ended = ({ requestId }: { requestId: number }) => running.delete(requestId)
+  client.on('commandStarted', started).on('commandSucceeded', ended)
+  try {
+    await work()
+  } finally {
+    client.off('commandStarted', started).off('commandSucceeded', ended)
+  }
+  return most
+}
+
+describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
+  'a delivery under %s',
+  (strategy, cost) => {
+    const stage = useFeedStage(strategy, 'text', ['FANOUT_ON_READ', strategy], {
+      hybridThreshold: 10_000,
+      sizedBucketSize: 50,
+      timeBucketDays: 7,
+    })
+    const standing = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
+    const begin = [facts, ...standing]
+
+    const sent = (batches: number, some: readonly string[], ...more: readonly string[]) =>
+      [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
+
+    test.each([0, 1, 500, 1_200])(
+      'costs one batch for every 500 of the author and %i followers',
+      async (count) => {
+        const { author, readers } = await crowdOf(stage, count)
+        const batches = Math.ceil((1 + count) / batchSize)
+        const all = (some: readonly string[]) => sent(batches, some, ...begin)
+        const [, first] = await delivered(stage, author)
+        expect(labels(first)).toEqual(all(cost.first))
+        const [job, steady] = await delivered(stage, author)
+        expect(labels(steady)).toEqual(all(cost.steady))
+        const again = await sentBy(stage, job)
+        expect(labels(again)).toEqual(all(cost.again))
+
+        for (const reader of [readers[0], readers.at(-1)]) {
+          expect(await stage.heldFor(reader as UserId)).toHaveLength(2)
+        }
+
+        await stage.remove(author, job.payload.post as PostId)
+        const [undo] = await stage.takeJobs()
+        const taken = await sentBy(stage, undo as Job)
+        const apart = 1 + Math.ceil(count / batchSize)
+        const walk = ['read strategies', 'read followers']
+        expect(labels(taken)).toEqual(sent(apart, cost.back, ...walk))
+        const every = [...first, ...steady, ...again, ...taken]
+        expect(every.flatMap((one) => shardProblemOf(one) ?? [])).toEqual([])
+      },
+    )
+
+    test('walks 5,000 followers by 2,000 at a time, and writes no more than that at once', async () => {
+      const { author } = await crowdOf(stage, 5_000)
+      for (const some of [cost.first, cost.steady]) {
+        let commands: readonly RecordedCommand[] = []
+        const most = await writesAtOnce(stage, async () => {
+          commands = (await delivered(stage, author))[1]
+        })
+        // Four of followers, and one for the author beside the first four.
+        expect(most).toBeLessThanOrEqual(5)
+        const walk = ['read followers', 'read followers']
+        expect(labels(commands)).toEqual(sent(11, some, ...begin, ...walk))
+        const [known] = commands.filter((one) => labelOf(one) === facts)
+        expect(JSON.stringify(known?.command)).toContain(`"$limit":${windowSize}`)
+        const windows = commands.filter((one) => labelOf(one) === 'read followers')
+        expect(windows.map(({ command }) => command.limit)).toEqual([windowSize, windowSize])
+        const longest = commands.map(({ command }) => longestIn(command))
+        expect(Math.max(...longest)).toBe(batchSize)
+        const bytes = Math.max(...commands.map(({ command }) => BSON.calculateObjectSize(command)))
+        expect(bytes).toBeLessThanOrEqual(cost.bytesEach * batchSize)
+      }
+    })
+  },
+)
+
+describe('a delivery under HYBRID', () => {
+  const stage = useFeedStage('HYBRID', 'text', ['FANOUT_ON_READ', 'HYBRID'], { hybridThreshold: 5 })
+
+  test('of an author who is read costs the same, however many followers there are', async () => {
+    for (const count of [5, 4_001]) {
+      const { author, readers } = await crowdOf(stage, count)
+      await delivered(stage, author)
+      const [, commands] = await delivered(stage, author)
+      const standing = ['read celebrities', 'read celebrities']
+      expect(labels(commands)).toEqual([...standing, facts].sort())
+      expect(await stage.heldFor(readers[0] as UserId)).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,124 @@
+import { describe, expect, test, vi } from 'vitest'
+import { entryContents, type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import type { Entry } from '../../src/feed/strategy.ts'
+import type { PostId } from '../../src/lib/ids.ts'
+import type { Window } from '../../src/lib/page.ts'
+import { type FeedStage, newestFirst, useFeedStage } from '../support/feed-stage.ts'
+import { describeFeedStrategy } from '../support/feed-strategy.conformance.ts'
+
+for (const strategy of feedStrategyNames) {
+  // What stores no entries is the same whatever they hold.
+  const contents = strategy === 'FANOUT_ON_READ' ? (['author'] as const) : entryContents
+  for (const entries of contents) describeFeedStrategy(strategy, entries)
+}
+
+describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) => {
+  // The two store in one collection, and HYBRID leaves out nobody where INBOX is maintained.
+  const names = feedStrategyNames.filter(
+    (name) => name !== (inbox === 'INBOX' ? 'HYBRID' : 'INBOX'),
+  )
+  const stage = useFeedStage(inbox, 'author', names)
+
+  test('goes on from cursors of every other one, both ways', async () => {
+    const { reader, loud, fan } = await stage.people('reader', 'loud', 'fan')
+    for (const strategy of names) await stage.page(reader, {}, { strategy })
+    const old = await stage.stored(loud, 30)
+    for (const follower of [reader, fan]) await stage.follow(follower, loud)
+    await stage.rest()
+    const fresh: PostId[] = []
+    for (const author of [loud, reader, loud, loud]) fresh.push(await stage.post(author))
+    await stage.rest()
+    const all = newestFirst(old, fresh)
+    const shown = async (window: Partial<Window>, strategy: FeedStrategyName) =>
+      (await stage.page(reader, window, { strategy })).ids
+    for (const one of names) {
+      for (const limit of [1, 4, 5, 20]) {
+        const first = await shown({ limit }, one)
+        const last = await shown({ limit, backward: true }, one)
+        expect([first, last]).toEqual([all.slice(0, limit), all.slice(-limit)])
+        for (const other of names) {
+          const after = { limit: 7, after: first.at(-1) }
+          expect(await shown(after, other)).toEqual(all.slice(limit, limit + 7))
+          const before = { limit: 7, before: last[0], backward: true }
+          expect(await shown(before, other)).toEqual(all.slice(-limit - 7, -limit))
+        }
+      }
+    }
+  })
+})
+
+describe('deliveries that meet', () => {
+  /** An author, whom nothing was delivered to, and posts of theirs, newest first. */
+  async function scene(stage: FeedStage, count: number, stepMs = 1_000) {
+    const { author } = await stage.people('author')
+    const all = await stage.stored(author, count, { stepMs })
+    return { author, all, entries: all.map((id): Entry => ({ id, author })) }
+  }
+
+  describe('in timed buckets', () => {
+    const stage = useFeedStage('TIME_BUCKETS', 'author')
+
+    test('two posts are both there though one opens the bucket while the other looks for it', async () => {
+      const { author, entries, all } = await scene(stage, 2)
+      const [one, other] = entries as [Entry, Entry]
+      const { timed_buckets } = stage.collections
+      const deliver = (entry: Entry) =>
+        stage.services.strategies.TIME_BUCKETS.deliver(entry, [author])
+      const find = timed_buckets.find.bind(timed_buckets)
+      const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
+        const cursor = find(filter as object, options)
+        const toArray = cursor.toArray.bind(cursor)
+        return Object.assign(cursor, { toArray: () => deliver(one).then(toArray) })
+      })
+      await deliver(other)
+      expect(looks).toHaveBeenCalled()
+      expect(await stage.heldFor(author)).toEqual(all)
+    })
+
+    test.each([2, 3])(
+      'a post is seen though its full bucket has room again before write %i of its delivery',
+      async (at) => {
+        const { author, entries, all } = await scene(stage, 2_001, 400)
+        const [late, taken, ...rest] = entries as [Entry, Entry, ...Entry[]]
+        const { timed_buckets } = stage.collections
+        const { TIME_BUCKETS } = stage.services.strategies
+        const stretch = { entries: [taken, ...rest], newest: true, oldest: true }
+        await TIME_BUCKETS.merge(author, stretch)
+        await stage.remove(author, taken.id)
+        const update = timed_buckets.updateMany.bind(timed_buckets)
+        let write = 0
+        const writes = vi.spyOn(timed_buckets, 'updateMany').mockImplementation(async (...args) => {
+          if (++write === at) await TIME_BUCKETS.forget([author], [taken.id])
+          return update(...args)
+        })
+        await TIME_BUCKETS.deliver(late, [author])
+        writes.mockRestore()
+        expect(await stage.walked(author, {})).toEqual(all.filter((id) => id !== taken.id))
+      },
+    )
+  })
+
+  describe('in sized buckets', () => {
+    const stage = useFeedStage('SIZED_BUCKETS', 'author')
+
+    test('one post is there once though its bucket fills up between two deliveries', async () => {
+      const { author, entries, all } = await scene(stage, 4)
+      const [next, twice, ...before] = entries as [Entry, Entry, ...Entry[]]
+      const { sized_buckets } = stage.collections
+      const deliver = (entry: Entry) =>
+        stage.services.strategies.SIZED_BUCKETS.deliver(entry, [author])
+      for (const entry of before) await deliver(entry)
+      const update = sized_buckets.updateMany.bind(sized_buckets)
+      const writes = vi
+        .spyOn(sized_buckets, 'updateMany')
+        .mockImplementationOnce(async (...args) => {
+          await deliver(twice)
+          await deliver(next)
+          return update(...args)
+        })
+      await deliver(twice)
+      expect(writes).toHaveBeenCalled()
+      expect(await stage.heldFor(author)).toEqual(all)
+    })
+  })
+})

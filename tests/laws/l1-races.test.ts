@@ -1,0 +1,320 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import type { FeedStrategyName } from '../../src/config.ts'
+import type { Collection, Document } from '../../src/db/mongo.ts'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
+import { Worker } from '../../src/jobs/worker.ts'
+import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { silent } from '../support/jobs.ts'
+import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import {
+  type Around,
+  comparedTimelines,
+  holding,
+  repeatsStored,
+  watchedDatabase,
+} from '../support/stored-timelines.ts'
+import { newId } from '../support/verify.ts'
+
+const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2, hybridThreshold: 3 } as const
+const feeds = {
+  stored: {
+    ...small,
+    maintained: ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as FeedStrategyName[],
+  },
+  hybrid: { ...small, maintained: ['HYBRID'] as FeedStrategyName[] },
+}
+type Which = keyof typeof feeds
+const harnesses = {
+  stored: useServices('collection', engagement, feeds.stored),
+  hybrid: useServices('collection', engagement, feeds.hybrid),
+}
+
+/** Another process, whose every driver call goes through `around`. */
+function processOver(which: Which, around: Around): Services {
+  const { database, clock } = harnesses[which]
+  const over = watchedDatabase(database, around)
+  return servicesOver(over, clock, engagement, 'collection', feeds[which])
+}
+
+const people = ['ann', 'ben', 'carl', 'dora', 'eve'].map(handle)
+const [reader, fan, author, other, late] = people as [UserId, UserId, UserId, UserId, UserId]
+
+type Step = (main: Services) => Promise<unknown>
+
+/**
+ * Two processes that meet, after what was given: the one is held at each of its driver calls in turn, and dies there
+ * or goes on, while the other does all it has to.
+ */
+type Race = [given: Step, held: Step, meanwhile: Step, dies?: 'dies']
+type Row = [name: string, ...Race]
+
+const all =
+  (...steps: Step[]): Step =>
+  async (main) => {
+    for (const step of steps) await step(main)
+  }
+/** Runs what is due, and takes nothing away from others. */
+const work: Step = ({ queue, tasks }) =>
+  new Worker(queue, tasks, silent, { concurrency: 1, pollMs: 20, leaseMs: 30_000 }).drain()
+const post =
+  (by: UserId): Step =>
+  (main) =>
+    main.posts.create(by, { text: 'new' })
+const follow =
+  (one = reader, of = author): Step =>
+  (main) =>
+    main.follows.follow(one, of)
+const unfollow =
+  (one = reader, of = author): Step =>
+  (main) =>
+    main.follows.unfollow(one, of)
+const again = all(unfollow(), work, follow(), work)
+/** The leases that others hold end, and somebody else does their jobs. */
+const takeOver = all(
+  ({ collections }) =>
+    collections.outbox.updateMany({ leased: true }, { $set: { runAt: new Date(0) } }),
+  work,
+)
+const uncache: Step = ({ collections }) => collections.timeline_cache.deleteMany({})
+const deletePost: Step = async (main) => {
+  const [newest] = await main.posts.refsByAuthors([author], { oldestFirst: false, limit: 1 })
+  if (newest) await main.posts.delete(author, newest)
+}
+const drop: Step = async ({ registry, collections }) => {
+  for (const name of (await registry.read()).keys()) {
+    await registry.drop(name as 'INBOX', async () => {
+      await collections.inbox.deleteMany({})
+    })
+  }
+}
+
+async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {
+  const window = { limit, backward: false }
+  const page = await services.feed.timeline(of, { window, strategy, depth: 'ref' })
+  return page.items.map(({ id }) => id)
+}
+const readCache: Step = (main) => read(main, reader, 'CACHE')
+const readHybrid: Step = (main) => read(main, fan, 'HYBRID')
+/** A page while at most one post is on its way: it is right, that post aside. */
+const readRight: Step = async (slow) => {
+  const found = await read(slow, fan, 'HYBRID')
+  const right = await read(slow, fan, 'FANOUT_ON_READ', 4)
+  expect([right.slice(0, 3), right.slice(1)]).toContainEqual(found)
+}
+
+type Documents = ReadonlyMap<string, readonly Document[]>
+const beginnings = new Map<Which, Documents>()
+
+const collectionsOf = ({ collections }: Services) =>
+  Object.entries(collections) as unknown as [string, Collection][]
+
+async function kept(services: Services): Promise<Documents> {
+  const docs = collectionsOf(services).map(
+    async ([name, one]) => [name, await one.find().toArray()] as const,
+  )
+  return new Map(await Promise.all(docs))
+}
+
+async function putBack(services: Services, documents: Documents): Promise<void> {
+  // A registration of its own: what is known of another play counts for nothing.
+  const anew = { epoch: newId() }
+  const put = async ([name, one]: [string, Collection]) => {
+    await one.deleteMany({})
+    const docs = documents.get(name) ?? []
+    if (docs.length === 0) return
+    await one.insertMany(docs.map((doc) => ('epoch' in doc ? { ...doc, ...anew } : doc)))
+  }
+  await Promise.all(collectionsOf(services).map(put))
+}
+
+/** People, posts, edges and caches, at rest: made once. */
+async function beginning(which: Which): Promise<Documents> {
+  const { services, rest } = harnesses[which]
+  const before = beginnings.get(which)
+  if (before) return before
+  await openAccounts(services, people)
+  await all(follow(reader, other), follow(fan, other), follow(fan), work)(services)
+  await all(...[author, other, author, other].map(post))(services)
+  await rest()
+  if (which === 'stored') for (const one of [reader, fan]) await read(services, one, 'CACHE')
+  beginnings.set(which, await kept(services))
+  return beginning(which)
+}
+
+/** What nobody deletes once the processes have met. */
+async function postsAndEdges({ collections: { posts, followers } }: Services): Promise<string[]> {
+  const [written, edges] = [await posts.find().toArray(), await followers.find().toArray()]
+  return [
+    ...written.map(({ _id, author }) => `${author}’s post ${_id.toHexString()}`),
+    ...edges.map(({ user, follower }) => `${follower} follows ${user}`),
+  ]
+}
+
+/** Plays a race once. @returns where the process can be held, and what is wrong at rest. */
+async function play(
+  which: Which,
+  given: Documents,
+  [, doing, meanwhile, dies]: Race,
+  point?: string,
+) {
+  const main = harnesses[which].services
+  await putBack(main, given)
+  const { around, points, reached, go } = holding(point)
+  const slow = processOver(which, around)
+  const there: string[] = []
+  const running = doing(slow)
+  if (point !== undefined) {
+    await Promise.race([reached, running])
+    await using meeting = conflict(which)
+    const other = meanwhile(main)
+    // Whoever meets a transaction that is held would try in vain until it goes on.
+    await Promise.race([other, meeting.met])
+    go(dies !== undefined)
+    await other
+    there.push(...(await postsAndEdges(main)))
+  }
+  await (dies ? running.catch(() => {}) : running)
+  const calls = [...points]
+  await harnesses[which].rest()
+  const problems = await repeatsStored(main.collections)
+  const left = new Set(await postsAndEdges(main))
+  problems.push(...there.filter((one) => !left.has(one)).map((one) => `${one} is lost`))
+  // What the other process knows by now of HYBRID's marks is no reason to read something else.
+  for (const services of which === 'stored' ? [main] : [main, slow]) {
+    const compared = await comparedTimelines(services, [reader, fan], feeds[which].maintained)
+    problems.push(...compared.problems)
+    for (const name of compared.served) served.add(name)
+  }
+  return { points: calls, problems }
+}
+
+function conflict(which: Which) {
+  const { client } = harnesses[which].database
+  let look = (_: { failure: unknown }) => {}
+  const met = new Promise<void>((resolve) => {
+    look = ({ failure }) => (failure as { code?: number }).code === 112 && resolve()
+  })
+  client.on('commandFailed', look)
+  return { met, [Symbol.asyncDispose]: async () => void client.off('commandFailed', look) }
+}
+
+const served = new Set<FeedStrategyName>()
+let held = 0
+afterAll(() => console.info(`L1, races: held at ${held} calls, served by ${[...served]}`))
+
+/** Plays a race with its process held at each call that it makes. */
+const everywhere =
+  (which: Which) =>
+  async (_: string, ...race: Race) => {
+    const { services } = harnesses[which]
+    await putBack(services, await beginning(which))
+    await race[0](services)
+    const given = await kept(services)
+    const { points, problems } = await play(which, given, race)
+    for (const point of points) {
+      held++
+      const found = await play(which, given, race, point)
+      problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))
+    }
+    expect([...new Set(problems)]).toEqual([])
+  }
+
+const follows = all(follow(), work)
+const made = all(follows, uncache)
+const delivered = all(follows, post(author))
+const posted = all(post(author), work)
+const filled = all(follow(), post(author))
+const cleared = all(follows, unfollow())
+const emptied: Step = async ({ collections: { timed_buckets, posts } }) => {
+  await timed_buckets.deleteMany({})
+  await posts.deleteMany({})
+}
+const first = all(follows, emptied, post(author))
+
+describe('where all is stored', () => {
+  test.each<Row>([
+    ['a cache is made, a post delivered', made, readCache, posted],
+    ['a cache is made, a followee filled in', uncache, readCache, follows],
+    ['a cache is made, an edge ended and made anew', made, readCache, again],
+    ['a cache is made twice', made, readCache, all(readCache, posted)],
+    ['a cache’s maker dies', made, readCache, posted, 'dies'],
+    ['a post is delivered, the reader follows', post(author), work, follows],
+    ['a post is delivered, the reader unfollows', delivered, work, all(unfollow(), work)],
+    ['a post is delivered, an edge ended and made anew', delivered, work, again],
+    ['a post is delivered and deleted', delivered, work, all(deletePost, work)],
+    ['a post is delivered by two workers', delivered, work, takeOver],
+    ['a deliverer dies', delivered, work, all(takeOver, again), 'dies'],
+    ['two posts are delivered', delivered, work, posted],
+    ['the first two posts of a period are delivered', first, work, all(post(other), work)],
+    ['a followee is filled in, a post delivered', follow(), work, posted],
+    ['a followee is filled in, an earlier post delivered', filled, work, work],
+    ['a followee is filled in by two workers', follow(), work, takeOver],
+    ['an edge is cleared and made anew', cleared, work, follows],
+    ['an edge is cleared by two workers and made anew', cleared, work, all(takeOver, follows)],
+    ['a follow commits, a post is delivered', post(author), follow(), work],
+    ['a post commits, a followee is filled in', follow(), post(author), work],
+    ['a post commits, a cache is made', made, post(author), readCache],
+  ])('%s', everywhere('stored'), 60_000)
+})
+
+const more = all(follow(other), work)
+const rising = all(follow(), follow(late), work, post(author))
+const falling = all(rising, work, posted, unfollow(late), work, post(author))
+const rises = all(follow(other), follow(late), work, posted, posted)
+const falls = all(unfollow(other), unfollow(late), work, posted)
+const sinks = all(work, unfollow(late), unfollow(), work, posted)
+const twice = all(readHybrid, readRight)
+const register = async (main: Services) => {
+  await registerStrategies(main, feeds.hybrid.maintained)
+  await work(main)
+}
+const abe = handle('abe')
+const joins = all(({ users }) => users.create(abe, { name: 'Abe' }), follow(abe), follow(), posted)
+const many: Step = async ({ collections: { posts } }) => {
+  const ids = Array.from({ length: 501 }, (_, n) => timeIdAt<PostId>(1.1e12 + n, '0'.repeat(12)))
+  await posts.insertMany(ids.map((id) => ({ _id: toObjectId(id), author, text: 'old' })))
+}
+const long = all(unfollow(fan), work, many, cleared)
+const leaves: Step = ({ users }) => users.delete(reader)
+const returns = all(
+  ({ users }) => users.create(reader, { name: 'Ann' }),
+  follow(),
+  post(reader),
+  work,
+)
+
+describe('under HYBRID', () => {
+  test.each<Row>([
+    ['an author rises, followed by one more', rising, work, more],
+    ['an author rises, left and followed anew', rising, work, again],
+    ['an author rises, a reader knew others', rising, work, readHybrid],
+    ['an author rises with two posts', rising, work, posted],
+    ['an author rises and falls', rising, work, sinks],
+    ['an author falls, followed by one more', falling, work, more],
+    ['an author falls, left and followed anew', falling, work, again],
+    ['an author falls with two posts', falling, work, posted],
+    ['an author falls and rises again', falling, work, rises],
+    ['an author falls, rises and falls again', falling, work, all(rises, falls)],
+    ['an author falls by two workers and rises again', falling, work, all(takeOver, rises)],
+    ['pages are read while an author rises', rising, twice, work],
+    ['pages are read while an author falls', falling, twice, work],
+    ['pages are read while their strategy is dropped', all(delivered, work), twice, drop],
+    ['a strategy is registered, a post delivered', drop, register, posted],
+    ['a strategy is registered, somebody joins', drop, register, joins],
+    ['a strategy is registered by two', drop, register, register],
+    ['a strategy is registered, an author rises', all(rising, work, drop), register, posted],
+    ['a post is delivered, a strategy registered', all(drop, delivered), work, register],
+    ['a post commits, a strategy is registered', all(drop, follows), post(author), register],
+    ['a followee is filled in, a strategy registered', all(drop, follow()), work, register],
+    [
+      'many posts are cleared by two workers, the edge made anew',
+      long,
+      work,
+      all(takeOver, follows),
+    ],
+    ['an account is purged by two workers and opened anew', leaves, work, all(takeOver, returns)],
+  ])('%s', everywhere('hybrid'), 60_000)
+})

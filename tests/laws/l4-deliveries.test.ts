@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { randomAt } from '../../src/imports/random.ts'
+import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import type { DeliveryOrders } from '../support/delivery-child.ts'
+import { handle, lawSeed, openAccounts, useServices } from '../support/services.ts'
+import { storedProblems } from '../support/stored-timelines.ts'
+
+const program = fileURLToPath(new URL('../support/delivery-child.ts', import.meta.url))
+const kills = Number(process.env.FEEDLINE_KILLS ?? 25)
+const seed = lawSeed().seed ?? 1
+const cacheSize = 50
+/** Followers of each author: one within what is delivered at once, two that workers deliver to; 1,000 on average. */
+const audiences = [100, 900, 2_000]
+const harness = useServices('collection', undefined, {
+  maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
+  cacheSize,
+})
+const running = new Set<ChildProcess>()
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** A child that is up, with the posts it has acknowledged so far. */
+async function child(orders: DeliveryOrders, acknowledged: PostRef[]): Promise<ChildProcess> {
+  const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(orders)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  running.add(started)
+  started.once('exit', () => running.delete(started))
+  const lines = createInterface({ input: started.stdout })
+  await once(lines, 'line')
+  lines.on('line', (line) => acknowledged.push(JSON.parse(line)))
+  return started
+}
+
+test('processes killed at any moment of a delivery lose no post and leave none twice', async () => {
+  const { services, database } = harness
+  const authors = audiences.map((_, n) => handle(`author${n}`))
+  const readers = Array.from({ length: 2_000 }, (_, n) =>
+    handle(`reader${String(n).padStart(4, '0')}`),
+  )
+  await openAccounts(services, [...authors, ...readers])
+  for (const [n, author] of authors.entries())
+    await followed(author, readers.slice(0, audiences[n]))
+  // Some of them have a cache.
+  for (const reader of readers.slice(0, 40)) {
+    const window = { limit: 1, backward: false }
+    await services.feed.timeline(reader, { window, strategy: 'CACHE', depth: 'ref' })
+  }
+
+  const acknowledged: PostRef[] = []
+  const common = { uri: database.uri, database: database.name, leaseMs: 600, pauseMs: 250 }
+  const roles: DeliveryOrders[] = [
+    { ...common, authors: authors.slice(0, 2) },
+    { ...common, authors: authors.slice(2) },
+    { ...common, authors: [] },
+    { ...common, authors: [] },
+  ]
+  const up = new Map<ChildProcess, DeliveryOrders>()
+  const starting = new Set<Promise<void>>()
+  const start = (role: DeliveryOrders) => {
+    const started = child(role, acknowledged).then((one) => void up.set(one, role))
+    starting.add(started)
+    void started.finally(() => starting.delete(started))
+  }
+  for (const role of roles) start(role)
+  for (let killed = 0; killed < kills; killed++) {
+    await sleep(20 + 200 * randomAt(seed, killed, 0))
+    while (up.size === 0) await Promise.race(starting)
+    const [victim, role] = [...up][Math.floor(up.size * randomAt(seed, killed, 1))] ?? []
+    if (!victim || !role) throw new Error('nobody is there to be killed')
+    up.delete(victim)
+    victim.kill('SIGKILL')
+    start(role)
+  }
+  await Promise.all(starting)
+  for (const survivor of up.keys()) survivor.kill('SIGKILL')
+  await Promise.all([...running].map((one) => once(one, 'exit')))
+  // One that was cut off ten times on end is parked, and kept: that is what `feedline jobs retry --all` is for.
+  const parked = await services.queue.retryAll()
+  await harness.rest()
+
+  const { collections } = services
+  const stored = await collections.posts.find({}, { projection: { author: 1 } }).toArray()
+  const posts = stored.map(({ _id, author }) => ({ id: _id.toHexString() as PostId, author }))
+  const there = new Set(posts.map(({ id }) => id))
+  expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
+  const expected = new Map<UserId, Set<PostId>>()
+  for (const { id, author } of posts) {
+    const audience = audiences[authors.indexOf(author as UserId)]
+    for (const reader of [author as UserId, ...readers.slice(0, audience)]) {
+      expected.set(reader, (expected.get(reader) ?? new Set()).add(id))
+    }
+  }
+  const told = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
+  console.info(`L4: ${kills} kills, ${told}`)
+  expect(posts.length).toBeGreaterThan(kills / 10)
+  expect(await storedProblems(collections, expected, cacheSize)).toEqual([])
+  expect(await collections.outbox.countDocuments()).toBe(0)
+}, 600_000)
+
+/** Edges as an import writes them, without jobs. */
+async function followed(author: UserId, followers: readonly UserId[]): Promise<void> {
+  const { services, clock } = harness
+  const at = clock.now()
+  const { edges, transactions } = services
+  const made = followers.map((follower, n) => ({
+    id: timeIdAt<EdgeId>(at + n, '0'.repeat(12)),
+    follower,
+    followee: author,
+    source: 'IMPORT' as const,
+  }))
+  await transactions.run((tx) => edges.insert(tx, made))
+  await services.collections.user_stats.updateOne(
+    { _id: author },
+    { $set: { followers: followers.length } },
+  )
+}

@@ -1,0 +1,192 @@
+import type { EntryContent, FeedStrategyName } from '../../src/config.ts'
+import type { Collections, EntryDoc } from '../../src/db/collections.ts'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { Depth } from '../../src/feed/feed.ts'
+import type { Run } from '../../src/jobs/lease.ts'
+import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import type { Window } from '../../src/lib/page.ts'
+import type { ServiceConfig } from '../../src/services.ts'
+import { handle, openAccounts, type ServicesHarness, useServices } from './services.ts'
+
+/** What is small enough that every test passes its edges. */
+export const sizes = { cacheSize: 4, sizedBucketSize: 3, hybridThreshold: 2 } as const
+/** Some minutes, so that a few posts already lie in several periods. */
+const timeBucketDays = 0.01
+export const periodMs = timeBucketDays * 86_400_000
+
+/** A job as its task is given it. */
+export interface Job {
+  readonly kind: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** How a page is asked for, apart from its window. */
+export interface Asked {
+  readonly strategy?: FeedStrategyName
+  readonly group?: string
+  readonly depth?: Depth
+}
+
+/** What a test does with one strategy. */
+export type FeedStage = ReturnType<typeof useFeedStage>
+
+/** Gives a test file services whose timelines come from one strategy; jobs run only when they are told to. */
+export function useFeedStage(
+  strategy: FeedStrategyName,
+  entries: EntryContent,
+  maintained: readonly FeedStrategyName[] = ['FANOUT_ON_READ', strategy],
+  more: Partial<ServiceConfig['feed']> = {},
+) {
+  const harness: ServicesHarness = useServices('collection', undefined, {
+    ...sizes,
+    strategy,
+    maintained,
+    entries,
+    timeBucketDays,
+    ...more,
+  })
+  let scenes = 0
+
+  /** Accounts of these names, in a scene of its own. */
+  async function people<Name extends string>(...names: Name[]) {
+    const scene = `f${scenes++}-`
+    const ids = names.map((name) => handle(scene + name))
+    await openAccounts(harness.services, ids)
+    return Object.fromEntries(names.map((name, n) => [name, ids[n]])) as Record<Name, UserId>
+  }
+
+  async function page(reader: UserId, window: Partial<Window> = {}, asked: Asked = {}) {
+    const found = await harness.services.feed.timeline(reader, {
+      window: { limit: 10, backward: false, ...window },
+      depth: 'ref',
+      ...asked,
+    })
+    return {
+      ids: found.items.map(({ id }) => id),
+      items: found.items,
+      next: await found.hasNextPage(),
+      previous: await found.hasPreviousPage(),
+      servedBy: found.servedBy,
+    }
+  }
+
+  /** The whole timeline, page by page along its cursors. */
+  async function walked(
+    reader: UserId,
+    { limit = 100, backward = false, group = undefined as string | undefined, between = nothing },
+  ) {
+    const walk: PostId[] = []
+    for (;;) {
+      const cursor = backward ? { before: walk[0] } : { after: walk.at(-1) }
+      const { ids } = await page(reader, { limit, backward, ...cursor }, group ? { group } : {})
+      if (backward) walk.unshift(...ids)
+      else walk.push(...ids)
+      if (ids.length === 0) return walk
+      await between()
+    }
+  }
+
+  /** Posts of one author, as many as in an import, without jobs. @returns their ids, newest first. */
+  async function stored(author: UserId, count: number, { fromMs = startMs, stepMs = 60_000 } = {}) {
+    const { posts, user_stats } = harness.services.collections
+    const docs = Array.from({ length: count }, (_, n) => ({
+      _id: toObjectId(timeIdAt<PostId>(fromMs + n * stepMs, tail())),
+      author,
+      text: `${n} by ${author}`,
+    }))
+    await posts.insertMany(docs)
+    await user_stats.updateOne({ _id: author }, { $inc: { posts: count } })
+    return docs.map(({ _id }) => _id.toHexString() as PostId).reverse()
+  }
+
+  const follow = (follower: UserId, followee: UserId) =>
+    harness.services.follows.follow(follower, followee)
+
+  /** The entries that the strategy stores for a reader, newest first, repeats included. */
+  async function entriesOf(reader: UserId): Promise<EntryDoc[]> {
+    const key = ({ post }: EntryDoc) => post.toHexString()
+    const found = await storedBy[strategy](harness.services.collections, reader)
+    return found.sort((a, b) => (key(a) < key(b) ? 1 : -1))
+  }
+
+  return {
+    harness,
+    strategy,
+    entries,
+    maintained,
+    people,
+    page,
+    walked,
+    stored,
+    follow,
+    get services() {
+      return harness.services
+    },
+    get collections() {
+      return harness.services.collections
+    },
+    rest: () => harness.rest(),
+    /** A post with its job. @returns its id. */
+    post: async (author: UserId, text = 'hello') =>
+      (await harness.services.posts.create(author, { text })).id,
+    remove: (author: UserId, id: PostId) => harness.services.posts.delete(author, { id, author }),
+    /** Takes out of the outbox what has not been done. */
+    takeJobs: async (): Promise<Job[]> => {
+      const { outbox } = harness.services.collections
+      const found = await outbox.find().sort({ _id: 1 }).toArray()
+      await outbox.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
+      return found.map(({ kind, payload }) => ({ kind, payload }))
+    },
+    /** Runs a job from its start to its end. */
+    run: async ({ kind, payload }: Job): Promise<void> => {
+      let checkpoint: unknown
+      const save = async (given: unknown) => {
+        checkpoint = given
+      }
+      const { signal } = new AbortController()
+      const run = (): Run => ({ checkpoint, save, signal, inline: false })
+      const task = harness.services.tasks[kind]
+      while ((await task?.(payload, run())) === 'unfinished');
+    },
+    entriesOf,
+    /** The posts of {@link entriesOf}. */
+    heldFor: async (reader: UserId): Promise<PostId[]> =>
+      (await entriesOf(reader)).map(({ post }) => post.toHexString() as PostId),
+  }
+}
+
+type Stored = (collections: Collections, reader: UserId) => Promise<EntryDoc[]>
+
+const inboxOf: Stored = async ({ inbox }, reader) =>
+  (await inbox.find({ '_id.reader': reader }).toArray()).map(({ _id: { post }, ...rest }) => {
+    return { post, ...rest }
+  })
+
+const storedBy: Readonly<Record<FeedStrategyName, Stored>> = {
+  FANOUT_ON_READ: async () => [],
+  TIME_BUCKETS: async ({ timed_buckets }, reader) =>
+    (await timed_buckets.find({ '_id.reader': reader }).toArray()).flatMap((doc) => doc.entries),
+  SIZED_BUCKETS: async ({ sized_buckets }, reader) =>
+    (await sized_buckets.find({ reader }).toArray()).flatMap((doc) => doc.entries),
+  CACHE: async ({ timeline_cache }, reader) =>
+    (await timeline_cache.find({ _id: reader }).toArray()).flatMap((doc) => doc.entries),
+  INBOX: inboxOf,
+  HYBRID: inboxOf,
+}
+
+/** The delivery of a post. */
+export const deliveryOf = ({ author, id }: PostRef): Job => ({
+  kind: 'post.created',
+  payload: { author, post: id },
+})
+
+/** The beginning of a period, long before any test. */
+export const startMs = Math.floor(1.6e12 / periodMs) * periodMs
+
+/** Timelines of these lists, newest first. */
+export const newestFirst = (...lists: readonly (readonly PostId[])[]): PostId[] =>
+  lists.flat().sort().reverse()
+
+let tails = 0
+const tail = () => (tails++).toString(16).padStart(12, '0')
+const nothing = async () => {}

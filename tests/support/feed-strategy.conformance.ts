@@ -1,0 +1,21 @@
+import { describe } from 'vitest'
+import type { EntryContent, FeedStrategyName } from '../../src/config.ts'
+import { describeFeedEntries } from './feed-entries.conformance.ts'
+import { describeFeedJobs } from './feed-jobs.conformance.ts'
+import { describeFeedPages } from './feed-pages.conformance.ts'
+import { useFeedStage } from './feed-stage.ts'
+import { describeFeedWrites } from './feed-writes.conformance.ts'
+
+/**
+ * What every strategy does, whatever it stores and whatever its entries hold (law L1). There are no exceptions: what a
+ * strategy does not know it leaves to FANOUT_ON_READ.
+ */
+export function describeFeedStrategy(strategy: FeedStrategyName, entries: EntryContent): void {
+  describe(`${strategy}, entries hold ${entries}`, () => {
+    const stage = useFeedStage(strategy, entries)
+    describeFeedPages(stage)
+    describeFeedWrites(stage)
+    describeFeedJobs(stage)
+    describeFeedEntries(stage)
+  })
+}

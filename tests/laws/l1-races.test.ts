@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { FeedStrategyName } from '../../src/config.ts'
-import type { Collection, Document } from '../../src/db/mongo.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { silent } from '../support/jobs.ts'
+import { type Documents, firstConflict, kept, postsAndEdges, putBack } from '../support/races.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 import {
   type Around,
@@ -15,7 +15,6 @@ import {
   repeatsStored,
   watchedDatabase,
 } from '../support/stored-timelines.ts'
-import { newId } from '../support/verify.ts'
 
 const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
 const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2, hybridThreshold: 3 } as const
@@ -105,30 +104,7 @@ const readRight: Step = async (slow) => {
   expect([right.slice(0, 3), right.slice(1)]).toContainEqual(found)
 }
 
-type Documents = ReadonlyMap<string, readonly Document[]>
 const beginnings = new Map<Which, Documents>()
-
-const collectionsOf = ({ collections }: Services) =>
-  Object.entries(collections) as unknown as [string, Collection][]
-
-async function kept(services: Services): Promise<Documents> {
-  const docs = collectionsOf(services).map(
-    async ([name, one]) => [name, await one.find().toArray()] as const,
-  )
-  return new Map(await Promise.all(docs))
-}
-
-async function putBack(services: Services, documents: Documents): Promise<void> {
-  // A registration of its own: what is known of another play counts for nothing.
-  const anew = { epoch: newId() }
-  const put = async ([name, one]: [string, Collection]) => {
-    await one.deleteMany({})
-    const docs = documents.get(name) ?? []
-    if (docs.length === 0) return
-    await one.insertMany(docs.map((doc) => ('epoch' in doc ? { ...doc, ...anew } : doc)))
-  }
-  await Promise.all(collectionsOf(services).map(put))
-}
 
 /** People, posts, edges and caches, at rest: made once. */
 async function beginning(which: Which): Promise<Documents> {
@@ -142,15 +118,6 @@ async function beginning(which: Which): Promise<Documents> {
   if (which === 'stored') for (const one of [reader, fan]) await read(services, one, 'CACHE')
   beginnings.set(which, await kept(services))
   return beginning(which)
-}
-
-/** What nobody deletes once the processes have met. */
-async function postsAndEdges({ collections: { posts, followers } }: Services): Promise<string[]> {
-  const [written, edges] = [await posts.find().toArray(), await followers.find().toArray()]
-  return [
-    ...written.map(({ _id, author }) => `${author}’s post ${_id.toHexString()}`),
-    ...edges.map(({ user, follower }) => `${follower} follows ${user}`),
-  ]
 }
 
 /** Plays a race once. @returns where the process can be held, and what is wrong at rest. */
@@ -168,7 +135,7 @@ async function play(
   const running = doing(slow)
   if (point !== undefined) {
     await Promise.race([reached, running])
-    await using meeting = conflict(which)
+    await using meeting = firstConflict(harnesses[which].database.client)
     const other = meanwhile(main)
     // Whoever meets a transaction that is held would try in vain until it goes on.
     await Promise.race([other, meeting.met])
@@ -189,16 +156,6 @@ async function play(
     for (const name of compared.served) served.add(name)
   }
   return { points: calls, problems }
-}
-
-function conflict(which: Which) {
-  const { client } = harnesses[which].database
-  let look = (_: { failure: unknown }) => {}
-  const met = new Promise<void>((resolve) => {
-    look = ({ failure }) => (failure as { code?: number }).code === 112 && resolve()
-  })
-  client.on('commandFailed', look)
-  return { met, [Symbol.asyncDispose]: async () => void client.off('commandFailed', look) }
 }
 
 const served = new Set<FeedStrategyName>()

@@ -1,4 +1,14 @@
+import type { StrategyDoc } from '../../src/db/collections.ts'
+import { lowestId, toObjectId } from '../../src/db/object-id.ts'
+import type { Celebrities } from '../../src/feed/celebrities.ts'
+import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../../src/feed/entries.ts'
+import type { EntryReader } from '../../src/feed/entry-reader.ts'
+import type { FanoutOnRead } from '../../src/feed/fanout-on-read.ts'
+import type { Entry, MaterialisedName } from '../../src/feed/strategy.ts'
+import { TimeBuckets } from '../../src/feed/time-buckets.ts'
 import type { Facts, Truth } from '../../src/feed/truth.ts'
+import { type TimeId, timeOf, type UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
 
 /** Broken on purpose: nothing is ever known of mutes and blocks, or of what else is named. */
 export function forgetful(right: Truth, spoilt?: keyof Facts): Truth {
@@ -12,3 +22,129 @@ export function forgetful(right: Truth, spoilt?: keyof Facts): Truth {
     },
   })
 }
+
+/** Breaks the strategies of one process on purpose. */
+type Spoil = (services: Services) => void
+
+/** Ways in which systems that keep timelines have gone wrong, for each strategy. */
+export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, Spoil>>>> = {
+  TIME_BUCKETS: {
+    'an entry is put into the period in which it arrives': ({ strategies }) => {
+      const right = strategies.TIME_BUCKETS
+      const { periodMs } = inside<{ periodMs: number }>(right.options)
+      const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
+      const periodOf = () => Math.floor(parts.now() / periodMs)
+      const late = Object.assign(Object.create(right), { periodOf })
+      right.deliver = (...given) => TimeBuckets.prototype.deliver.apply(late, given)
+    },
+    'periods come round again': ({ strategies: { TIME_BUCKETS } }) => {
+      const { periodMs } = inside<{ periodMs: number }>(TIME_BUCKETS.options)
+      Object.assign(TIME_BUCKETS, { periodOf: (id: TimeId) => timeOf(id).getTime() % periodMs })
+    },
+  },
+  SIZED_BUCKETS: {
+    'buckets are read in the order in which they were opened': ({ strategies, collections }) => {
+      strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
+        const sort = range.oldestFirst ? 1 : -1
+        const docs = await collections.sized_buckets.find({ reader }).sort({ _id: sort }).toArray()
+        const entries = docs
+          .flatMap((doc) => (range.oldestFirst ? doc.entries : doc.entries.toReversed()))
+          .map(fromEntryDoc)
+          .filter(({ id }) => inRange(id, range))
+        return { entries: entries.slice(0, range.limit), complete: true }
+      }
+    },
+    'a page ends with the buckets that fill it, whatever overlaps them': (services) => {
+      const { sized_buckets } = services.collections
+      services.strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
+        const { oldestFirst, limit } = range
+        const order = oldestFirst ? { oldest: 1 as const } : { newest: -1 as const }
+        const docs = sized_buckets.find({ reader }).sort(order)
+        const found: Entry[] = []
+        for await (const doc of docs) {
+          found.push(...doc.entries.map(fromEntryDoc).filter(({ id }) => inRange(id, range)))
+          if (found.length >= limit) break
+        }
+        return { entries: inOrder(found, range), complete: true }
+      }
+    },
+  },
+  CACHE: {
+    'it is written once it is read, and takes nothing before': ({ strategies, collections }) => {
+      const { timeline_cache } = collections
+      const { parts, depthMax } = inside<{ parts: Parts; depthMax: number }>(strategies.CACHE)
+      const build = async (reader: UserId, epoch: StrategyDoc['epoch']) => {
+        const range = { oldestFirst: false, limit: depthMax }
+        const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
+        const { entries: refs } = await parts.oracle.candidates(ask)
+        const entries = (await parts.entries.of(refs)).map(toEntryDoc)
+        const last = refs.length < depthMax ? undefined : refs.at(-1)
+        const floor = last ? toObjectId(last.id) : lowestId
+        const doc = { epoch, entries, floor, expiresAt: new Date(parts.now() + 1e9) }
+        const options = { upsert: true, returnDocument: 'after' } as const
+        return timeline_cache.findOneAndReplace({ _id: reader }, doc, options)
+      }
+      Object.assign(strategies.CACHE, { build })
+    },
+    'it is taken for the whole timeline': ({ strategies: { CACHE } }) => {
+      const right = CACHE.candidates.bind(CACHE)
+      CACHE.candidates = async (ask) => ({ ...(await right(ask)), complete: true })
+    },
+    'one that was full forgets a post, and not that it was full': ({ strategies, collections }) => {
+      strategies.CACHE.forget = async (readers, posts) => {
+        const gone = { post: { $in: posts.map(toObjectId) } }
+        const theirs = { _id: { $in: [...readers] } }
+        await collections.timeline_cache.updateMany(theirs, { $pull: { entries: gone } })
+      }
+    },
+  },
+  INBOX: {
+    'a batch of which one has the post is not delivered again': ({ strategies, collections }) => {
+      const right = strategies.INBOX.deliver.bind(strategies.INBOX)
+      strategies.INBOX.deliver = async (entry, readers) => {
+        const post = toObjectId(entry.id)
+        const keys = readers.map((reader) => ({ reader, post }))
+        if (await collections.inbox.findOne({ _id: { $in: keys } })) return
+        await right(entry, readers)
+      }
+    },
+    'who follows gets what is posted from then on': ({ strategies }) => {
+      strategies.INBOX.merge = async () => {}
+    },
+  },
+  HYBRID: {
+    'an author is marked once a first post was left out': ({ strategies }) => {
+      const { celebrities } = inside<{ celebrities: Celebrities }>(strategies.HYBRID)
+      const { threshold } = inside<{ threshold: number }>(celebrities)
+      const settle = celebrities.settle.bind(celebrities)
+      const standingOf = celebrities.standingOf.bind(celebrities)
+      const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
+      celebrities.settle = async (author, followers) => {
+        if (followers < threshold || known.has(author)) return settle(author, followers)
+        known.add(author)
+        leftOut.add(author)
+      }
+      celebrities.standingOf = async (author) =>
+        leftOut.delete(author) ? 'READ' : standingOf(author)
+    },
+    'a fall lifts the mark before what was left out is delivered': ({ strategies }) => {
+      const { celebrities } = inside<{ celebrities: Celebrities }>(strategies.HYBRID)
+      const settle = celebrities.settle.bind(celebrities)
+      celebrities.settle = async (author, followers) => {
+        await settle(author, followers)
+        if ((await celebrities.standingOf(author)) === 'BOTH') await celebrities.forget(author)
+      }
+      celebrities.isFalling = async () => true
+    },
+  },
+}
+
+/** What these parts of a strategy are called. */
+interface Parts {
+  readonly oracle: FanoutOnRead
+  readonly entries: EntryReader
+  readonly now: () => number
+}
+
+/** What is private of a thing. */
+const inside = <T>(thing: object): T => thing as T

@@ -9,6 +9,8 @@ import { createServices } from '../../src/services.ts'
 export interface DeliveryOrders {
   readonly uri: string
   readonly database: string
+  /** By which the server knows its connections. */
+  readonly appName: string
   /** It posts as these, in turn, without end; none: it only runs jobs. */
   readonly authors: readonly UserId[]
   readonly leaseMs: number
@@ -20,8 +22,8 @@ export interface DeliveryOrders {
 // acknowledged.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as DeliveryOrders)
 
-async function main({ uri, database, authors, leaseMs, pauseMs }: DeliveryOrders) {
-  const client = await connect(uri)
+async function main({ uri, database, appName, authors, leaseMs, pauseMs }: DeliveryOrders) {
+  const client = await connect(uri, 'serving', { appName })
   const env = {
     FEED_MAINTAINED: 'TIME_BUCKETS,SIZED_BUCKETS,CACHE,INBOX',
     FANOUT_INLINE_MAX: '200',
@@ -39,7 +41,7 @@ async function main({ uri, database, authors, leaseMs, pauseMs }: DeliveryOrders
       const { id } = await services.posts.create(author, { text: `post ${at}` })
       console.log(JSON.stringify({ id, author }))
     } catch {
-      // The transaction of one that was killed holds the author's counters until the server ends it.
+      // The transaction of one that was killed holds the author's counters until it is ended.
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }

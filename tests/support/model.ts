@@ -89,16 +89,24 @@ export class Model {
 
   /** What deleted users left goes and their handles are free; what others hold stays. */
   rest(): void {
-    for (const user of this.leaving) {
-      this.posts = this.posts.filter(({ author }) => author !== user)
-      for (const key of [...this.edges.keys()]) {
-        if (key.split('>').includes(user)) this.edges.delete(key)
-      }
-      for (const own of [this.mutes, this.blocks]) {
-        for (const key of [...own]) if (key.startsWith(`${user}>`)) own.delete(key)
-      }
+    for (const user of this.leavers()) this.purged(user)
+  }
+
+  /** As {@link rest}, of one who was deleted. */
+  purged(user: UserId): void {
+    this.leaving.delete(user)
+    this.posts = this.posts.filter(({ author }) => author !== user)
+    for (const key of [...this.edges.keys()]) {
+      if (key.split('>').includes(user)) this.edges.delete(key)
     }
-    this.leaving.clear()
+    for (const own of [this.mutes, this.blocks]) {
+      for (const key of [...own]) if (key.startsWith(`${user}>`)) own.delete(key)
+    }
+  }
+
+  /** Those who were deleted and may have left something. */
+  leavers(): UserId[] {
+    return [...this.leaving]
   }
 
   users(): UserId[] {

@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import { breaks } from '../support/broken.ts'
+import { anyPlan } from '../support/histories.ts'
+import { useServices } from '../support/services.ts'
+import { type Setting, small } from '../support/setting.ts'
+import { Stage } from '../support/stage.ts'
+
+const harness = useServices()
+
+describe.each(Object.keys(breaks) as MaterialisedName[])('law L1 can fail: %s', (strategy) => {
+  const asked = ['FANOUT_ON_READ', strategy] as const
+
+  test.each(Object.keys(breaks[strategy]))(
+    '%s',
+    async (name) => {
+      const setting: Setting = {
+        harness,
+        feed: small(asked),
+        asked,
+        registered: [strategy],
+        spoil: breaks[strategy][name],
+        tally: new Map(),
+      }
+      const law = fc.asyncProperty(anyPlan, async (plan) => (await Stage.open(setting, plan)).run())
+      const outcome = await fc.check(law, { numRuns: 300, endOnFailure: true, seed: 1 })
+      console.info(`L1 broken: ${strategy}: ${name}: failed after ${outcome.numRuns} histories`)
+      expect(outcome).toMatchObject({ failed: true, interrupted: false })
+      expect(String(outcome.errorInstance)).toContain('AssertionError')
+      expect(String(outcome.errorInstance)).toContain(strategy)
+    },
+    300_000,
+  )
+})

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { FeedStrategyName } from '../../src/config.ts'
+import { anyPlan } from '../support/histories.ts'
+import { lawRuns, lawSeed, useServices } from '../support/services.ts'
+import { type Setting, small } from '../support/setting.ts'
+import { Stage } from '../support/stage.ts'
+
+const histories = lawRuns(60)
+const budgetMs = 60_000 + histories * 3_000
+
+const settings = {
+  'TIME_BUCKETS, SIZED_BUCKETS, CACHE and INBOX': {
+    following: 'collection',
+    asked: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
+    registered: ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
+  },
+  'HYBRID and CACHE, INBOX at times': {
+    following: 'reverse-index',
+    asked: ['FANOUT_ON_READ', 'HYBRID', 'CACHE', 'HYBRID', 'INBOX'],
+    registered: ['HYBRID', 'CACHE'],
+  },
+} as const satisfies Record<
+  string,
+  {
+    following: 'collection' | 'reverse-index'
+    asked: readonly FeedStrategyName[]
+    registered: readonly FeedStrategyName[]
+  }
+>
+
+describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) => {
+  const { following, asked, registered } = settings[name]
+  const harness = useServices(following)
+  const tally = new Map<string, number>()
+  afterAll(() => console.info(Object.fromEntries([...tally].sort())))
+
+  test(
+    'every page of every strategy is what law L1 says, whatever becomes of the deliveries',
+    async () => {
+      const setting: Setting = { harness, feed: small(asked), asked, registered, tally }
+      const law = fc.asyncProperty(anyPlan, async (plan) => (await Stage.open(setting, plan)).run())
+      const begun = performance.now()
+      await fc.assert(law, {
+        numRuns: histories,
+        interruptAfterTimeLimit: budgetMs,
+        markInterruptAsFailure: true,
+        ...lawSeed(),
+      })
+      const perSecond = (histories * 1000) / (performance.now() - begun)
+      console.info(`L1, ${name}: ${histories} histories, ${perSecond.toFixed(1)} a second`)
+      for (const one of registered) expect(tally.get(`${one} by ${one}`)).toBeGreaterThan(0)
+    },
+    budgetMs + 30_000,
+  )
+})

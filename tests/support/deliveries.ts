@@ -1,0 +1,77 @@
+import type { Collections, JobDoc } from '../../src/db/collections.ts'
+import { fromObjectId } from '../../src/db/object-id.ts'
+import type { Run } from '../../src/jobs/lease.ts'
+import { LeaseLost } from '../../src/jobs/queue.ts'
+import type { PostId, TimeId, UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+
+/** How a job is run. */
+interface Manner {
+  readonly inline?: boolean
+  /** From its start, whatever an earlier try left. */
+  readonly afresh?: boolean
+  /** It is done and stays. */
+  readonly kept?: boolean
+}
+
+/** Runs jobs one by one, without workers, so that a history says when and how often. */
+export class Deliveries {
+  /** What was done at least once. */
+  readonly done: JobDoc[] = []
+
+  /** @param count told what was done. */
+  constructor(
+    private readonly outbox: Collections['outbox'],
+    private readonly count: (what: string) => void,
+  ) {}
+
+  /** The jobs that are not removed yet, the oldest first. */
+  waiting(): Promise<JobDoc[]> {
+    return this.outbox.find({}).sort({ _id: 1 }).toArray()
+  }
+
+  /** @param n 0 for the newest; modulo the number there are. */
+  async nth(n: number): Promise<JobDoc | undefined> {
+    const all = await this.waiting()
+    return all.at(-1 - (n % Math.max(1, all.length)))
+  }
+
+  /** Runs a job in a process, and removes it when it is done. */
+  async run({ tasks, collections }: Services, job: JobDoc, manner: Manner = {}): Promise<void> {
+    const { inline = false, afresh = false, kept = false } = manner
+    const run: Run = {
+      checkpoint: afresh ? undefined : job.checkpoint,
+      save: async (checkpoint) => {
+        const saved = await collections.outbox.updateOne({ _id: job._id }, { $set: { checkpoint } })
+        if (saved.matchedCount === 0) throw new LeaseLost(fromObjectId<TimeId>(job._id))
+      },
+      signal: new AbortController().signal,
+      inline,
+    }
+    const task = tasks[job.kind]
+    if (!task) throw new Error(`no task for ${job.kind}`)
+    try {
+      if ((await task(job.payload, run)) === 'unfinished') return
+    } catch (error) {
+      if (error instanceof LeaseLost) return
+      throw error
+    }
+    this.count(`done ${job.kind}`)
+    this.done.push(job)
+    if (!kept) await this.outbox.deleteOne({ _id: job._id })
+  }
+
+  /** What may be missing because of jobs that wait: posts, and all of one for the other, as `follower>followee`. */
+  async underWay(): Promise<{ posts: Set<PostId>; pairs: Set<string> }> {
+    const [posts, pairs] = [new Set<PostId>(), new Set<string>()]
+    for (const { kind, payload } of await this.waiting()) {
+      if (kind === 'post.created') posts.add(payload.post as PostId)
+      if (kind === 'follow.created' || kind === 'follow.ended') {
+        pairs.add(pairOf(payload.follower as UserId, payload.followee as UserId))
+      }
+    }
+    return { posts, pairs }
+  }
+}
+
+export const pairOf = (follower: UserId, followee: UserId) => `${follower}>${followee}`

@@ -1,0 +1,127 @@
+import type { Collection, Db } from 'mongodb'
+import { gate } from './jobs.ts'
+
+/** What a call of the driver that is the last of its process comes to. */
+export const effects = ['none', 'part', 'all'] as const
+export type Effect = (typeof effects)[number]
+
+/** Thrown in a process that is dead. */
+export class Killed extends Error {
+  override readonly name = 'Killed'
+}
+
+const writes = new Set([
+  'insertOne',
+  'insertMany',
+  'updateOne',
+  'updateMany',
+  'replaceOne',
+  'bulkWrite',
+  'deleteOne',
+  'deleteMany',
+  'findOneAndUpdate',
+  'findOneAndReplace',
+  'findOneAndDelete',
+])
+
+interface Call {
+  readonly isWrite: boolean
+  readonly inTransaction: boolean
+  readonly method: string
+  readonly args: readonly unknown[]
+}
+type Go = (args: readonly unknown[]) => Promise<unknown>
+type Around = (call: Call, go: Go) => Promise<unknown>
+
+/** A database that dies at one of its writes: nothing is written through it afterwards. */
+export function mortal(db: Db, at: number, effect: Effect) {
+  const underWay = new Set<Promise<unknown>>()
+  let left = at
+  let dead = false
+  const around: Around = async ({ isWrite, method, args }, go) => {
+    if (!isWrite) return go(args)
+    if (dead) throw new Killed()
+    const dies = left-- === 0
+    dead = dies
+    const some = dies && effect === 'part' ? partOf(method, args) : args
+    const written = dies && effect === 'none' ? Promise.resolve() : go(some)
+    underWay.add(written.catch(() => {}))
+    const result = await written.catch((error) => {
+      if (!dies) throw error
+    })
+    if (dies) throw new Killed()
+    return result
+  }
+  return {
+    db: watched(db, around),
+    /** Waits for what the process had sent when it died. */
+    ended: async () => void (await Promise.all(underWay)),
+  }
+}
+
+/** A database of which one call, not of a transaction, waits before it is sent. */
+export function slow(db: Db, at: number) {
+  const [reached, going] = [gate(), gate()]
+  let left = at
+  const around: Around = async ({ inTransaction, args }, go) => {
+    if (!inTransaction && left-- === 0) {
+      reached.open()
+      await going.opened
+    }
+    return go(args)
+  }
+  return { db: watched(db, around), reached: reached.opened, go: going.open }
+}
+
+/** The half of a write of many that a server which died had done. */
+function partOf(method: string, [first, ...rest]: readonly unknown[]): readonly unknown[] {
+  if (method === 'insertMany' || method === 'bulkWrite') {
+    const all = first as unknown[]
+    return [all.slice(0, Math.ceil(all.length / 2)), ...rest]
+  }
+  const filter = first as Record<string, { $in?: unknown[] } | undefined>
+  const field = ['_id', 'reader'].find((name) => Array.isArray(filter[name]?.$in))
+  if (!method.endsWith('Many') || field === undefined) return [first, ...rest]
+  const all = filter[field]?.$in ?? []
+  return [{ ...filter, [field]: { $in: all.slice(0, Math.ceil(all.length / 2)) } }, ...rest]
+}
+
+function watched(db: Db, around: Around): Db {
+  return new Proxy(db, {
+    get: (target, property) =>
+      property === 'collection'
+        ? (name: string) => watchedCollection(target.collection(name), around)
+        : own(target, property),
+  })
+}
+
+function watchedCollection(collection: Collection, around: Around): Collection {
+  return new Proxy(collection, {
+    get: (target, property) => {
+      const real = own(target, property)
+      if (typeof real !== 'function' || typeof property !== 'string') return real
+      const isWrite = writes.has(property)
+      const call = (args: readonly unknown[]): Call => ({
+        isWrite,
+        inTransaction: args.some((one) => (one as { session?: object } | undefined)?.session),
+        method: property,
+        args,
+      })
+      if (isWrite || property === 'findOne') {
+        return (...args: unknown[]) => around(call(args), async (given) => real(...given))
+      }
+      if (property !== 'find' && property !== 'aggregate') return real
+      return (...args: unknown[]) => {
+        const cursor = real(...args)
+        const toArray = cursor.toArray.bind(cursor)
+        cursor.toArray = () => around(call(args), () => toArray())
+        return cursor
+      }
+    },
+  })
+}
+
+function own(target: object, property: string | symbol) {
+  const value: unknown = Reflect.get(target, property, target)
+  return typeof value === 'function' ? value.bind(target) : value
+}

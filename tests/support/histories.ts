@@ -1,0 +1,219 @@
+import fc from 'fast-check'
+import { entryContents } from '../../src/config.ts'
+import { type Effect, effects } from './faulty.ts'
+import { anyLook, anyOp, groupNames, type Look, type Op } from './model.ts'
+
+/** A page asked for within a history, of one of two processes. */
+export interface PageStep extends Look {
+  /** Which of the harness's strategies: a number to be taken modulo. */
+  readonly strategy: number
+  readonly by: number
+}
+
+/** Pages to the end, all of one strategy. */
+export interface WalkStep extends Omit<PageStep, 'kind' | 'after' | 'before'> {
+  readonly kind: 'walk'
+}
+
+/** Runs one job that waits: the newest, or one so many before it. */
+interface WorkStep {
+  readonly kind: 'work'
+  readonly job: number
+  readonly by: number
+  /** As the process does that took the write. */
+  readonly inline: boolean
+  /** The worker dies after the job is done and before it is removed. */
+  readonly kept: boolean
+}
+
+/** Runs a job once more that was done and removed. */
+interface AgainStep {
+  readonly kind: 'again'
+  readonly job: number
+}
+
+/** Runs a job that waits twice, by two processes at once. */
+interface TwiceStep {
+  readonly kind: 'twice'
+  readonly job: number
+}
+
+/** Runs a job that waits until it has written so often, when its process dies. */
+interface KillStep {
+  readonly kind: 'kill'
+  readonly job: number
+  readonly at: number
+  readonly effect: Effect
+  readonly inline: boolean
+}
+
+interface StrategyStep {
+  readonly kind: 'drop' | 'register' | 'rebuild'
+  readonly strategy: number
+  /** Whether a drop is cut off. */
+  readonly cut: boolean
+}
+
+type OtherStep =
+  | { readonly kind: 'advance'; readonly ms: number }
+  | { readonly kind: 'expire'; readonly user: number }
+  | { readonly kind: 'rest'; readonly newestFirst: boolean }
+
+type QuickStep =
+  | Op
+  | PageStep
+  | WalkStep
+  | WorkStep
+  | AgainStep
+  | TwiceStep
+  | KillStep
+  | StrategyStep
+  | OtherStep
+
+/** A page or a job, one of whose calls is held while all else goes on. */
+export interface SlowStep {
+  readonly kind: 'slow'
+  readonly held: PageStep | WorkStep
+  /** Which of its calls. */
+  readonly at: number
+  /** Whether the cache that the page may come from has vanished. */
+  readonly expired: boolean
+  readonly meanwhile: readonly QuickStep[]
+}
+
+export type Step = QuickStep | SlowStep
+
+/** What may happen to four users, two processes and their deliveries, in any order; then all is compared. */
+export interface Plan {
+  /** Who follows whom to begin with. */
+  readonly edges: readonly (readonly [number, number])[]
+  /** Who has posted what is not delivered yet. */
+  readonly posts: readonly number[]
+  /** Accounts between those of the cast, so that a back-fill is not done in one go. */
+  readonly crowd: boolean
+  /** What entries hold, as each of the two processes is configured. */
+  readonly entries: readonly [(typeof entryContents)[number], (typeof entryContents)[number]]
+  readonly steps: readonly Step[]
+  /** Of the pages at the end, and which way each walk goes. */
+  readonly sizes: readonly number[]
+  readonly turn: number
+}
+
+const any = fc.nat(30)
+const by = fc.nat(1)
+const content = fc.constantFrom(...entryContents)
+const group = fc.constantFrom(undefined, undefined, ...groupNames)
+
+const page: fc.Arbitrary<PageStep> = fc
+  .tuple(anyLook, fc.nat(11), by)
+  .map(([look, strategy, by]) => ({ ...look, strategy, by }))
+
+const walk: fc.Arbitrary<WalkStep> = fc.record({
+  kind: fc.constant('walk'),
+  user: fc.nat(3),
+  group,
+  size: fc.integer({ min: 1, max: 4 }),
+  backward: fc.boolean(),
+  content: fc.boolean(),
+  strategy: fc.nat(11),
+  by,
+})
+
+const work: fc.Arbitrary<WorkStep> = fc.record({
+  kind: fc.constant('work'),
+  job: any,
+  by,
+  inline: fc.boolean(),
+  kept: fc.integer({ min: 0, max: 9 }).map((n) => n === 9),
+})
+
+const kill: fc.Arbitrary<KillStep> = fc.record({
+  kind: fc.constant('kill'),
+  job: any,
+  at: fc.nat(7),
+  effect: fc.constantFrom(...effects),
+  inline: fc.boolean(),
+})
+
+const strategy: fc.Arbitrary<StrategyStep> = fc.record({
+  kind: fc.constantFrom('register', 'register', 'drop', 'rebuild'),
+  strategy: fc.nat(11),
+  cut: fc.boolean(),
+})
+
+const quick: fc.Arbitrary<QuickStep> = fc.oneof(
+  { weight: 30, arbitrary: anyOp() as fc.Arbitrary<QuickStep> },
+  { weight: 16, arbitrary: anyOp(['post']) },
+  { weight: 5, arbitrary: anyOp(['follow']) },
+  { weight: 3, arbitrary: anyOp(['unfollow', 'deletePost']) },
+  { weight: 22, arbitrary: work },
+  { weight: 12, arbitrary: page },
+  { weight: 5, arbitrary: walk },
+  { weight: 6, arbitrary: kill },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('again'), job: any }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('twice'), job: any }) },
+  { weight: 3, arbitrary: strategy },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('advance'), ms: fc.nat(2_500) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('expire'), user: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rest'), newestFirst: fc.boolean() }) },
+)
+
+const newest: WorkStep = { kind: 'work', job: 0, by: 0, inline: false, kept: false }
+const op = (kind: Op['kind'], a: number, b: number): Op => ({ kind, a, b, groups: [] })
+
+/** What is held meets anything; half of the pages that are held also meet a post of the reader's own, delivered at once. */
+const slow: fc.Arbitrary<SlowStep> = fc
+  .record({
+    held: fc.oneof<fc.Arbitrary<SlowStep['held']>[]>(page, work),
+    at: fc.nat(6),
+    expired: fc.boolean(),
+    own: fc.boolean(),
+    author: fc.option(fc.nat(3), { nil: undefined }),
+    meanwhile: fc.array(quick, { minLength: 1, maxLength: 4, size: 'max' }),
+  })
+  .map(({ held, at, expired, own, author, meanwhile }) => {
+    const posted = (by: number) => [op('post', by, 0), newest, ...meanwhile]
+    if (held.kind === 'look' && own) {
+      const newestPage = { ...held, after: undefined, before: undefined }
+      return { kind: 'slow', held: newestPage, at, expired: true, meanwhile: posted(held.user) }
+    }
+    return { kind: 'slow', held, at, expired, meanwhile: author ? posted(author) : meanwhile }
+  })
+
+/** An author becomes a celebrity, and is one no more; any of it may be left out. */
+const fall: fc.Arbitrary<Step[]> = fc
+  .record({
+    users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
+    walk,
+    left: fc.array(fc.nat(13), { maxLength: 2 }),
+  })
+  .map(({ users: [author = 0, ...others], walk, left }) =>
+    [
+      ...others.flatMap((other) => [op('follow', other, author), newest]),
+      op('post', author, 0),
+      newest,
+      ...others.slice(1).map((other) => op('unfollow', other, author)),
+      op('post', author, 0),
+      newest,
+      { ...walk, user: [author, ...others][walk.user % 2] ?? 0 },
+    ].filter((_, at) => !left.includes(at)),
+  )
+
+export const anyPlan: fc.Arbitrary<Plan> = fc.record({
+  edges: fc.array(fc.tuple(fc.nat(3), fc.nat(3)), { maxLength: 8, size: 'max' }),
+  posts: fc.array(fc.nat(3), { maxLength: 8, size: 'max' }),
+  crowd: fc.integer({ min: 0, max: 4 }).map((n) => n === 4),
+  entries: fc.tuple(content, content),
+  steps: fc
+    .array(
+      fc.oneof(
+        { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
+        { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
+        { weight: 2, arbitrary: fall },
+      ),
+      { minLength: 5, maxLength: 40, size: 'max' },
+    )
+    .map((steps) => steps.flat()),
+  sizes: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4, size: 'max' }),
+  turn: fc.nat(5),
+})

@@ -1,0 +1,135 @@
+import { expect } from 'vitest'
+import type { FeedStrategyName } from '../../src/config.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import type { Window } from '../../src/lib/page.ts'
+import type { Services } from '../../src/services.ts'
+import { type Deliveries, pairOf } from './deliveries.ts'
+import { type Cast, type Model, pageOf } from './model.ts'
+
+/** Whose timeline, and how it is asked for. */
+interface Asked {
+  readonly reader: UserId
+  readonly group?: string | undefined
+  readonly content: boolean
+  readonly strategy: FeedStrategyName
+}
+
+/** A walk to the end. */
+interface Walk extends Omit<Asked, 'strategy'> {
+  readonly backward: boolean
+  /** Of its pages, again and again. */
+  readonly sizes: readonly number[]
+  readonly strategyOf: (page: number) => FeedStrategyName
+  /** Whether it is also asked what lies behind. */
+  readonly probed?: boolean
+}
+
+/** What pages hold against what the model says: law L1. */
+export class Timelines {
+  constructor(
+    private readonly model: Model,
+    private readonly cast: Cast,
+    private readonly deliveries: Deliveries,
+    private readonly count: (what: string) => void,
+  ) {}
+
+  /**
+   * One page while deliveries wait: in order, of what belongs there, with no gap but for what is under way.
+   * FANOUT_ON_READ has none.
+   * @param seen all that belonged there at some time while the page was made; without it, what does now.
+   */
+  async inFlight(
+    services: Services,
+    asked: Asked,
+    window: Window,
+    seen?: ReadonlySet<PostId>,
+  ): Promise<Found> {
+    const { reader, group, strategy } = asked
+    const { posts, pairs } = await this.deliveries.underWay()
+    const found = await this.ask(services, asked, window, true)
+    const { ids } = found
+    const all = seen ? [...seen].sort().reverse() : this.model.timeline(reader, group)
+    if (strategy === 'FANOUT_ON_READ' && !seen) {
+      expect(found, strategy).toEqual(pageOf(all, window))
+      return found
+    }
+    const { limit, backward, before } = window
+    const inside = pageOf(all, { ...window, limit: Number.POSITIVE_INFINITY }).ids
+    expect(ids, `${strategy} in flight`).toEqual(inside.filter((id) => ids.includes(id)))
+    expect(ids.length, strategy).toBeLessThanOrEqual(limit)
+    if (ids.length < limit && !before && !backward) expect(found.next, strategy).toBe(false)
+    if (seen) return found
+    const [first, last] = [ids[0], ids.at(-1)]
+    const reached = (id: PostId) =>
+      ids.length < limit || (backward ? first && id < first : last && id > last)
+    const isUnderWay = (id: PostId) => posts.has(id) || pairs.has(pairOf(reader, this.authorOf(id)))
+    const missing = inside.filter((id) => reached(id) && !ids.includes(id) && !isUnderWay(id))
+    expect(missing, `${strategy} lacks what was delivered`).toEqual([])
+    return found
+  }
+
+  /** Pages of one size to the end, as {@link inFlight}; where one says that there is more, there is. */
+  async walkInFlight(services: Services, asked: Asked, limit: number, backward: boolean) {
+    let cursor: PostId | undefined
+    for (let more = true; more; ) {
+      const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
+      const page = await this.inFlight(services, asked, window)
+      if (cursor !== undefined) expect(page.ids, `${asked.strategy} says more`).not.toEqual([])
+      cursor = backward ? page.ids[0] : page.ids.at(-1)
+      more = (backward ? page.previous : page.next) === true
+    }
+  }
+
+  /** Every page of a walk is the model's, asked of one process after the other. */
+  async atRest(
+    processes: readonly Services[],
+    { sizes, strategyOf, backward, probed = false, ...asked }: Walk,
+  ): Promise<void> {
+    const all = this.model.timeline(asked.reader, asked.group)
+    let cursor: PostId | undefined
+    for (let page = 0; ; page++) {
+      const limit = sizes[page % sizes.length] ?? 1
+      const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
+      const strategy = strategyOf(page)
+      const services = processes[page % processes.length] as Services
+      const found = await this.ask(services, { ...asked, strategy }, window, probed)
+      const { ids, next, previous } = pageOf(all, window)
+      const ahead = backward ? { previous } : { next }
+      const expected = { ids, ...(probed ? { next, previous } : ahead) }
+      expect(found, `${strategy} at rest`).toEqual(expected)
+      cursor = backward ? ids[0] : ids.at(-1)
+      if (ids.length < limit) return
+    }
+  }
+
+  private async ask(
+    { feed }: Services,
+    { reader, group, content, strategy }: Asked,
+    window: Window,
+    probed: boolean,
+  ): Promise<Found> {
+    const depth = content ? 'content' : 'text'
+    const page = await feed.timeline(reader, { window, group, strategy, depth })
+    this.count(`${strategy} by ${page.servedBy}`)
+    for (const item of page.items) {
+      const author = this.authorOf(item.id)
+      expect(item, strategy).toMatchObject({ author, text: `by ${author}` })
+    }
+    const ids = page.items.map(({ id }) => id)
+    return {
+      ids,
+      ...(probed || !window.backward ? { next: await page.hasNextPage() } : {}),
+      ...(probed || window.backward ? { previous: await page.hasPreviousPage() } : {}),
+    }
+  }
+
+  private authorOf(id: PostId): UserId {
+    return this.cast.posts.find((post) => post.id === id)?.author as UserId
+  }
+}
+
+interface Found {
+  readonly ids: PostId[]
+  readonly next?: boolean
+  readonly previous?: boolean
+}

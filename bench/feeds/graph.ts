@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { randomAt, shuffled } from '../../src/imports/random.ts'
 import { TextFile } from '../../src/imports/text-file.ts'
@@ -12,12 +11,14 @@ export interface Graph {
   readonly followers: ReadonlyMap<UserId, readonly UserId[]>
 }
 
-/** Where Reed98 lies unless `--graph` says otherwise. */
-const reedFile = resolve('../shared/data/socfb-reed98.edges')
+/** Where Reed98 is looked for unless `--graph` names it: here and beside this folder. */
+const reedFolders = ['.', 'data', '..', '../data', '../shared/data']
 
-/** Reed98, friendships both ways; undefined where its file is not there. */
-export async function reed98(file = reedFile): Promise<Graph | undefined> {
-  if (!existsSync(file)) return undefined
+/** Reed98 (networkrepository.com), friendships both ways; undefined where its file is not there. */
+export async function reed98(given?: string): Promise<Graph | undefined> {
+  const files = given ? [given] : reedFolders.map((folder) => `${folder}/socfb-reed98.edges`)
+  const file = files.find((one) => existsSync(one))
+  if (file === undefined) return undefined
   const followers = new Map<UserId, Set<UserId>>()
   const follow = (follower: UserId, followee: UserId) => {
     const held = followers.get(followee) ?? new Set()

@@ -144,8 +144,8 @@ export interface JobDoc {
   readonly runAt: Date
   /** Rises with every claim and whatever ends one: a worker whose lease is over no longer matches. */
   readonly fence: number
-  /** Set by a claim, until the lease is ended; one that ran out has set it still. */
-  readonly leased?: true
+  /** Names the claim, until the lease is ended; one that ran out has set it still. */
+  readonly leased?: string
   readonly checkpoint?: unknown
   /** Tries begun since the checkpoint last moved. */
   readonly attempts: number

@@ -1,3 +1,4 @@
+import { GroupCommit } from '../db/group-commit.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import { chunks } from '../lib/batch.ts'
@@ -5,6 +6,8 @@ import type { UserId } from '../lib/ids.ts'
 
 /** Readers that one command writes for. */
 export const batchSize = 500
+/** Readers of a small audience, which shares its command with others: so its own size does not set the cost. */
+export const smallMax = 200
 /** Batches that are written at the same time. */
 const batchesAtOnce = 4
 /** How long a job may hold its worker before others get their turn, in milliseconds. */
@@ -14,6 +17,16 @@ const sliceMs = 5_000
 export function turn(): () => boolean {
   const until = performance.now() + sliceMs
   return () => performance.now() >= until
+}
+
+/** Combines the writes for small audiences: while some are under way, others gather and go together. */
+export function together<T>(write: (ops: T[]) => Promise<unknown>) {
+  const bounds = { batchMax: 16, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
+  const run = async (_: string, some: readonly (readonly T[])[]) => {
+    await write(some.flat())
+    return some.map(() => undefined)
+  }
+  return new GroupCommit<readonly T[], undefined>(run, bounds, () => performance.now())
 }
 
 /** How far a walk has come: the last follower done; before the first, the empty text. */

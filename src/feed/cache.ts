@@ -2,9 +2,11 @@ import type { Config } from '../config.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../db/collections.ts'
 import { isDuplicateKey } from '../db/errors.ts'
-import type { Document, ObjectId } from '../db/mongo.ts'
+import type { GroupCommit } from '../db/group-commit.ts'
+import type { AnyBulkWriteOperation, Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../lib/ids.ts'
+import { smallMax, together } from './audience.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
 import type { EntryReader } from './entry-reader.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
@@ -32,6 +34,7 @@ export class Cache implements MaterialisedStrategy {
   /** One more than it serves at once, to tell whether a page follows. */
   readonly depthMax: number
 
+  private readonly small: GroupCommit<readonly Push[], undefined>
   /** How long its reader may be away before it is dropped. */
   private readonly awayMs: number
 
@@ -43,6 +46,7 @@ export class Cache implements MaterialisedStrategy {
     this.options = { size: cacheSize }
     this.depthMax = cacheSize + 1
     this.awayMs = cacheAwayDays * dayMs
+    this.small = together((pushes) => caches.bulkWrite(pushes))
   }
 
   /** One command on one document; three more and fan-out on read where it is made first. */
@@ -62,20 +66,27 @@ export class Cache implements MaterialisedStrategy {
     return { entries: inOrder(held, range), complete: reaches }
   }
 
-  /** Two commands. Who has no cache gets none. */
+  /** One command, which small audiences share. Who has no cache gets none. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
-    const doc = toEntryDoc(entry)
-    const push = async (where: object, how: object) => {
-      const taking = { _id: { $in: [...readers] }, floor: { $lte: doc.post }, ...where }
+    const pushes = this.pushes(toEntryDoc(entry), readers)
+    if (readers.length > smallMax) await this.caches.bulkWrite(pushes)
+    else await this.small.submit('', pushes)
+  }
+
+  private pushes(doc: EntryDoc, readers: readonly UserId[]): Push[] {
+    const push = (where: object, how: object): Push => {
+      const filter = { _id: { $in: [...readers] }, floor: { $lte: doc.post }, ...where }
       const entries = { $each: [doc], ...how, $slice: this.depthMax }
-      await this.caches.updateMany(taking, { $push: { entries } })
+      return { updateMany: { filter, update: { $push: { entries } } } }
     }
-    // Newer than all that a cache holds, as nearly every post is: it goes in front, at a fifth of what sorting costs.
-    await push({ 'entries.0.post': { $lt: doc.post } }, { $position: 0 })
-    await push(
-      { 'entries.0.post': { $ne: doc.post }, 'entries.post': { $ne: doc.post } },
-      { $sort: { post: -1 } },
-    )
+    return [
+      // Newer than all that a cache holds, as nearly every post is: it goes in front, at a fifth of what sorting costs.
+      push({ 'entries.0.post': { $lt: doc.post } }, { $position: 0 }),
+      push(
+        { 'entries.0.post': { $ne: doc.post }, 'entries.post': { $ne: doc.post } },
+        { $sort: { post: -1 } },
+      ),
+    ]
   }
 
   /** One command. Who has no cache gets none. */
@@ -193,6 +204,8 @@ export class Cache implements MaterialisedStrategy {
     return new Date(this.parts.now() + this.awayMs)
   }
 }
+
+type Push = AnyBulkWriteOperation<TimelineCacheDoc>
 
 const lowest = fromObjectId<PostId>(lowestId)
 const below = (id: PostId) => neighbour(id, -1)

@@ -1,6 +1,8 @@
 import type { EntryContent } from '../config.ts'
 import { atOnce } from '../db/client.ts'
 import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../db/collections.ts'
+import { GroupCommit } from '../db/group-commit.ts'
+import type { ObjectId } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
@@ -20,6 +22,12 @@ export interface DeliveryFacts {
   readonly window: readonly UserId[]
 }
 
+interface Asked {
+  readonly post: ObjectId
+  readonly author: UserId
+  readonly after: string
+}
+
 interface Row {
   readonly strategies: StrategyDoc[]
   readonly post: PostDoc[]
@@ -27,8 +35,17 @@ interface Row {
   readonly followers: UserId[]
 }
 
-/** Reads what a delivery begins with. */
+/** Deliveries that read together at most: their first followers are held at the same time. */
+const bounds = { batchMax: 32, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
+
+/** Reads what deliveries begin with. */
 export class DeliveryFactsReader {
+  private readonly rows = new GroupCommit<Asked, Row>(
+    (_, asked) => this.read(asked),
+    bounds,
+    () => performance.now(),
+  )
+
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
@@ -36,15 +53,26 @@ export class DeliveryFactsReader {
     private readonly holds: EntryContent,
   ) {}
 
-  /** All of it in one command, each part of which names its shard. */
+  /** All of it in one command, which deliveries that begin at the same time share; each part of it names its shard. */
   async about({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
+    const row = await this.rows.submit('', { post: toObjectId(id), author, after })
+    const [post] = row.post
+    return {
+      registered: this.registry.accept(row.strategies),
+      entry: post && entryOf({ id, author, text: post.text }, this.holds),
+      followers: row.stats[0]?.followers ?? 0,
+      window: row.followers,
+    }
+  }
+
+  private async read(asked: readonly Asked[]): Promise<Row[]> {
     const { posts, user_stats, strategies } = this.collections
     const { collection, owner, other } = this.edges.followers
     const kept = this.holds === 'text' ? { author: 1, text: 1 } : { author: 1 }
-    const [row] = await posts.db
+    const rows = await posts.db
       .aggregate<Row>(
         [
-          { $documents: [{}] },
+          { $documents: asked.map((one) => ({ $literal: one })) },
           {
             $lookup: {
               from: strategies.collectionName,
@@ -55,22 +83,29 @@ export class DeliveryFactsReader {
           {
             $lookup: {
               from: posts.collectionName,
-              pipeline: [{ $match: { author, _id: toObjectId(id) } }, { $project: kept }],
+              localField: 'author',
+              foreignField: 'author',
+              let: { post: '$post' },
+              pipeline: [{ $match: { $expr: { $eq: ['$_id', '$$post'] } } }, { $project: kept }],
               as: 'post',
             },
           },
           {
             $lookup: {
               from: user_stats.collectionName,
-              pipeline: [{ $match: { _id: author } }],
+              localField: 'author',
+              foreignField: '_id',
               as: 'stats',
             },
           },
           {
             $lookup: {
               from: collection.collectionName,
+              localField: 'author',
+              foreignField: owner,
+              let: { after: '$after' },
               pipeline: [
-                { $match: { [owner]: author, [other]: { $gt: after } } },
+                { $match: { $expr: { $gt: [`$${other}`, '$$after'] } } },
                 { $sort: { [other]: 1 } },
                 { $limit: windowSize },
                 { $project: { _id: 0, [other]: 1 } },
@@ -78,18 +113,12 @@ export class DeliveryFactsReader {
               as: 'followers',
             },
           },
-          { $set: { followers: `$followers.${other}` } },
+          { $project: { strategies: 1, post: 1, stats: 1, followers: `$followers.${other}` } },
         ],
         atOnce,
       )
       .toArray()
-    if (!row) throw new Error('no answer to what a delivery needs')
-    const [post] = row.post
-    return {
-      registered: this.registry.accept(row.strategies),
-      entry: post && entryOf({ id, author, text: post.text }, this.holds),
-      followers: row.stats[0]?.followers ?? 0,
-      window: row.followers,
-    }
+    if (rows.length < asked.length) throw new Error('no answer to what deliveries need')
+    return rows
   }
 }

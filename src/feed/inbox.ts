@@ -1,10 +1,12 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, InboxDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
+import type { GroupCommit } from '../db/group-commit.ts'
 import type { Condition } from '../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
+import { smallMax, together } from './audience.ts'
 import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
@@ -19,7 +21,11 @@ export class Inbox implements MaterialisedStrategy {
   readonly depthMax = Number.POSITIVE_INFINITY
   readonly backfilled = true
 
-  constructor(private readonly inbox: Collections['inbox']) {}
+  private readonly small: GroupCommit<readonly InboxDoc[], undefined>
+
+  constructor(private readonly inbox: Collections['inbox']) {
+    this.small = together((docs) => this.insert(docs))
+  }
 
   /** One command on one shard, which reads as many documents as entries. */
   async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
@@ -34,10 +40,12 @@ export class Inbox implements MaterialisedStrategy {
     return { entries: (found as never[]).map(fromEntryDoc), complete: true }
   }
 
-  /** One command. */
+  /** One command, which small audiences share. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const { post, ...content } = toEntryDoc(entry)
-    await this.insert(readers.map((reader) => ({ _id: { reader, post }, ...content })))
+    const docs = readers.map((reader) => ({ _id: { reader, post }, ...content }))
+    if (readers.length > smallMax) await this.insert(docs)
+    else await this.small.submit('', docs)
   }
 
   /** One command. */

@@ -26,7 +26,10 @@ type Payload = Readonly<Record<string, unknown>>
 
 /** What is done about each kind of job. Every task may be run again from its start and changes nothing then. */
 export const createTasks = (parts: TaskParts): Tasks => ({
-  'post.created': async (payload, run) => parts.delivery.deliver(refOf(payload), run),
+  'post.created': Object.assign(
+    async (payload: Payload, run: Run) => parts.delivery.deliver(refOf(payload), run),
+    { together: 32 },
+  ),
   'post.deleted': async (payload, run) => parts.delivery.takeBack(refOf(payload), run),
   'follow.created': async (payload, run) => parts.backfill.followed(pairOf(payload), run),
   'follow.ended': async (payload, run) => parts.backfill.unfollowed(pairOf(payload), run),

@@ -8,8 +8,12 @@ import { type Job, type JobQueue, LeaseLost } from './queue.ts'
  * also when it returns. A long one returns `unfinished` now and then, after a save: the job is due
  * again at once, behind what is due already, so that long jobs take turns.
  */
-// biome-ignore lint/suspicious/noConfusingVoidType: most tasks have nothing to say
-export type Task = (payload: Job['payload'], run: Run) => Promise<void | 'unfinished'>
+export interface Task {
+  // biome-ignore lint/suspicious/noConfusingVoidType: most tasks have nothing to say
+  (payload: Job['payload'], run: Run): Promise<void | 'unfinished'>
+  /** How many small jobs of this kind take one slot of a worker together. Default: 1. */
+  readonly together?: number
+}
 
 /** A task for each kind of job. */
 export type Tasks = Readonly<Record<string, Task>>

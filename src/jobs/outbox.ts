@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Collections, JobDoc, JobLane } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -81,7 +82,7 @@ export class Outbox {
 
   /** An upsert, because only an update can take `runAt` from the server's clock. */
   private async store(tx: Tx, { id, kind, payload, lane, attempts, fence, leaseMs }: Job) {
-    const leased = leaseMs > 0 ? { leased: true } : {}
+    const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
     const fixed = { $literal: { kind, payload, state: 'READY', lane, fence, attempts, ...leased } }
     await this.outbox.updateOne(
       { _id: toObjectId(id) },

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { bounded } from '../db/client.ts'
 import { type Collections, type JobDoc, type JobLane, jobLanes } from '../db/collections.ts'
+import { GroupCommit } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { TimeId } from '../lib/ids.ts'
@@ -37,22 +39,31 @@ export class LeaseLost extends Error {
 
 const backoff = { baseMs: 1_000, capMs: 300_000 }
 const errorCharactersMax = 2_000
+const together = { batchMax: 256, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
 const parkedMax = 1_000
 
 /**
- * The jobs of the outbox, each held by one worker at a time. Every method is one command, every
+ * The jobs of the outbox, each held by one worker at a time. A method is one command but where it says more, every
  * instant is the server's. A method that takes a {@link Job} changes it only while its lease
  * stands: until it is ended, or another claim has followed. Since writes wait for a majority, no
  * election gives the same fence to two workers.
  * @see law L4
  */
 export class JobQueue {
+  private readonly ends: GroupCommit<Job, undefined>
+
   /** @param attemptsMax how often a job is tried, without progress, before it is parked. */
   constructor(
     private readonly outbox: Collections['outbox'],
     readonly attemptsMax = 10,
     private readonly random: () => number = Math.random,
-  ) {}
+  ) {
+    this.ends = new GroupCommit(
+      (_, jobs) => this.remove(jobs),
+      together,
+      () => performance.now(),
+    )
+  }
 
   /**
    * Leases the job that has been due the longest; a lease that ran out makes its job due.
@@ -63,19 +74,39 @@ export class JobQueue {
   async claim(leaseMs: number, lane?: JobLane): Promise<Job | undefined> {
     const claimed = await this.outbox.findOneAndUpdate(
       { state: 'READY', lane: lane ?? inAnyLane, $expr: { $lte: ['$runAt', '$$NOW'] } },
-      [
-        {
-          $set: {
-            runAt: inMs(leaseMs),
-            fence: plusOne('$fence'),
-            leased: true,
-            attempts: plusOne('$attempts'),
-          },
-        },
-      ],
+      leaseFor(leaseMs, randomUUID()),
       { sort: { runAt: 1 }, returnDocument: 'after', ...bounded },
     )
     return claimed ? { ...toJob(claimed), fence: claimed.fence, leaseMs } : undefined
+  }
+
+  /**
+   * Leases, beside one that was claimed, more that are due of its kind and lane, the longest due first. Two commands,
+   * three where others claim at the same time, however many there are.
+   */
+  async claimLike({ kind, lane, leaseMs }: Job, limit: number): Promise<Job[]> {
+    const due = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
+    const found = await this.outbox
+      .find({ ...due, lane, kind }, bounded)
+      .sort({ runAt: 1 })
+      .limit(limit)
+      .toArray()
+    if (found.length === 0) return []
+    const leased = randomUUID()
+    const update = leaseFor(leaseMs, leased)
+    const { modifiedCount } = await this.outbox.bulkWrite(
+      found.map(({ _id, fence }) => ({ updateOne: { filter: { _id, fence, ...due }, update } })),
+      { ordered: false, ...bounded },
+    )
+    const all = { _id: { $in: found.map(({ _id }) => _id) }, leased }
+    const ours = modifiedCount === found.length ? found : await this.outbox.find(all).toArray()
+    const seen = new Map(found.map((doc) => [doc._id.toHexString(), doc]))
+    return ours.flatMap(({ _id }) => {
+      const doc = seen.get(_id.toHexString())
+      if (!doc) return []
+      const [fence, attempts] = [doc.fence + 1, doc.attempts + 1]
+      return { ...toJob(doc), fence, attempts, leaseMs }
+    })
   }
 
   /**
@@ -96,10 +127,12 @@ export class JobQueue {
     await this.update(job, { runAt: inMs(job.leaseMs) })
   }
 
-  /** Removes a job that is done. @throws LeaseLost */
+  /**
+   * Removes a job that is done; those that are done at the same time share a command, and two where one lease is over.
+   * @throws LeaseLost
+   */
   async complete(job: Job): Promise<void> {
-    const { deletedCount } = await this.outbox.deleteOne(leaseOf(job), bounded)
-    if (deletedCount === 0) throw new LeaseLost(job.id)
+    await this.ends.submit('', job)
   }
 
   /**
@@ -175,6 +208,18 @@ export class JobQueue {
     return (await this.outbox.deleteMany({ state: 'PARKED' })).deletedCount
   }
 
+  private async remove(jobs: readonly Job[]): Promise<(undefined | Error)[]> {
+    const deletions = jobs.map((job) => ({ deleteOne: { filter: leaseOf(job) } }))
+    const { deletedCount } = await this.outbox.bulkWrite(deletions, { ordered: false, ...bounded })
+    if (deletedCount === jobs.length) return jobs.map(() => undefined)
+    const ids = { _id: { $in: jobs.map(({ id }) => toObjectId(id)) } }
+    const left = await this.outbox.find(ids, { ...bounded, projection: { _id: 1 } }).toArray()
+    const others = new Set(left.map(({ _id }) => fromObjectId<TimeId>(_id)))
+    // Of several that are gone it is not known who removed which: they are done.
+    const isLost = ({ id }: Job) => jobs.length === 1 || others.has(id)
+    return jobs.map((job) => (isLost(job) ? new LeaseLost(job.id) : undefined))
+  }
+
   private async update(job: Job, set: Readonly<Record<string, unknown>>): Promise<void> {
     const { matchedCount } = await this.outbox.updateOne(leaseOf(job), [{ $set: set }], bounded)
     if (matchedCount === 0) throw new LeaseLost(job.id)
@@ -190,6 +235,17 @@ const leaseOf = ({ id, fence }: Job) => ({ _id: toObjectId(id), state: 'READY' a
 
 /** An instant so many milliseconds from now, by the server's clock. */
 export const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
+
+const leaseFor = (leaseMs: number, leased: string) => [
+  {
+    $set: {
+      runAt: inMs(leaseMs),
+      fence: plusOne('$fence'),
+      leased,
+      attempts: plusOne('$attempts'),
+    },
+  },
+]
 
 const plusOne = (field: string) => ({ $add: [field, 1] })
 

@@ -8,7 +8,7 @@ import type { Job, JobQueue } from './queue.ts'
 export type { Task } from './attempt.ts'
 
 export interface WorkerOptions {
-  /** How many jobs run at the same time; of one lane at most one less, where it is two or more. */
+  /** How many slots there are for jobs to run in; one lane takes at most one less, where it is two or more. */
   readonly concurrency: number
   /** How long to wait after finding nothing due. */
   readonly pollMs: number
@@ -22,12 +22,14 @@ const outage = { baseMs: 500, capMs: 10_000 }
  * Runs jobs, at least once each, until stopped. Outages of the database are logged and outlived.
  * It looks first in the lane of which it runs fewer jobs, and no lane ever has all its slots: so
  * neither waits for the other, however much of it is due.
+ * Small jobs whose task can be run together share a slot, and the commands that claim and settle them.
  * A poll that finds nothing costs one command, or two while more of one lane run than of the other;
  * a job costs the same to claim, one a save, one a third of its lease, and one to settle.
  * @see law L4
  */
 export class Worker {
   private readonly attempts: Attempts
+  /** A slot holds one job, or several that are run together. */
   private readonly running = new Map<Promise<void>, JobLane>()
   private readonly laneMax: number
   private looping: Promise<void> | undefined
@@ -37,7 +39,7 @@ export class Worker {
 
   constructor(
     private readonly queue: JobQueue,
-    tasks: Tasks,
+    private readonly tasks: Tasks,
     private readonly log: Log,
     private readonly options: WorkerOptions,
   ) {
@@ -102,23 +104,34 @@ export class Worker {
     }
   }
 
-  /** Claims and starts one job, once there is room. False: nothing is due, or the worker stops. */
+  /** Claims and starts a job, and what can be run together with it, once there is room. False: nothing is due, or the worker stops. */
   private async startOne(): Promise<boolean> {
     while (this.running.size >= this.options.concurrency) await Promise.race(this.running.keys())
     if (this.stopping) return false
     this.nudged = false
     const job = await this.claim()
     if (!job) return false
+    const jobs = [job, ...(await this.alike(job))]
     if (this.stopping) {
-      await this.queue.release(job)
+      await Promise.all(jobs.map((one) => this.queue.release(one)))
       return false
     }
-    const run = this.attempts.run(job).then((unfinished) => {
-      if (unfinished || this.isFull(job.lane)) this.nudge()
+    const run = Promise.all(jobs.map((one) => this.attempts.run(one))).then((unfinished) => {
+      if (unfinished.includes(true) || this.isFull(job.lane)) this.nudge()
       this.running.delete(run)
     })
     this.running.set(run, job.lane)
     return true
+  }
+
+  /** More to run in the slot of a job. What fails here leaves the job itself, to be run alone. */
+  private async alike(job: Job): Promise<Job[]> {
+    const together = (Object.hasOwn(this.tasks, job.kind) && this.tasks[job.kind]?.together) || 1
+    if (together === 1 || job.lane !== 'QUICK' || this.stopping) return []
+    return this.queue.claimLike(job, together - 1).catch((error) => {
+      this.log.warn({ err: error }, 'jobs could not be claimed together')
+      return []
+    })
   }
 
   /** Looks in the lane with fewer running jobs first; takes the oldest where both have as many. */

@@ -45,11 +45,11 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
     bytesEach: 300,
   },
   CACHE: {
-    first: of('timeline_cache', 'update', 'update'),
-    steady: of('timeline_cache', 'update', 'update'),
-    again: of('timeline_cache', 'update', 'update'),
+    first: of('timeline_cache', 'update'),
+    steady: of('timeline_cache', 'update'),
+    again: of('timeline_cache', 'update'),
     back: of('timeline_cache', 'update'),
-    bytesEach: 50,
+    bytesEach: 100,
   },
   INBOX: {
     first: of('inbox', 'insert'),

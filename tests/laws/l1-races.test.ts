@@ -74,7 +74,7 @@ const again = all(unfollow(), work, follow(), work)
 /** The leases that others hold end, and somebody else does their jobs. */
 const takeOver = all(
   ({ collections }) =>
-    collections.outbox.updateMany({ leased: true }, { $set: { runAt: new Date(0) } }),
+    collections.outbox.updateMany({ leased: { $exists: true } }, { $set: { runAt: new Date(0) } }),
   work,
 )
 const uncache: Step = ({ collections }) => collections.timeline_cache.deleteMany({})

@@ -18,7 +18,7 @@ const deadlineMs = 5_000
 export class Transactions {
   constructor(
     private readonly client: MongoClient,
-    private readonly once: Once,
+    readonly once: Once,
   ) {}
 
   /**
@@ -69,6 +69,20 @@ export class Transactions {
           await sleep(backoffMs(attempt, { baseMs: 4, capMs: 200 }))
         }
       }
+    } finally {
+      await session.endSession()
+    }
+  }
+
+  /**
+   * Runs reads, which all see the database as it was when the first of them came: nothing is locked, and they may take
+   * longer than a transaction, up to what the server keeps (`minSnapshotHistoryWindowInSeconds`, 5 minutes).
+   * @throws what {@link isSnapshotGone} knows, beyond that.
+   */
+  async atSnapshot<T>(read: (at: Tx) => Promise<T>): Promise<T> {
+    const session = this.client.startSession({ snapshot: true })
+    try {
+      return await read({ session })
     } finally {
       await session.endSession()
     }

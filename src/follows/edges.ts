@@ -1,5 +1,5 @@
 import type { FollowingMode } from '../config.ts'
-import { bounded } from '../db/client.ts'
+import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -82,9 +82,30 @@ export class Edges {
       : undefined
   }
 
+  /** The edges of those of `followers` who follow `followee`. One command on one shard. */
+  async findAmong(
+    tx: Tx,
+    followers: readonly UserId[],
+    followee: UserId,
+  ): Promise<Map<UserId, FollowEdge>> {
+    const { collection, membership } = this.followers
+    const found = await collection
+      .find(
+        { user: followee, follower: { $in: [...followers] } },
+        { ...atOnce, session: tx.session, hint: membership },
+      )
+      .toArray()
+    return new Map(found.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
+  }
+
   /** Stores edges that do not exist, on both sides, with their history. Two commands, three with a second collection. */
   async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
-    const { session } = tx
+    await this.store(tx, edges)
+    await this.record(tx, 'FOLLOWED', edges)
+  }
+
+  /** Stores edges that do not exist, on both sides, where the history tells of them. One command, two with a second collection. */
+  async store({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.collections.followers.insertMany(
       edges.map(({ id, follower, followee, source }) => ({
         _id: toObjectId(id),
@@ -105,7 +126,6 @@ export class Edges {
         { session },
       )
     }
-    await this.record(tx, 'FOLLOWED', edges)
   }
 
   /**
@@ -153,7 +173,8 @@ export class Edges {
     return (await collection.updateOne(filter, update, { session: tx.session })).matchedCount === 1
   }
 
-  private async record(
+  /** Writes into the history that edges began, when their ids say so, or ended now. One command. */
+  async record(
     tx: Tx,
     type: FollowEventDoc['type'],
     edges: readonly FollowEdge[],

@@ -6,36 +6,36 @@ import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
-import type { Outbox, Promises } from '../jobs/outbox.ts'
+import type { Outbox } from '../jobs/outbox.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type Edges, type FollowEdge, type Side, type StoredEdge, toEdge } from './edges.ts'
 import { checkGroups, groupsPerUserMax } from './groups.ts'
-import { blocks, type Restrictions } from './restrictions.ts'
-
-/** What a repeatable write did: nothing when it had been done before. */
-export interface FollowChange {
-  readonly changed: boolean
-  readonly edge?: FollowEdge | undefined
-}
+import type { FollowChange } from './outcome.ts'
+import type { Restrictions } from './restrictions.ts'
+import { FollowsTogether } from './together.ts'
 
 /** The follow graph (seeds 3 and 4): who follows whom, since when, from where, and in which of their groups. */
 export class Follows {
+  private readonly together: FollowsTogether
+
   constructor(
     private readonly edges: Edges,
-    private readonly restrictions: Restrictions,
+    restrictions: Restrictions,
     private readonly stats: UserStats,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
-    private readonly mint: IdMint,
-  ) {}
+    mint: IdMint,
+  ) {
+    this.together = new FollowsTogether(edges, restrictions, stats, outbox, transactions, mint)
+  }
 
   /**
    * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
-   * One transaction of at most nine commands. A repeat changes nothing.
+   * One transaction of at most nine commands, shared with those that meet it on the followee. A repeat changes nothing.
    * The followee's posts join the follower's timelines, by a job that begins at once.
-   * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND.
+   * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND; UNAVAILABLE.
    */
   async follow(
     actor: UserId,
@@ -44,49 +44,14 @@ export class Follows {
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
-    const edge: FollowEdge = { id: this.mint.next<EdgeId>(), follower: actor, followee, source }
-    const follow = async (tx: Tx, promises: Promises): Promise<FollowChange> => {
-      const before = await this.edges.find(tx, actor, followee)
-      if (before) return { changed: false, edge: before }
-      const between = (await this.restrictions.between(actor, [followee], tx)).get(followee)
-      if (between && blocks(between)) {
-        throw new DomainError(
-          'FORBIDDEN',
-          `You cannot follow "${followee}": a block stands between you`,
-        )
-      }
-      await this.edges.insert(tx, [edge])
-      await this.stats.change(
-        tx,
-        new Map([
-          [actor, { following: 1 }],
-          [followee, { followers: 1 }],
-        ]),
-      )
-      await promises.append(tx, 'follow.created', { follower: actor, followee })
-      return { changed: true, edge }
-    }
     return this.outbox.during((promises) =>
-      this.transactions.run((tx) => follow(tx, promises), once),
+      this.together.write(followee, { follower: actor, begin: source, once, promises }),
     )
   }
 
-  /** Ends it. One transaction of at most seven commands. A repeat changes nothing. */
+  /** Ends it. One transaction of at most seven commands, shared likewise. A repeat changes nothing. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
-    return this.transactions.run(async (tx) => {
-      const edge = await this.edges.find(tx, actor, followee)
-      if (!edge) return { changed: false }
-      await this.edges.remove(tx, [edge])
-      await this.stats.changeLive(
-        tx,
-        new Map([
-          [actor, { following: -1 }],
-          [followee, { followers: -1 }],
-        ]),
-      )
-      await this.outbox.append(tx, 'follow.ended', { follower: actor, followee })
-      return { changed: true, edge }
-    }, once)
+    return this.together.write(followee, { follower: actor, once, promises: this.outbox })
   }
 
   /**

@@ -31,9 +31,28 @@ export class Outbox {
     tx: Tx,
     kind: string,
     payload: JobDoc['payload'],
-    { lane = 'QUICK' }: JobOptions = {},
+    options?: JobOptions,
   ): Promise<void> {
-    await this.store(tx, this.newJob(kind, payload, lane))
+    await this.keep(tx, [this.promise(tx, kind, payload, options)])
+  }
+
+  /** As {@link append}, of a job that is yet to be kept in the same transaction: with those of others, in one command. */
+  promise(_: Tx, kind: string, payload: JobDoc['payload'], options: JobOptions = {}): Job {
+    return this.newJob(kind, payload, options.lane)
+  }
+
+  /** Keeps promised jobs, whoever promised them. An upsert, because only an update can take `runAt` from the server's clock. */
+  async keep(tx: Tx, jobs: readonly Job[]): Promise<void> {
+    const upserts = jobs.map(({ id, kind, payload, lane, attempts, fence, leaseMs }) => {
+      const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
+      const state = 'READY' as const
+      const fixed = { $literal: { kind, payload, state, lane, fence, attempts, ...leased } }
+      const update = [
+        { $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs) }] } },
+      ]
+      return { updateOne: { filter: { _id: toObjectId(id) }, update, upsert: true } }
+    })
+    await this.outbox.bulkWrite(upserts, { session: tx.session })
   }
 
   /**
@@ -45,7 +64,7 @@ export class Outbox {
     const jobs: Job[] = []
     let slots = 0
     let lastTry: Tx | undefined
-    const append: Promises['append'] = async (tx, kind, payload, { lane = 'QUICK' } = {}) => {
+    const promise: Promises['promise'] = (tx, kind, payload, { lane } = {}) => {
       // Each try of a transaction has a Tx of its own; what an earlier one promised is void.
       if (tx !== lastTry) jobs.length = 0
       lastTry = tx
@@ -53,10 +72,11 @@ export class Outbox {
       const leaseMs = jobs.length < slots ? this.inline?.leaseMs : undefined
       const job = this.newJob(kind, payload, lane, leaseMs)
       if (leaseMs !== undefined) jobs.push(job)
-      await this.store(tx, job)
+      return job
     }
+    const append: Promises['append'] = (tx, ...job) => this.keep(tx, [promise(tx, ...job)])
     try {
-      const result = await write({ append })
+      const result = await write({ append, promise })
       await Promise.all(jobs.map((job) => this.inline?.run(job)))
       return result
     } finally {
@@ -65,7 +85,12 @@ export class Outbox {
   }
 
   /** @param leaseMs with it, the job is born as this process's own. */
-  private newJob(kind: string, payload: JobDoc['payload'], lane: JobLane, leaseMs = 0): Job {
+  private newJob(
+    kind: string,
+    payload: JobDoc['payload'],
+    lane: JobLane = 'QUICK',
+    leaseMs = 0,
+  ): Job {
     const tries = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
     return {
@@ -79,18 +104,7 @@ export class Outbox {
       leaseMs,
     }
   }
-
-  /** An upsert, because only an update can take `runAt` from the server's clock. */
-  private async store(tx: Tx, { id, kind, payload, lane, attempts, fence, leaseMs }: Job) {
-    const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
-    const fixed = { $literal: { kind, payload, state: 'READY', lane, fence, attempts, ...leased } }
-    await this.outbox.updateOne(
-      { _id: toObjectId(id) },
-      [{ $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs) }] } }],
-      { upsert: true, session: tx.session },
-    )
-  }
 }
 
 /** Promises jobs to be run by this very process, as soon as their transaction has committed. */
-export type Promises = Pick<Outbox, 'append'>
+export type Promises = Pick<Outbox, 'append' | 'promise'>

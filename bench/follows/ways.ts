@@ -1,0 +1,73 @@
+import { DomainError } from '../../src/errors.ts'
+import { blocks } from '../../src/follows/restrictions.ts'
+import type { Promises } from '../../src/jobs/outbox.ts'
+import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+
+/** A way of following and unfollowing. Each says whether it changed anything. */
+export interface Way {
+  follow(actor: UserId, followee: UserId): Promise<boolean>
+  unfollow(actor: UserId, followee: UserId): Promise<boolean>
+}
+
+/** Feedline's own: writes that meet on a followee share a transaction. */
+export function together({ follows }: Services): Way {
+  return {
+    follow: async (actor, followee) => (await follows.follow(actor, followee)).changed,
+    unfollow: async (actor, followee) => (await follows.unfollow(actor, followee)).changed,
+  }
+}
+
+/** One transaction for each write, of the same edges, history, counters and job; one that gave up is tried again. */
+export function oneTransactionEach(services: Services): Way {
+  const { edges, restrictions, stats, outbox, transactions } = services
+  const mint = new IdMint(Date.now)
+  const source = 'FEEDLINE'
+  return {
+    follow: (actor, followee) => {
+      const edge = { id: mint.next<EdgeId>(), follower: actor, followee, source } as const
+      const follow = (promises: Promises) =>
+        transactions.run(async (tx) => {
+          if (await edges.find(tx, actor, followee)) return false
+          const between = (await restrictions.between(actor, [followee], tx)).get(followee)
+          if (between && blocks(between)) throw new DomainError('FORBIDDEN', 'blocked')
+          await edges.insert(tx, [edge])
+          const counted = new Map([
+            [actor, { following: 1 }],
+            [followee, { followers: 1 }],
+          ])
+          await stats.change(tx, counted)
+          await promises.append(tx, 'follow.created', { follower: actor, followee })
+          return true
+        })
+      return untilDone(() => outbox.during(follow))
+    },
+    unfollow: (actor, followee) => {
+      const unfollow = () =>
+        transactions.run(async (tx) => {
+          const edge = await edges.find(tx, actor, followee)
+          if (!edge) return false
+          await edges.remove(tx, [edge])
+          const counted = new Map([
+            [actor, { following: -1 }],
+            [followee, { followers: -1 }],
+          ])
+          await stats.changeLive(tx, counted)
+          await outbox.append(tx, 'follow.ended', { follower: actor, followee })
+          return true
+        })
+      return untilDone(unfollow)
+    },
+  }
+}
+
+/** What collided for so long that nothing was changed is tried again, as its user would. */
+async function untilDone(write: () => Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    try {
+      return await write()
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'UNAVAILABLE') throw error
+    }
+  }
+}

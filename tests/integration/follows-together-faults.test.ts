@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { sameLimits } from '../support/engagement.ts'
+import { newScene, told } from '../support/follows-together.ts'
+import { type Call, intercepted } from '../support/intercept.ts'
+import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
+import { problemsOf, servicesOver, useServices } from '../support/services.ts'
+
+const limits = sameLimits({ threshold: 3, capacity: 2 })
+
+describe('when the shared transaction fails', () => {
+  const harness = useServices()
+  const failures: Readonly<Record<string, Omit<Failure, 'failCommands'>>> = {
+    'the connection breaks': { closeConnection: true },
+    'it conflicts': { errorCode: 112, errorLabels: ['TransientTransactionError'] },
+    'the primary steps down': { errorCode: 10107 },
+  }
+  const lost = { code: 91, errmsg: 'shutting down', codeName: 'ShutdownInProgress' }
+
+  test.each(Object.keys(failures))(
+    'as %s, once at any command, it goes through for everybody',
+    async (name) => {
+      const { steps } = await play()
+      expect(steps).toEqual([
+        'find followers',
+        'find user_stats',
+        'insert followers',
+        'insert following',
+        'insert follow_events',
+        'delete followers',
+        'delete following',
+        'insert follow_events',
+        'update user_stats',
+        'update outbox',
+      ])
+      for (const at of steps.keys()) {
+        const played = await play(at, { ...failures[name], times: 1 })
+        expect(played.steps.length, steps[at]).toBeGreaterThan(steps.length)
+        expect(errorsOf(played), steps[at]).toEqual([])
+        await isTrue(played)
+      }
+    },
+    60_000,
+  )
+
+  test.each([...Object.keys(failures), 'the answer is lost'])(
+    'as %s at the commits, it goes through for everybody',
+    async (name) => {
+      const how = failures[name] ?? { writeConcernError: lost }
+      const failure = { ...how, failCommands: ['commitTransaction'], times: 2 }
+      await using _ = await failCommand(harness.database.client, failure)
+      const played = await play()
+      expect(errorsOf(played)).toEqual([])
+      await isTrue(played)
+    },
+  )
+
+  test('for good, everybody is told that nothing was changed, and so it is', async () => {
+    const played = await play(2, { ...failures['it conflicts'] })
+    expect(new Set(errorsOf(played))).toEqual(new Set(['UNAVAILABLE']))
+    expect(played.outcomes.every(({ message }) => message?.includes('Nothing was changed'))).toBe(
+      true,
+    )
+    await isTrue(played)
+  })
+
+  /** Six come and three go in one batch, whose step at `failing` fails. */
+  async function play(failing?: number, how?: Omit<Failure, 'failCommands'>) {
+    const { prefix, star, opener, fans } = await newScene(harness, 9)
+    for (const fan of fans.slice(0, 3)) await harness.services.follows.follow(fan, star)
+    const steps: string[] = []
+    const sessions = new Set<unknown>()
+    const failpoint =
+      failing === undefined ? undefined : await reserveFailpoint(harness.database.client)
+    const before = async ({ collection, method, args }: Call) => {
+      const session = args.find((argument) => argument?.session)?.session
+      if (session) sessions.add(session)
+      // The first is the opener's, who was alone.
+      if (!session || session === [...sessions][0]) return
+      const command = method === 'bulkWrite' ? 'update' : method.replace(/(One|Many)$/, '')
+      const at = steps.push(`${command} ${collection}`) - 1
+      if (at === failing) await failpoint?.set({ ...how, failCommands: [command] })
+    }
+    const { client, db } = harness.database
+    const watched = servicesOver(
+      { client, db: intercepted(db, { before }) },
+      harness.clock,
+      limits,
+    ).follows
+    try {
+      const first = watched.follow(opener, star)
+      const works = fans.map((fan, at) =>
+        told(at < 3 ? watched.unfollow(fan, star) : watched.follow(fan, star)),
+      )
+      await first
+      const outcomes = await Promise.all(works)
+      return { prefix, star, fans, steps, outcomes }
+    } finally {
+      await failpoint?.[Symbol.asyncDispose]()
+    }
+  }
+
+  type Played = Awaited<ReturnType<typeof play>>
+
+  const errorsOf = ({ outcomes }: Played) => outcomes.flatMap(({ code }) => code ?? [])
+
+  /** Whether everybody was told the truth, and all that is stored agrees. */
+  async function isTrue({ prefix, star, fans, outcomes }: Played) {
+    const now = await harness.services.follows.followersAmong(star, fans)
+    for (const [at, fan] of fans.entries()) {
+      const { code, result } = outcomes[at] ?? {}
+      const comes = at >= 3
+      if (result) expect(result.changed).toBe(true)
+      expect(now.has(fan)).toBe(code ? !comes : comes)
+    }
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  }
+})

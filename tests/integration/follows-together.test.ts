@@ -1,0 +1,294 @@
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { type OnceKey, onceKey } from '../../src/db/once.ts'
+import type { Tx } from '../../src/db/transaction.ts'
+import { Follows } from '../../src/follows/follows.ts'
+import type { FollowChange } from '../../src/follows/outcome.ts'
+import { Restrictions } from '../../src/follows/restrictions.ts'
+import { IdMint, type UserId } from '../../src/lib/ids.ts'
+import { sameLimits } from '../support/engagement.ts'
+import { newScene, told } from '../support/follows-together.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
+
+const limits = sameLimits({ threshold: 3, capacity: 2 })
+describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+  const harness = useServices(following)
+  const secondCollection = following === 'collection' ? 1 : 0
+
+  test('64 who follow one account, and no longer, each time share one transaction', async () => {
+    const { follows, stats } = harness.services
+    const { prefix, star, opener, fans } = await newScene(harness, 64)
+    const all = [opener, ...fans]
+    const { client } = harness.database
+
+    const came = await recorded(client, () =>
+      Promise.all(all.map((fan) => follows.follow(fan, star))),
+    )
+    expect(came.result.map(({ changed, edge }) => [changed, edge?.follower])).toEqual(
+      all.map((fan) => [true, fan]),
+    )
+    // Who is first finds the lane idle; the others look besides who has an account.
+    const alone = 7 + secondCollection
+    expect(came.commands).toHaveLength(alone + alone + 1)
+    const counted = came.commands.filter(({ collection }) => collection === 'user_stats')
+    const ofStar = counted.flatMap(({ command }) =>
+      (command.updates ?? []).flatMap(({ q, u }: { q: { _id: string }; u: object }) =>
+        q._id === star ? [u] : [],
+      ),
+    )
+    expect(ofStar).toEqual([{ $inc: { followers: 1 } }, { $inc: { followers: 64 } }])
+    expect((await stats.byIds([star])).get(star)).toMatchObject({ followers: 65 })
+    expect(await problemsOf(harness, prefix)).toEqual([])
+
+    const went = await recorded(client, () =>
+      Promise.all(all.map((fan) => follows.unfollow(fan, star))),
+    )
+    expect(went.result.map(({ changed }) => changed)).toEqual(all.map(() => true))
+    expect(went.commands).toHaveLength(2 * (6 + secondCollection))
+    expect((await stats.byIds([star])).get(star)).toMatchObject({ followers: 0 })
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('more than a batch holds, of three processes, lose no count', async () => {
+    const { prefix, star, fans } = await newScene(harness, 200)
+    const processes = [0, 1, 2].map(() =>
+      servicesOver(harness.database, harness.clock, limits, following),
+    )
+    const outcomes = await Promise.all(
+      fans.map((fan, at) =>
+        told((processes[at % 3] ?? harness.services).follows.follow(fan, star)),
+      ),
+    )
+    expect(outcomes.flatMap(({ code }) => code ?? [])).toEqual([])
+    const { stats } = harness.services
+    expect((await stats.byIds([star])).get(star)).toMatchObject({ followers: 200 })
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('each is told what their own write came to, whatever it is for the others', async () => {
+    const { services } = harness
+    const { follows, restrictions } = services
+    const { prefix, star, opener, fans } = await newScene(harness, 6)
+    const [blocked, blocker, old, leaver, muter, fan] = fans as [
+      UserId,
+      UserId,
+      UserId,
+      UserId,
+      UserId,
+      UserId,
+    ]
+    await restrictions.block(star, blocked)
+    await restrictions.block(blocker, star)
+    await restrictions.mute(muter, star)
+    const before = await follows.follow(old, star)
+    await follows.follow(leaver, star)
+    const nobody = handle(`${prefix}nobody`)
+    const outcomes = await Promise.all([
+      told(follows.follow(opener, star)),
+      told(follows.follow(blocked, star)),
+      told(follows.follow(blocker, star)),
+      told(follows.follow(nobody, star)),
+      told(follows.follow(star, star)),
+      told(follows.follow(old, star)),
+      told(follows.unfollow(leaver, star)),
+      told(follows.unfollow(blocked, star)),
+      told(follows.follow(muter, star)),
+      told(follows.follow(fan, star, undefined, 'TWITTER')),
+    ])
+    const forbidden = { code: 'FORBIDDEN', message: expect.stringMatching(`follow "${star}"`) }
+    expect(outcomes).toEqual([
+      { result: { changed: true, edge: expect.objectContaining({ follower: opener }) } },
+      forbidden,
+      forbidden,
+      { code: 'NOT_FOUND', message: expect.stringMatching('no account yet') },
+      { code: 'BAD_USER_INPUT', message: expect.stringMatching('yourself') },
+      { result: { changed: false, edge: before.edge } },
+      { result: { changed: true, edge: expect.objectContaining({ follower: leaver }) } },
+      { result: { changed: false } },
+      { result: { changed: true, edge: expect.objectContaining({ follower: muter }) } },
+      {
+        result: {
+          changed: true,
+          edge: expect.objectContaining({ follower: fan, source: 'TWITTER' }),
+        },
+      },
+    ])
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('all who follow somebody without an account are told so', async () => {
+    const { follows } = harness.services
+    const { prefix, fans } = await newScene(harness, 5)
+    const nobody = handle(`${prefix}nobody`)
+    const outcomes = await Promise.all([
+      ...fans.map((fan) => told(follows.follow(fan, nobody))),
+      told(follows.unfollow(fans[0] as UserId, nobody)),
+    ])
+    const missing = { code: 'NOT_FOUND', message: `There is no user "${nobody}"` }
+    expect(outcomes).toEqual([...fans.map(() => missing), { result: { changed: false } }])
+  })
+
+  test('follows and unfollows of one pair apply in the order of their arrival', async () => {
+    const { follows } = harness.services
+    const { prefix, star, opener, fans } = await newScene(harness, 16)
+    // Every order of four, one for each of 16: together one batch.
+    const comes = (fan: number, at: number) => ((fan >> at) & 1) === 1
+    const writes = [0, 1, 2, 3].flatMap((at) =>
+      fans.map((user, fan) => ({ user, comes: comes(fan, at) })),
+    )
+    const commits = await recorded(harness.database.client, async () => {
+      const first = follows.follow(opener, star)
+      const others = writes.map(({ user, comes }) =>
+        comes ? follows.follow(user, star) : follows.unfollow(user, star),
+      )
+      await first
+      return Promise.all(others)
+    })
+    const expected: FollowChange[] = []
+    const edges = new Map<UserId, FollowChange['edge']>()
+    for (const [at, { user, comes }] of writes.entries()) {
+      const edge = edges.get(user)
+      const made = commits.result[at]?.edge
+      if (comes) {
+        expected.push(
+          edge
+            ? { changed: false, edge }
+            : { changed: true, edge: expect.objectContaining({ follower: user }) },
+        )
+        edges.set(user, edge ?? made)
+      } else {
+        expected.push(edge ? { changed: true, edge } : { changed: false })
+        edges.delete(user)
+      }
+    }
+    expect(commits.result).toEqual(expected)
+    expect(commits.commands.filter(({ name }) => name === 'commitTransaction')).toHaveLength(2)
+    expect(await problemsOf(harness, prefix)).toEqual([])
+    await harness.rest()
+  })
+})
+
+describe('together', () => {
+  const harness = useServices()
+  const key = (viewer: UserId, mutation: string, id: string): OnceKey =>
+    onceKey(viewer, mutation, { clientMutationId: id }) as OnceKey
+
+  test('a clientMutationId that comes several times takes effect once, with one result', async () => {
+    const { follows, collections } = harness.services
+    const { prefix, star, opener, fans } = await newScene(harness, 3)
+    const [fan, other, blocked] = fans as [UserId, UserId, UserId]
+    await harness.services.restrictions.block(star, blocked)
+    const follow = (user: UserId, id = 'm') =>
+      told(follows.follow(user, star, key(user, 'follow', id)))
+    const unfollow = (user: UserId, id: string) =>
+      told(follows.unfollow(user, star, key(user, 'unfollow', id)))
+    const [, first, left, repeat, late, again, own, conflict, refused, twice] = await Promise.all([
+      follow(opener),
+      follow(fan),
+      unfollow(fan, 'u'),
+      follow(fan),
+      unfollow(fan, 'u'),
+      follow(fan, 'm2'),
+      follow(other),
+      unfollow(other, 'm'),
+      follow(blocked),
+      follow(blocked),
+    ])
+    expect(first).toMatchObject({ result: { changed: true, edge: { follower: fan } } })
+    expect(repeat).toEqual(first)
+    expect(left).toEqual(first)
+    expect(late).toEqual(left)
+    expect(again).toMatchObject({ result: { changed: true } })
+    expect(again).not.toEqual(first)
+    expect(own).toMatchObject({ result: { changed: true, edge: { follower: other } } })
+    expect(conflict).toMatchObject({ code: 'CONFLICT' })
+    expect([refused.code, twice.code]).toEqual(['FORBIDDEN', 'FORBIDDEN'])
+    // Later, alone and among others.
+    expect(await follow(fan)).toEqual(first)
+    const [, later] = await Promise.all([follow(opener), follow(fan), unfollow(other, 'u')])
+    expect(later).toEqual(first)
+    await harness.services.restrictions.unblock(star, blocked)
+    expect(await follow(blocked)).toMatchObject({ result: { changed: true } })
+    expect(await collections.mutations.countDocuments({ '_id.viewer': fan })).toBe(3)
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('the same clientMutationIds in batches of two processes take effect once', async () => {
+    const { prefix, star, fans } = await newScene(harness, 20)
+    const processes = [0, 1].map(() => servicesOver(harness.database, harness.clock, limits))
+    const [one = [], two = []] = await Promise.all(
+      processes.map(({ follows }) =>
+        Promise.all(fans.map((fan) => told(follows.follow(fan, star, key(fan, 'follow', 'm'))))),
+      ),
+    )
+    expect(one).toEqual(two)
+    expect(one.filter(({ result }) => result?.changed)).toHaveLength(20)
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('a follow meets a deletion also where the count of the followee stays as it is', async () => {
+    const { services } = harness
+    const { collections, edges, stats, outbox, transactions, users } = services
+    const { prefix, star, opener, fans } = await newScene(harness, 2)
+    const [comer, leaver] = fans as [UserId, UserId]
+    await services.follows.follow(leaver, star)
+    const mint = new IdMint(harness.clock.now)
+    class Interrupted extends Restrictions {
+      private meanwhile: (() => Promise<unknown>) | undefined = () => users.delete(star)
+
+      override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {
+        const found = await super.between(owner, others, tx)
+        if (others.includes(comer)) await this.meanwhile?.()
+        if (others.includes(comer)) this.meanwhile = undefined
+        return found
+      }
+    }
+    const watched = new Interrupted(
+      collections.restrictions,
+      edges,
+      stats,
+      outbox,
+      transactions,
+      mint,
+    )
+    const follows = new Follows(edges, watched, stats, outbox, transactions, mint)
+    const outcomes = await Promise.all([
+      told(follows.follow(opener, star)),
+      told(follows.follow(comer, star)),
+      told(follows.unfollow(leaver, star)),
+    ])
+    expect(outcomes).toMatchObject([
+      { result: { changed: true } },
+      { code: 'NOT_FOUND', message: `There is no user "${star}"` },
+      { result: { changed: true } },
+    ])
+    await harness.rest()
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('the job of each is run by the process, before the answer, as far as there is room', async () => {
+    const { star, opener, fans } = await newScene(harness, 40)
+    await harness.rest()
+    const services = servicesOver(harness.database, harness.clock, limits)
+    const ran: unknown[] = []
+    const created = async ({ follower }: Record<string, unknown>) => void ran.push(follower)
+    services.inline.start({ 'follow.created': created }, pino({ level: 'silent' }))
+    const few = fans.slice(0, 8)
+    await Promise.all(
+      [opener, ...few].map(async (fan) => {
+        await services.follows.follow(fan, star)
+        expect(ran).toContain(fan)
+      }),
+    )
+    expect(ran).toHaveLength(9)
+    expect(await services.collections.outbox.countDocuments()).toBe(0)
+    const many = fans.slice(8)
+    await Promise.all(many.map((fan) => services.follows.follow(fan, star)))
+    const left = await services.collections.outbox.find().toArray()
+    const names = [...ran, ...left.map(({ payload }) => payload.follower)]
+    expect(left.length).toBeGreaterThan(0)
+    expect([...names].sort()).toEqual([opener, ...fans].sort())
+    await harness.rest()
+  })
+})

@@ -21,7 +21,7 @@ export interface Checkpoint<Counter extends string> {
 
 /** What tells one import from another: the same file, unchanged, with the same options is the same import. */
 export interface ImportKey {
-  readonly kind: 'graph' | 'posts'
+  readonly kind: 'graph' | 'posts' | 'relations'
   readonly file: {
     readonly path: string
     readonly sizeBytes: number

@@ -187,6 +187,8 @@ export type EdgeSource =
   | 'FEEDLINE'
   /** Loaded from a file. */
   | 'IMPORT'
+  /** Carried over from Medium. */
+  | 'MEDIUM'
   /** Carried over from Twitter. */
   | 'TWITTER';
 

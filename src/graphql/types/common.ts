@@ -90,6 +90,7 @@ registerEnumType(EdgeSourceEnum, {
     FEEDLINE: { description: 'Made here.' },
     TWITTER: { description: 'Carried over from Twitter.' },
     FACEBOOK: { description: 'Carried over from Facebook.' },
+    MEDIUM: { description: 'Carried over from Medium.' },
     IMPORT: { description: 'Loaded from a file.' },
   },
 })

@@ -1,0 +1,281 @@
+import type { Binary, ObjectId } from 'mongodb'
+import type { EngagementKind, FeedStrategyName } from '../config.ts'
+
+/** Where an edge came from (seed 3). */
+export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'MEDIUM', 'IMPORT'] as const
+export type EdgeSource = (typeof edgeSources)[number]
+
+/** A person. After `deletedAt` only the handle is left, until the purge is over and the handle is free. */
+export interface UserDoc {
+  readonly _id: string
+  readonly name?: string
+  readonly bio?: string
+  readonly createdAt: Date
+  readonly deletedAt?: Date
+}
+
+/**
+ * A person's counters, beside the edges they count (seed 3). Exactly live users have one, and every write that
+ * adds an edge or a post changes it: so it is also the document on which such writes meet a deletion or a block.
+ */
+export interface UserStatsDoc {
+  readonly _id: string
+  readonly followers: number
+  readonly following: number
+  readonly posts: number
+  /** Raised by writes that change no count but must not pass a follow unseen. */
+  readonly guard?: number
+  /** How often reconciliation has changed the counters, or the edges that they count. */
+  readonly repairs?: number
+}
+
+/** An edge seen from the followee, `user` (seed 4). Its `_id` tells when it was made. */
+export interface FollowerDoc {
+  readonly _id: ObjectId
+  readonly user: string
+  readonly follower: string
+  readonly source: EdgeSource
+  /** The follower's own groups for the followee; kept here only under `reverse-index`. */
+  readonly groups?: string[]
+}
+
+/** The same edge seen from the follower, `user`. Not stored under `reverse-index`. */
+export interface FollowingDoc {
+  readonly _id: ObjectId
+  readonly user: string
+  readonly followee: string
+  readonly source: EdgeSource
+  readonly groups?: string[]
+}
+
+/** One line of the history of a pair (seed 3); `user` is the follower. */
+export interface FollowEventDoc {
+  readonly _id: ObjectId
+  readonly user: string
+  readonly followee: string
+  readonly type: 'FOLLOWED' | 'UNFOLLOWED'
+  /** Of the edge that began or ended. */
+  readonly source: EdgeSource
+  readonly at: Date
+  /** Set where the follower did not end it themselves. */
+  readonly cause?: 'BLOCK'
+}
+
+/** What `owner` put between themselves and `other`; a block has a mirror, so that each side finds it under its own key. */
+export interface RestrictionDoc {
+  readonly _id: ObjectId
+  readonly owner: string
+  readonly other: string
+  readonly kind: 'MUTE' | 'BLOCK' | 'BLOCKED_BY'
+}
+
+export interface AttachmentDoc {
+  readonly url: string
+  readonly kind: 'IMAGE' | 'VIDEO' | 'LINK'
+  readonly alt?: string
+}
+
+/** A number for each kind of engagement; an absent one is 0. */
+export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
+
+/** A post. Its `_id` is its time and its place in every timeline. */
+export interface PostDoc extends Readonly<Partial<Record<EngagementKind, EngagementDoc[]>>> {
+  readonly _id: ObjectId
+  readonly author: string
+  readonly text: string
+  readonly attachments?: AttachmentDoc[]
+  /** How many entries each list has, here and in overflow. */
+  readonly counts?: PerKind
+  /** The place of the last entry that each list was given. */
+  readonly last?: Readonly<Partial<Record<EngagementKind, ObjectId>>>
+  /** How many overflow documents each list has. */
+  readonly levels?: PerKind
+  /** Whether it has any (seed 0's flag); else absent. */
+  readonly has_overflow?: true
+  /** How often reconciliation has changed the counts. */
+  readonly repairs?: number
+}
+
+/** A like, comment or share, in its post or in overflow: it stays where it was put. */
+export interface EngagementDoc {
+  readonly _id: ObjectId
+  /** Its place in the list where that is not its `_id`: another one was committed before that has a later `_id`. */
+  readonly place?: ObjectId
+  readonly actor: string
+  readonly text?: string
+}
+
+/** What a list holds beyond its post's threshold (seeds 0 and 2). Levels follow each other in the order of their entries. */
+export interface OverflowDoc {
+  readonly _id: { readonly post: ObjectId; readonly kind: EngagementKind; readonly level: number }
+  /** The place of the first entry it was given. */
+  readonly first: ObjectId
+  readonly count: number
+  readonly items: EngagementDoc[]
+}
+
+/**
+ * What a user engaged with, written before the entry itself: so none is ever missing here, and one whose entry
+ * does not exist in its post means nothing.
+ */
+export interface EngagedDoc {
+  readonly _id: ObjectId
+  readonly user: string
+  readonly kind: EngagementKind
+  readonly post: ObjectId
+  readonly author: string
+}
+
+/** Jobs that are soon done, and jobs that are long: neither may keep the other from being run. */
+export const jobLanes = ['QUICK', 'BULK'] as const
+export type JobLane = (typeof jobLanes)[number]
+
+/** A piece of work that was promised together with the write that caused it. */
+export interface JobDoc {
+  readonly _id: ObjectId
+  readonly kind: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly state: 'READY' | 'PARKED'
+  readonly lane: JobLane
+  /** Not to be claimed before; while claimed, when the lease ends; once parked, since when. Server time. */
+  readonly runAt: Date
+  /** Rises with every claim and whatever ends one: a worker whose lease is over no longer matches. */
+  readonly fence: number
+  /** Names the claim, until the lease is ended; one that ran out has set it still. */
+  readonly leased?: string
+  readonly checkpoint?: unknown
+  /** Tries begun since the checkpoint last moved. */
+  readonly attempts: number
+  /** What the last try that failed threw. */
+  readonly error?: string
+}
+
+/** A post in somebody's timeline: linked alone, or with what is embedded of it (seed 1). */
+export interface EntryDoc {
+  readonly post: ObjectId
+  readonly author?: string
+  readonly text?: string
+}
+
+/** What one period brought to a reader's timeline (seed 1), in order of arrival. */
+export interface TimedBucketDoc {
+  /** The period's number since 1970: all are of one length. */
+  readonly _id: { readonly reader: string; readonly period: number }
+  readonly entries: EntryDoc[]
+  /** It was full, and what came after is not in it. */
+  readonly over?: true
+}
+
+/** Some of a reader's timeline (seed 1), in order of arrival. Buckets of one reader may overlap. */
+export interface SizedBucketDoc {
+  readonly _id: ObjectId
+  readonly reader: string
+  /** It takes entries while it has room; a reader has at most one such. */
+  readonly open?: true
+  /** How many entries it was given. */
+  readonly count: number
+  /** Its latest and earliest post; while open the highest and the lowest id there is. */
+  readonly newest: ObjectId
+  readonly oldest: ObjectId
+  readonly entries: EntryDoc[]
+}
+
+/** The newest entries of a reader's timeline (seed 1), newest first. */
+export interface TimelineCacheDoc {
+  readonly _id: string
+  /** Of the registration that it was built under. */
+  readonly epoch: ObjectId
+  readonly entries: EntryDoc[]
+  /** It holds all that is not below; what is cut off at its size lies below its last entry. */
+  readonly floor: ObjectId
+  /** Set while it is being built: it takes entries, and is not to be read. */
+  readonly building?: ObjectId
+  /** When it vanishes unless its reader comes before. */
+  readonly expiresAt: Date
+}
+
+/** A post in a reader's inbox. */
+export interface InboxDoc {
+  readonly _id: { readonly reader: string; readonly post: ObjectId }
+  readonly author?: string
+  readonly text?: string
+}
+
+/** A strategy that this database maintains: every delivery goes to it, whoever runs it. */
+export interface StrategyDoc {
+  readonly _id: FeedStrategyName
+  /** Names this registration: another one after a drop, or once what is stored no longer counts. */
+  readonly epoch: ObjectId
+  /** Readers up to this handle have all that was posted before the registration. */
+  readonly covered: string
+  /** All readers have. */
+  readonly complete: boolean
+  /** How many readers are covered, and were to be. */
+  readonly readers?: { readonly done: number; readonly total: number }
+  /** What is stored is being removed: nobody is covered, and it must not be registered anew. */
+  readonly dropping?: true
+  /** What its stored form depends on. */
+  readonly options: Readonly<Record<string, number>>
+  /** Rises with every change to the authors who are read instead of delivered. */
+  readonly marks?: number
+}
+
+/** An author whose posts are read instead of delivered. */
+export interface CelebrityDoc {
+  readonly _id: string
+  /** Posts are delivered again, and a job of this name delivers those that were left out: soon no longer one. */
+  readonly falling?: ObjectId
+}
+
+/** The first result of a mutation that carried a clientMutationId. */
+export interface MutationDoc {
+  readonly _id: { readonly viewer: string; readonly id: string }
+  /** SHA-256 of the mutation's name and input. */
+  readonly fingerprint: Binary
+  readonly result: unknown
+  readonly at: Date
+}
+
+/** How far an import has come. */
+export interface ImportDoc {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
+/** Facts about the database as a whole. */
+export interface MetaDoc {
+  readonly _id: string
+  readonly value: string
+}
+
+/** How far a reconciliation has come. Removed a month after. */
+export interface ReconciliationDoc {
+  readonly _id: string
+  /** What was asked for: another run of the same goes on where this one was cut off. */
+  readonly asked: string
+  readonly startedAt: Date
+  /** Until when nobody else takes it over, by the server's clock. */
+  readonly leasedUntil: Date
+  /** Rises with every claim. */
+  readonly fence: number
+  readonly part: 'edges' | 'users' | 'posts'
+  /** The last edge, handle or post of the part that is done. */
+  readonly after: string
+  readonly tally: Readonly<Record<string, number>>
+  readonly done?: true
+}
+
+/** A difference that a reconciliation applied: at most one a run and subject. Removed a month after. */
+export interface RepairDoc {
+  readonly _id: { readonly run: string; readonly id: string }
+  readonly kind: 'USER' | 'POST'
+  /** What was added to each counter. */
+  readonly by: Readonly<Record<string, number>>
+  /** What they said before. */
+  readonly counted: Readonly<Record<string, number>>
+  /** By how much the one that was off the most was off. */
+  readonly size: number
+  /** How many edges of this user the run had mended before. */
+  readonly mended?: number
+  readonly at: Date
+}

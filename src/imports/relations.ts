@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
+import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+
+/** The columns of a legacy relation (seed 3): `user_id` follows `target_user_id`. */
+export const relationColumns = [
+  'user_id',
+  'target_user_id',
+  'twitter_followed_at',
+  'facebook_followed_at',
+  'medium_followed_at',
+  'medium_unfollowed_at',
+  'latest_followed_at',
+] as const
+type Column = (typeof relationColumns)[number]
+
+/** What kept one fact in several columns: they say different things (seed 3). */
+export const contradictions = [
+  'followed-not-counted',
+  'unfollowed-still-counted',
+  'never-followed',
+  'latest-disagrees',
+] as const
+export type Contradiction = (typeof contradictions)[number]
+
+/** Where a relation may have come from, in the order that decides between follows of one moment. */
+export const relationSources = ['TWITTER', 'FACEBOOK', 'MEDIUM'] as const satisfies EdgeSource[]
+type RelationSource = (typeof relationSources)[number]
+
+/** What one row says of a pair. Times are in milliseconds since 1970; 0 is never. */
+export interface Relation {
+  readonly follower: UserId
+  readonly followee: UserId
+  readonly followedAt: Readonly<Record<RelationSource, number>>
+  readonly unfollowedAt: number
+  readonly latestFollowedAt: number
+}
+
+/** A change of a pair's state. An unfollow has the source of the follow that it ends. */
+export interface RelationEvent {
+  readonly type: FollowEventDoc['type']
+  readonly source: RelationSource
+  readonly atMs: number
+}
+
+/** A row's history, and where its columns contradict each other. */
+export interface ResolvedRelation {
+  /** At most three, in the order of time, FOLLOWED and UNFOLLOWED in turn; the last one is the state. */
+  readonly events: readonly RelationEvent[]
+  readonly contradiction?: Contradiction | undefined
+}
+
+/**
+ * Derives a pair's history from the times of its row; what changes nothing is left out, so that the first source of
+ * a stretch is its source. The latest event is the state, whatever `latest_followed_at` says; of a follow and an
+ * unfollow at one moment the unfollow is the later, as Medium had it.
+ */
+export function resolveRelation(relation: Relation): ResolvedRelation {
+  const { followedAt, unfollowedAt } = relation
+  const follows = relationSources
+    .filter((source) => followedAt[source] > 0)
+    .map((source) => ({ source, atMs: followedAt[source] }))
+    .sort((one, other) => one.atMs - other.atMs)
+  const contradiction = contradictionOf(relation)
+  const follow = (one: (typeof follows)[number] | undefined): RelationEvent[] =>
+    one ? [{ type: 'FOLLOWED', ...one }] : []
+  const [first] = follows
+  if (!first || unfollowedAt < first.atMs) return { events: follow(first), contradiction }
+  const again = follows.find(({ atMs }) => atMs > unfollowedAt)
+  const end = { type: 'UNFOLLOWED', source: first.source, atMs: unfollowedAt } as const
+  return { events: [...follow(first), end, ...follow(again)], contradiction }
+}
+
+/** The first two are Medium's own queries, as they stand. */
+function contradictionOf(relation: Relation): Contradiction | undefined {
+  const { followedAt, unfollowedAt, latestFollowedAt: latest } = relation
+  const greatest = Math.max(...Object.values(followedAt))
+  const follows = greatest > unfollowedAt
+  if (latest === 0 && follows) return 'followed-not-counted'
+  if (latest > 0 && unfollowedAt > latest) return 'unfollowed-still-counted'
+  if (unfollowedAt > 0 && greatest === 0) return 'never-followed'
+  return latest === (follows ? greatest : 0) ? undefined : 'latest-disagrees'
+}
+
+/**
+ * Reads a row's columns; one that is absent is empty. Names are lower-cased.
+ * @param nowMs milliseconds since 1970: what is to come after the import has no later time.
+ * @returns the relation, or what is wrong with the row.
+ */
+export function parseRelation(
+  fields: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): Relation | string {
+  const unknown = Object.keys(fields).find((name) => !isColumn(name))
+  if (unknown !== undefined) return unknownColumn(unknown)
+  const names = (['user_id', 'target_user_id'] as const).map((column) => handleIn(fields, column))
+  const times = timeColumns.map((column) => timeIn(fields, column, nowMs))
+  const problem = [...names, ...times].find((one) => typeof one === 'object')
+  if (problem) return problem.problem
+  const [follower, followee] = names as [UserId, UserId]
+  if (follower === followee) return `"${follower}" would follow itself`
+  const [TWITTER, FACEBOOK, MEDIUM, unfollowedAt, latestFollowedAt] = times as Times
+  const followedAt = { TWITTER, FACEBOOK, MEDIUM }
+  return { follower, followee, followedAt, unfollowedAt, latestFollowedAt }
+}
+
+/** @returns what is wrong with the names of a header's columns, or undefined. */
+export function headerProblem(names: readonly string[]): string | undefined {
+  const absent = relationColumns.slice(0, 2).find((column) => !names.includes(column))
+  if (absent) return `is no header: it does not name ${absent}`
+  const unknown = names.find((name) => !isColumn(name))
+  if (unknown !== undefined) return unknownColumn(unknown)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  return twice === undefined ? undefined : `names ${twice} twice`
+}
+
+type Times = [number, number, number, number, number]
+interface Problem {
+  readonly problem: string
+}
+
+const [, , ...timeColumns] = relationColumns
+const isColumn = (name: string) => (relationColumns as readonly string[]).includes(name)
+const unknownColumn = (name: string) =>
+  `"${shown(name)}" is no column; there are ${relationColumns.join(', ')}`
+
+function handleIn(fields: Readonly<Record<string, unknown>>, column: Column): UserId | Problem {
+  const value = textOf(fields[column])
+  const handle = value === undefined ? undefined : parseUserId(value.toLowerCase())
+  if (handle) return handle
+  return { problem: `${column}: ${told(fields[column])} is not a handle: ${handleRule}` }
+}
+
+/** The first of the three services was founded later: what lies before is a time in seconds. */
+const earliestMs = Date.UTC(2000)
+const isoTime = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+
+function timeIn(
+  fields: Readonly<Record<string, unknown>>,
+  column: Column,
+  nowMs: number,
+): number | Problem {
+  const text = textOf(fields[column] ?? '')
+  if (text === '' || text?.toLowerCase() === 'null') return 0
+  const wrong = (what: string): Problem => ({
+    problem: `${column}: ${told(fields[column])} ${what}`,
+  })
+  const atMs = text === undefined ? Number.NaN : millisecondsOf(text)
+  if (Number.isNaN(atMs)) return wrong('is neither epoch milliseconds nor ISO 8601 with a zone')
+  if (atMs === 0) return 0
+  if (atMs < earliestMs) return wrong('lies before 2000: an epoch time is in milliseconds')
+  return atMs > nowMs ? wrong('lies in the future') : atMs
+}
+
+function millisecondsOf(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text)
+  return isoTime.safeParse(text).success ? Date.parse(text) : Number.NaN
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' ? String(value).trim() : undefined
+
+const told = (value: unknown) =>
+  value === undefined ? 'nothing' : shown(JSON.stringify(value) ?? String(value))
+const shown = (text: string) => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

@@ -1,0 +1,60 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { feedline } from '../support/process.ts'
+import { contradictions, csv, mixed, passedOver, written } from '../support/relations.ts'
+import { useServices } from '../support/services.ts'
+import { verified } from '../support/verify.ts'
+
+describe('the command', () => {
+  const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
+  let folder = ''
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'feedline-relations-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  async function command(...args: readonly string[]) {
+    const { uri, name } = harness.database
+    const env = { MONGODB_URI: uri, MONGODB_DATABASE: name }
+    const started = feedline(['import-relations', ...args], env)
+    return { code: await started.ended, out: started.out(), err: started.err() }
+  }
+  const lastObject = (out: string) => JSON.parse(out.trim().split('\n').at(-1) ?? '')
+
+  test('tells what a dry run would write, writes it, and has timelines made anew', async () => {
+    const { registry, collections } = harness.services
+    const file = join(folder, 'relations.csv')
+    await writeFile(file, `${csv(mixed)}\neve,eve,,,,,\n`)
+    await harness.rest()
+    const dry = await command(file, '--dry-run', '--json')
+    expect(dry.code).toBe(0)
+    expect(dry.out).toMatch(/^Nothing was written\. It would be 4 users, 5 edges and 11 events/)
+    expect(dry.err).toBe('Bad lines passed over: 1\n  line 12: "eve" would follow itself\n')
+    expect(await collections.users.countDocuments()).toBe(0)
+    expect((await registry.read()).get('INBOX')?.complete).toBe(true)
+    const wet = await command(file, '--json')
+    expect(wet.code).toBe(0)
+    const report = { ...written, passedOver, rows: 10, contradictions, badLines: 1 }
+    const total = { ...written, passedOver }
+    const seconds = expect.any(Number)
+    expect(lastObject(dry.out)).toEqual({ dryRun: true, ...report, seconds, total })
+    expect(lastObject(wet.out)).toEqual({ dryRun: false, ...report, seconds, total })
+    expect((await registry.read()).get('INBOX')?.complete).toBe(false)
+    await harness.rest()
+    expect((await registry.read()).get('INBOX')?.complete).toBe(true)
+    expect((await verified(harness.services)).differences).toEqual([])
+  }, 60_000)
+
+  test('refuses another header, and leaves timelines alone', async () => {
+    const file = join(folder, 'other.csv')
+    await writeFile(file, 'follower,followee\na,b\n')
+    const { code, err } = await command(file)
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `feedline: ${file}: line 1 is no header: it does not name user_id\n`,
+    })
+    expect((await harness.services.registry.read()).get('INBOX')?.complete).toBe(true)
+  })
+})

@@ -1,0 +1,249 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { fromObjectId } from '../../src/db/object-id.ts'
+import {
+  importRelations,
+  previewRelations,
+  type RelationImportOptions,
+} from '../../src/imports/import-relations.ts'
+import { RelationFile } from '../../src/imports/relation-file.ts'
+import { type EdgeId, timeOf } from '../../src/lib/ids.ts'
+import { recorded } from '../support/mongo.ts'
+import { base, contradictions, csv, mixed, passedOver, written } from '../support/relations.ts'
+import { handle, useServices } from '../support/services.ts'
+import { verified } from '../support/verify.ts'
+
+const none = { users: 0, pairs: 0, edges: 0, events: 0, known: 0, blocked: 0, deleted: 0, empty: 0 }
+
+describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
+  const harness = useServices(following)
+  let folder = ''
+  let file = ''
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'feedline-relations-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  beforeEach(async () => {
+    for (const one of Object.values(harness.database.collections)) await one.deleteMany({})
+    file = join(folder, 'relations.csv')
+    await writeFile(file, csv(mixed))
+  })
+
+  type Options = Partial<RelationImportOptions>
+  const run = async (options: Options = {}) =>
+    importRelations(harness.services, { file: await RelationFile.open(file), ...options })
+  const preview = async (options: Options = {}) =>
+    previewRelations(harness.services, { file: await RelationFile.open(file), ...options })
+
+  /** Everything stored, but for what collides with deletions. */
+  async function snapshot() {
+    const { users, user_stats, followers, following, follow_events, imports } =
+      harness.database.collections
+    const stats = user_stats
+      .find({}, { projection: { guard: 0 } })
+      .sort({ _id: 1 })
+      .toArray()
+    const read = [users, followers, following, follow_events, imports].map((collection) =>
+      collection.find().sort({ _id: 1 }).toArray(),
+    )
+    return Promise.all([...read, stats])
+  }
+  const expectSound = async () => expect((await verified(harness.services)).differences).toEqual([])
+  const people = async (...names: readonly string[]) => {
+    for (const name of names) await harness.services.users.create(handle(name), { name })
+    return names.map(handle)
+  }
+
+  test('edges, their history and exact counters are there, as the latest event says', async () => {
+    const at = Date.UTC(2026, 0, 2)
+    expect(await run({ now: () => at })).toEqual({
+      run: { ...written, ...passedOver },
+      total: { ...written, ...passedOver },
+      rows: 10,
+      contradictions,
+      bad: { count: 0, first: [] },
+    })
+    const { followers, follow_events, user_stats, users } = harness.database.collections
+    const edges = await followers.find().sort({ _id: 1 }).toArray()
+    const told = edges.map(({ _id, follower, user, source }) => {
+      const since = timeOf(fromObjectId<EdgeId>(_id)).getTime() - base
+      return `${follower}>${user} ${source} ${since}`
+    })
+    expect(told).toEqual([
+      'ann>cem FACEBOOK 3',
+      'ann>bob MEDIUM 5',
+      'dan>bob TWITTER 5',
+      'bob>cem MEDIUM 12',
+      'cem>ann TWITTER 12',
+    ])
+    const events = await follow_events.find({ user: 'bob', followee: 'cem' }).sort({ _id: 1 })
+    expect((await events.toArray()).map(({ _id, ...event }) => event)).toEqual(
+      [
+        { type: 'FOLLOWED', source: 'TWITTER', at: new Date(base + 4) },
+        { type: 'UNFOLLOWED', source: 'TWITTER', at: new Date(base + 9) },
+        { type: 'FOLLOWED', source: 'MEDIUM', at: new Date(base + 12) },
+      ].map((event) => ({ user: 'bob', followee: 'cem', ...event })),
+    )
+    expect(await user_stats.findOne({ _id: 'bob' })).toMatchObject({ followers: 2, following: 1 })
+    expect(await users.findOne({ _id: 'dan' })).toMatchObject({ createdAt: new Date(at) })
+    await expectSound()
+  })
+
+  test('a repeat changes nothing, and reports the same of the file', async () => {
+    await run()
+    const before = await snapshot()
+    const repeat = await run()
+    expect(repeat).toMatchObject({
+      run: none,
+      total: { ...written, ...passedOver },
+      contradictions,
+    })
+    expect(await snapshot()).toEqual(before)
+    await writeFile(join(folder, 'copy.csv.gz'), gzipSync(csv(mixed)))
+    const copy = await run({ file: await RelationFile.open(join(folder, 'copy.csv.gz')) })
+    expect(copy.run).toEqual({ ...none, known: 8, empty: 2 })
+    expect((await snapshot()).slice(0, 4)).toEqual(before.slice(0, 4))
+  })
+
+  test.each([1, 2, 4])(
+    'stopped after batch %i, it ends as if it had not been',
+    async (stopAfter) => {
+      const now = () => Date.UTC(2026, 0, 2)
+      await run({ batchSize: 2, now })
+      const whole = await snapshot()
+      for (const one of Object.values(harness.database.collections)) await one.deleteMany({})
+      let batches = 0
+      const onProgress = () => {
+        if (++batches === stopAfter) throw new Error('killed')
+      }
+      await expect(run({ batchSize: 2, now, onProgress })).rejects.toThrow('killed')
+      await expectSound()
+      const stopped = await harness.database.collections.imports.findOne({})
+      expect(stopped).toMatchObject({ done: false, position: 1 + 2 * stopAfter })
+      const rest = await run({ batchSize: 3, now: () => now() + 1e6 })
+      expect(rest.total).toEqual({ ...written, ...passedOver })
+      expect(rest.contradictions).toEqual(contradictions)
+      expect(await snapshot()).toEqual(whole)
+    },
+  )
+
+  test('an abort ends it between batches, and tells what it has come to', async () => {
+    const controller = new AbortController()
+    const onProgress = () => controller.abort(new Error('enough'))
+    const aborted = run({ batchSize: 4, onProgress, signal: controller.signal })
+    await expect(aborted).rejects.toMatchObject({
+      message: 'enough',
+      soFar: { run: { pairs: 4 }, total: { pairs: 4 } },
+    })
+    await expectSound()
+  })
+
+  test('two runs of one import at once write each pair once', async () => {
+    const runs = await Promise.allSettled([run({ batchSize: 1 }), run({ batchSize: 2 })])
+    for (const one of runs) {
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'CONFLICT' })
+    }
+    expect((await run()).total).toEqual({ ...written, ...passedOver })
+    await expectSound()
+  })
+
+  test.each([1, 3, 100])(
+    'a dry run in batches of %i reports the same and writes nothing',
+    async (batchSize) => {
+      const [, , , eve, fay] = await people('ann', 'bob', 'gone', 'eve', 'fay')
+      await harness.services.restrictions.block(handle('eve'), handle('fay'))
+      await harness.services.users.delete(handle('gone'))
+      await harness.services.follows.follow(handle('bob'), handle('ann'))
+      const more = [
+        `${eve} ${fay} 0 0 5 0 5`,
+        `${fay} ${eve} 0 0 5 0 5`,
+        'ann gone 0 0 5 0 5',
+        'x x 0 0 0 0 0',
+      ]
+      await writeFile(file, csv([...mixed, ...more]))
+      const before = await snapshot()
+      const told = await preview({ batchSize })
+      expect(await snapshot()).toEqual(before)
+      expect(told.run).toEqual({
+        users: 2,
+        pairs: 6,
+        edges: 5,
+        events: 9,
+        known: 2,
+        blocked: 2,
+        deleted: 1,
+        empty: 2,
+      })
+      expect(told.bad.first).toEqual([{ line: 15, problem: '"x" would follow itself' }])
+      expect(await run({ batchSize })).toEqual(told)
+      await expectSound()
+    },
+  )
+
+  test('a pair that has any history is left as it is', async () => {
+    const [ann, bob, cem] = (await people('ann', 'bob', 'cem')) as [never, never, never]
+    const { follows } = harness.services
+    await follows.follow(ann, bob)
+    await follows.follow(bob, cem)
+    await follows.unfollow(bob, cem)
+    const { follow_events } = harness.database.collections
+    const own = { user: { $in: ['ann', 'bob'] }, source: 'FEEDLINE' } as const
+    const before = await follow_events.find(own).toArray()
+    expect((await run()).run).toMatchObject({ known: 3, pairs: 5, users: 1 })
+    expect(await follow_events.find(own).toArray()).toEqual(before)
+    expect(await follow_events.countDocuments({ user: 'bob', followee: 'cem' })).toBe(2)
+    await expectSound()
+  })
+
+  test('people go on from there: what they do comes after what was imported', async () => {
+    await run()
+    const [ann, bob, cem] = ['ann', 'bob', 'cem'].map(handle) as [never, never, never]
+    const { follows } = harness.services
+    expect((await follows.unfollow(ann, bob)).changed).toBe(true)
+    expect((await follows.follow(bob, ann)).changed).toBe(true)
+    expect((await follows.follow(bob, cem)).changed).toBe(false)
+    await expectSound()
+  })
+
+  test('counters are exact with follows and unfollows beside it', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `u${n}`)
+    const all = await people(...names)
+    const rows = names.flatMap((one) =>
+      names
+        .filter((other) => other !== one)
+        .map((other) => `${one} ${other} 3 0 5 ${one < other ? 9 : 0} 0`),
+    )
+    await writeFile(file, csv(rows))
+    let going = true
+    const traffic = async (offset: number) => {
+      for (let n = offset; going; n += 7) {
+        const [one, other] = [all[n % 12], all[(n * 5 + 1) % 12]]
+        if (!one || !other || one === other) continue
+        if (n % 2 === 0) await harness.services.follows.follow(one, other)
+        else await harness.services.follows.unfollow(one, other)
+      }
+    }
+    const running = [traffic(0), traffic(3)]
+    const { run: counts } = await run({ batchSize: 10 }).finally(() => {
+      going = false
+    })
+    await Promise.all(running)
+    expect(counts.pairs + counts.known).toBe(132)
+    expect(counts.pairs).toBeGreaterThan(0)
+    await expectSound()
+  })
+
+  test('a batch is a bounded number of commands', async () => {
+    const rows = Array.from({ length: 900 }, (_, n) => `a${n % 30} b${n % 31} 1 0 9 5 9`)
+    await writeFile(file, csv(rows))
+    const { result, commands } = await recorded(harness.database.client, () => run())
+    expect(result.run).toMatchObject({ pairs: 900, events: 2_700 })
+    const names = commands.map(({ name }) => name)
+    expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
+    expect(names.length).toBeLessThanOrEqual(18)
+  })
+})

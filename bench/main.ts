@@ -2,21 +2,24 @@ import { parseArgs } from 'node:util'
 import { engagement } from './engagement/engagement.ts'
 import { thresholds } from './engagement/thresholds.ts'
 import { feeds } from './feeds/feeds.ts'
+import { follows } from './follows/follows.ts'
+import { reconcileBench } from './reconcile/reconcile.ts'
 
-// npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--graph FILE] [--rate N] [--plots FOLDER] [--json]
+// npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--people N] [--graph FILE] [--rate N] [--plots FOLDER] [--json]
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     likes: { type: 'string', default: '1000000' },
+    people: { type: 'string', default: '100000' },
     graph: { type: 'string' },
     rate: { type: 'string', default: '200' },
     plots: { type: 'string', default: 'docs/plots' },
     json: { type: 'boolean', default: false },
   },
 })
-const benchmarks = { engagement, thresholds, feeds }
+const benchmarks = { engagement, thresholds, feeds, follows, reconcile: reconcileBench }
 const [name = ''] = positionals
 const run = benchmarks[name as keyof typeof benchmarks]
 if (run) {
@@ -24,6 +27,7 @@ if (run) {
     rounds: Number(values.rounds),
     ms: Number(values.seconds) * 1000,
     likes: Number(values.likes),
+    people: Number(values.people),
     graph: values.graph,
     rate: Number(values.rate),
     plots: values.plots,

@@ -6,6 +6,8 @@ export interface BenchOptions {
   readonly ms: number
   /** How popular the most popular post is. */
   readonly likes: number
+  /** How many people a generated graph has. */
+  readonly people: number
   /** An edge list to run on instead of Reed98, friendships both ways. */
   readonly graph?: string | undefined
   /** The rate at which the open loop begins, in operations a second. */

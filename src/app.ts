@@ -8,6 +8,8 @@ import { createServer } from './graphql/server.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { loadValidators } from './posts/content.ts'
+import { Metrics } from './reconcile/metrics.ts'
+import { DriftWatch } from './reconcile/watch.ts'
 import { createServices, type Services } from './services.ts'
 
 /** How long the database may take to answer whether it is there, in milliseconds. */
@@ -49,9 +51,13 @@ export async function startApp(config: Config, log: Log): Promise<App> {
       ])
     await registerStrategies(services, config.feed.maintained)
     services.inline.start(services.tasks, log)
-    const http = await createServer({ config, services, log, ready, nudge: () => worker.nudge() })
+    const metrics = new Metrics()
+    const watch = new DriftWatch(services, config.drift, log, metrics.sampled)
+    const nudge = () => worker.nudge()
+    const http = await createServer({ config, services, log, ready, nudge, metrics })
     const url = await listen(http, config)
     worker.start()
+    watch.start()
     log.info(`database: ${database.description}`)
     log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
     const { strategy, maintained } = config.feed
@@ -59,7 +65,7 @@ export async function startApp(config: Config, log: Log): Promise<App> {
     const close = async () => {
       await using _ = database
       await http.close()
-      await worker.stop()
+      await Promise.all([worker.stop(), watch.stop()])
     }
     return { url, services, lost: database.lost, [Symbol.asyncDispose]: close }
   } catch (error) {

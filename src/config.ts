@@ -83,6 +83,8 @@ const environment = z.object({
   COMMENTS_THRESHOLD: entries(0).default(20),
   SHARES_THRESHOLD: entries(0).default(100),
   OVERFLOW_CAPACITY: entries(1).default(1000),
+  DRIFT_SAMPLE: z.coerce.number().min(0).max(1).default(0),
+  DRIFT_REPAIR: flag.default(false),
   AUTH_JWT_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
   AUTH_JWKS_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
   AUTH_ISSUER: z.string().min(1).optional(),
@@ -132,6 +134,12 @@ export interface Config {
     readonly thresholds: Readonly<Record<EngagementKind, number>>
     /** How many entries an overflow document holds. */
     readonly capacity: number
+  }
+  readonly drift: {
+    /** Which share of all users is looked at every hour; 0: none. */
+    readonly sharePerHour: number
+    /** Whether what has drifted is repaired, or only told of. */
+    readonly repair: boolean
   }
   readonly auth: AuthConfig
   readonly posts: {
@@ -212,6 +220,7 @@ export function readConfig(
       },
       capacity: e.OVERFLOW_CAPACITY,
     },
+    drift: { sharePerHour: e.DRIFT_SAMPLE, repair: e.DRIFT_REPAIR },
     auth: {
       dev: e.AUTH_DEV ?? e.NODE_ENV !== 'production',
       secret: e.AUTH_JWT_SECRET,

@@ -41,6 +41,7 @@ export interface Services extends Feeds {
   readonly outbox: Outbox
   readonly queue: JobQueue
   readonly inline: Inline
+  readonly mint: IdMint
 }
 
 /** The part of the configuration that services depend on. */
@@ -105,6 +106,7 @@ export function createServices(
     outbox,
     queue,
     inline,
+    mint,
     ...feeds,
   }
 }

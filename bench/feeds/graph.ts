@@ -11,14 +11,17 @@ export interface Graph {
   readonly followers: ReadonlyMap<UserId, readonly UserId[]>
 }
 
-/** Where Reed98 is looked for unless `--graph` names it: here and beside this folder. */
-const reedFolders = ['.', 'data', '..', '../data', '../shared/data']
+/** Where the files of real graphs are looked for: here and beside this folder. */
+const folders = ['.', 'data', '..', '../data', '../shared/data']
+
+/** The file of a real graph; undefined where there is none. */
+export const graphFile = (name: string): string | undefined =>
+  folders.map((folder) => `${folder}/${name}`).find((file) => existsSync(file))
 
 /** Reed98 (networkrepository.com), friendships both ways; undefined where its file is not there. */
 export async function reed98(given?: string): Promise<Graph | undefined> {
-  const files = given ? [given] : reedFolders.map((folder) => `${folder}/socfb-reed98.edges`)
-  const file = files.find((one) => existsSync(one))
-  if (file === undefined) return undefined
+  const file = given ?? graphFile('socfb-reed98.edges')
+  if (file === undefined || !existsSync(file)) return undefined
   const followers = new Map<UserId, Set<UserId>>()
   const follow = (follower: UserId, followee: UserId) => {
     const held = followers.get(followee) ?? new Set()

@@ -22,6 +22,22 @@ export class Interruption extends Error {
   }
 }
 
+/** The first SIGINT or SIGTERM ends the run after its batch; the second one ends the process. */
+export function interruption(): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController()
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    controller.abort(new Interruption(signal))
+    remove()
+  }
+  const remove = () => {
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  return { signal: controller.signal, [Symbol.dispose]: remove }
+}
+
 /** What the process ends with: after a signal, what shells expect of one that the signal ended. */
 export const exitCodeOf = (error: unknown): number =>
   error instanceof Interruption ? 128 + constants.signals[error.signal] : 1

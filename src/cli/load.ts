@@ -9,7 +9,7 @@ import {
 import { ImportInterrupted } from '../imports/interrupted.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
 import { openForCommand, say } from './database.ts'
-import { Interruption } from './failure.ts'
+import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { perSecond, showProgress } from './progress.ts'
 
@@ -152,20 +152,4 @@ function badLinesReport({ count, first }: BadLines): string {
     ...shown,
     ...rest,
   ].join('\n')
-}
-
-/** The first SIGINT or SIGTERM ends the run after its batch; the second one ends the process. */
-function interruption(): Disposable & { readonly signal: AbortSignal } {
-  const controller = new AbortController()
-  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
-    controller.abort(new Interruption(signal))
-    remove()
-  }
-  const remove = () => {
-    process.off('SIGINT', stop)
-    process.off('SIGTERM', stop)
-  }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
-  return { signal: controller.signal, [Symbol.dispose]: remove }
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { importRelationsCommand } from './import-relations.ts'
 import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
 import { loadCommand } from './load.ts'
+import { reconcileCommand } from './reconcile.ts'
 import { serveCommand } from './serve.ts'
 import { timelinesCommand } from './timelines.ts'
 import { tokenCommand } from './token.ts'
@@ -20,11 +22,13 @@ export const buildProgram = (): Command =>
     .addCommand(serveCommand())
     .addCommand(workerCommand())
     .addCommand(loadCommand())
+    .addCommand(importRelationsCommand())
     .addCommand(tokenCommand())
     .addCommand(timelinesCommand())
     .addCommand(indexesCommand())
     .addCommand(jobsCommand())
     .addCommand(verifyCommand())
+    .addCommand(reconcileCommand())
     .showHelpAfterError('(--help tells more)')
     .addHelpText(
       'after',

@@ -60,6 +60,27 @@ function lines(what: string, verb: string): ProgressDisplay {
   }
 }
 
+/** One display for each part, one after the other. */
+export class PartDisplays implements Disposable {
+  private shown: { readonly part: string; readonly display: ProgressDisplay } | undefined
+
+  /** @param verb what is done to them. */
+  constructor(private readonly verb: string) {}
+
+  readonly update = ({ part, ...progress }: Progress & { readonly part: string }): void => {
+    if (this.shown?.part !== part) {
+      this[Symbol.dispose]()
+      this.shown = { part, display: showProgress(part, this.verb) }
+    }
+    this.shown.display.update(progress)
+  };
+
+  [Symbol.dispose](): void {
+    this.shown?.display[Symbol.dispose]()
+    this.shown = undefined
+  }
+}
+
 /** @returns whole things per second; 0 where nothing took no time. */
 export const perSecond = (count: number, ms: number): number =>
   count === 0 ? 0 : Math.round((count * 1000) / Math.max(ms, 1))

@@ -2,12 +2,12 @@ import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { createServices } from '../services.ts'
 import { feedAsKept } from '../verify/as-kept.ts'
-import { type Difference, Tally, type VerifyProgress } from '../verify/run.ts'
+import { type Difference, Tally } from '../verify/run.ts'
 import type { Readers } from '../verify/timelines.ts'
 import { verify } from '../verify/verify.ts'
 import { openForCommand } from './database.ts'
 import { wholeNumber } from './numbers.ts'
-import { type ProgressDisplay, showProgress } from './progress.ts'
+import { PartDisplays } from './progress.ts'
 
 /** How many differences are shown at most. */
 const shownMax = 100
@@ -29,7 +29,7 @@ export const verifyCommand = (): Command =>
     )
     .option(
       '--json',
-      'print one JSON object: checked, differences, byKind, sample, inFlight, seconds',
+      'print one JSON object: checked, off, repaired (0), differences, byKind, sample, inFlight, seconds',
     )
     .addHelpText('after', help)
     .action(run)
@@ -57,7 +57,7 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   const services = createServices(database.client, database.db, { ...config, feed })
   const tally = new Tally()
   const found: Found = { differences: 0, byKind: {}, sample: [] }
-  using displays = new Displays()
+  using displays = new PartDisplays('checked')
   for await (const difference of verify(
     services,
     { readers, onProgress: displays.update },
@@ -69,7 +69,16 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   const seconds = Math.round(performance.now() - startedAt) / 1000
   const { checked, inFlight } = tally
   console.log(
-    json ? JSON.stringify({ checked, ...found, inFlight, seconds }) : report(found, tally, seconds),
+    json
+      ? JSON.stringify({
+          checked,
+          off: found.differences,
+          repaired: 0,
+          ...found,
+          inFlight,
+          seconds,
+        })
+      : report(found, tally, seconds),
   )
   if (found.differences > 0) process.exitCode = 1
 }
@@ -102,22 +111,4 @@ function report({ differences, sample }: Found, { checked, inFlight }: Tally, se
       `${timelines} timelines of ${readers} readers in ${seconds} s.`,
     `${differences} ${differences === 1 ? 'difference' : 'differences'}, ${inFlight} in flight.`,
   ].join('\n')
-}
-
-/** One display for each part, one after the other. */
-class Displays implements Disposable {
-  private shown: { readonly part: string; readonly display: ProgressDisplay } | undefined
-
-  readonly update = ({ part, done, total }: VerifyProgress): void => {
-    if (this.shown?.part !== part) {
-      this[Symbol.dispose]()
-      this.shown = { part, display: showProgress(part, 'checked') }
-    }
-    this.shown.display.update({ done, total })
-  };
-
-  [Symbol.dispose](): void {
-    this.shown?.display[Symbol.dispose]()
-    this.shown = undefined
-  }
 }

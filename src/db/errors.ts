@@ -9,6 +9,8 @@ import { DomainError } from '../errors.ts'
 
 const duplicateKeyCode = 11000
 const maxTimeExpiredCode = 50
+/** SnapshotTooOld, SnapshotUnavailable. */
+const snapshotGoneCodes: ReadonlySet<unknown> = new Set([239, 246])
 
 /** What a server says that is not the primary now, shuts down or cannot reach another: the driver repeats a read once. */
 const passingCodes: ReadonlySet<unknown> = new Set([
@@ -31,6 +33,10 @@ export function repeatsIn(error: unknown): number[] {
 /** Whether the server said that a transaction may simply be tried again. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('TransientTransactionError')
+
+/** Whether the server keeps nothing as old as a snapshot any more, or has none of this moment yet. */
+export const isSnapshotGone = (error: unknown): boolean =>
+  error instanceof MongoServerError && snapshotGoneCodes.has(error.code)
 
 /** Whether it is unknown if a commit took effect. */
 export const isCommitUnknown = (error: unknown): boolean =>

@@ -17,6 +17,7 @@ import type { Config } from '../config.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
+import type { Metrics } from '../reconcile/metrics.ts'
 import type { Services } from '../services.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
@@ -37,9 +38,10 @@ export interface ServerParts {
   readonly nudge: () => void
   /** Whether the database answers. */
   readonly ready: () => Promise<boolean>
+  readonly metrics: Metrics
 }
 
-/** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
+/** The HTTP server: `/graphql`, `/healthz`, `/readyz`, `/metrics`, and outside production the playground at `/`. */
 export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
@@ -63,6 +65,9 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     if (await parts.ready()) return { status: 'ready' }
     return reply.code(503).send({ status: 'the database does not answer' })
   })
+  http.get('/metrics', async (_, reply) =>
+    reply.type(parts.metrics.contentType).send(await parts.metrics.text()),
+  )
   if (!parts.config.production) {
     const page = playgroundPage()
     http.get('/', async (_, reply) => reply.type('text/html; charset=utf-8').send(page))

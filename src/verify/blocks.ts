@@ -1,8 +1,8 @@
 import type { RestrictionDoc } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
+import { nameOf } from '../reconcile/sides.ts'
+import { type HandleRange, within } from '../reconcile/walk.ts'
 import { confirmed, type Difference, type Tally, type Verdict, type VerifyServices } from './run.ts'
-import { nameOf } from './sides.ts'
-import { type HandleRange, within } from './walk.ts'
 
 type Block = Pick<RestrictionDoc, 'owner' | 'other'> & { readonly kind: 'BLOCK' | 'BLOCKED_BY' }
 

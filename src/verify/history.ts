@@ -1,22 +1,11 @@
-import type { FollowEventDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
-import type { Side, StoredEdge } from '../follows/edges.ts'
+import type { StoredEdge } from '../follows/edges.ts'
+import { fits, historiesOf, keyOf, misfits, type PairHistory } from '../reconcile/history.ts'
+import { nameOf, type Pair } from '../reconcile/sides.ts'
+import { type HandleRange, within } from '../reconcile/walk.ts'
 import { leavingAmong } from './blocks.ts'
 import { confirmed, type Difference, type Tally, type Verdict, type VerifyServices } from './run.ts'
-import { nameOf, type Pair } from './sides.ts'
-import { aligned, type HandleRange, within } from './walk.ts'
-
-type Event = Pick<FollowEventDoc, 'user' | 'followee' | 'type'>
-
-/** What is known of a pair; its key is in the order of both handles, since no handle holds a space. */
-interface Row extends Partial<Pair> {
-  readonly key: string
-  readonly edge?: true
-  readonly last?: FollowEventDoc['type']
-  /** Of a type that came twice in a row. */
-  readonly repeated?: FollowEventDoc['type']
-}
 
 /**
  * Pairs of a range's followers whose history does not say of an edge what is so, or begins or ends one twice in a row
@@ -28,46 +17,12 @@ export function historyDifferences(
   tally: Tally,
 ): AsyncGenerator<Difference> {
   const look = (some: readonly Pair[], tx: Tx) => looked(services, some, tx)
-  return confirmed(services, suspects(services, range), look, tally)
-}
-
-async function* suspects(services: VerifyServices, range: HandleRange): AsyncGenerator<Pair> {
-  const { follow_events } = services.collections
-  const events = follow_events
-    .find({ user: within(range) }, { projection: { user: 1, followee: 1, type: 1 } })
-    .sort({ user: 1, followee: 1, _id: 1 })
-  const rows = aligned([edgesOf(services.edges.following, range), historyOf(events)])
-  for await (const row of rows) {
-    const { follower = '', followee = '' } = row
-    if (!fits(row)) yield { follower, followee }
-  }
-}
-
-async function* edgesOf(
-  { collection, owner, other }: Side,
-  range: HandleRange,
-): AsyncGenerator<Row> {
-  const filter = { [owner]: within(range) } as Filter<StoredEdge>
-  const found = collection
-    .find(filter, { projection: { _id: 0, [owner]: 1, [other]: 1 } })
-    .sort({ [owner]: 1, [other]: 1 })
-    .allowDiskUse()
-  for await (const doc of found) {
-    const [follower = '', followee = ''] = [doc[owner], doc[other]]
-    yield { key: keyOf({ follower, followee }), follower, followee, edge: true }
-  }
-}
-
-/** The history of one pair after the other. */
-async function* historyOf(events: AsyncIterable<Event>): AsyncGenerator<Row> {
-  let row: Row | undefined
-  for await (const { user: follower, followee, type } of events) {
-    const key = keyOf({ follower, followee })
-    const before: Row = row?.key === key ? row : { key, follower, followee, last: 'UNFOLLOWED' }
-    if (row && before !== row) yield row
-    row = { ...before, last: type, ...(before.last === type ? { repeated: type } : {}) }
-  }
-  if (row) yield row
+  return confirmed(
+    services,
+    misfits(services.collections, services.edges, within(range)),
+    look,
+    tally,
+  )
 }
 
 async function looked(
@@ -90,8 +45,8 @@ async function looked(
     const events = follow_events
       .find({ user: follower, followee }, { ...tx, projection: { user: 1, followee: 1, type: 1 } })
       .sort({ _id: 1 })
-    let row: Row = { key: keyOf(pair) }
-    for await (const history of historyOf(events)) row = history
+    let row: PairHistory = { key: keyOf(pair) }
+    for await (const history of historiesOf(events)) row = history
     if (edge) row = { ...row, edge: true }
     if (fits(row)) continue
     if (leaving.has(follower) || leaving.has(followee)) inFlight++
@@ -100,10 +55,7 @@ async function looked(
   return { differences, inFlight }
 }
 
-const fits = ({ edge, last, repeated }: Row): boolean =>
-  (edge === true) === (last === 'FOLLOWED') && repeated === undefined
-
-function problems(pair: Pair, { edge, last, repeated }: Row): Difference[] {
+function problems(pair: Pair, { edge, last, repeated }: PairHistory): Difference[] {
   const subject = nameOf(pair)
   const wrong = (kind: string, expected: string, found: string): Difference[] => [
     { law: 'L3', kind, subject, expected, found },
@@ -119,5 +71,3 @@ function problems(pair: Pair, { edge, last, repeated }: Row): Difference[] {
       : []),
   ]
 }
-
-const keyOf = ({ follower, followee }: Pair) => `${follower} ${followee}`

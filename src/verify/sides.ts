@@ -1,17 +1,8 @@
-import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { StoredEdge } from '../follows/edges.ts'
+import { lonelyEdges, nameOf, type Pair, sidesOf } from '../reconcile/sides.ts'
+import { type HandleRange, within } from '../reconcile/walk.ts'
 import { confirmed, type Difference, type Tally, type Verdict, type VerifyServices } from './run.ts'
-import { type HandleRange, within } from './walk.ts'
-
-/** Who follows whom. */
-export interface Pair {
-  readonly follower: string
-  readonly followee: string
-}
-
-/** A pair as differences name it. */
-export const nameOf = ({ follower, followee }: Pair): string => `${follower}>${followee}`
 
 /**
  * Edges of a range that both collections should hold and do not, or not as the same edge (law L3). Nothing under
@@ -22,11 +13,11 @@ export async function* sideDifferences(
   range: HandleRange,
   tally: Tally,
 ): AsyncGenerator<Difference> {
-  const { followers, following } = collectionsOf(services)
+  const { followers, following } = sidesOf(services.edges)
   if (!following) return
-  const ahead = lonely(followers, following, range, 'follower')
+  const ahead = lonelyEdges(followers, following, within(range), 'follower')
   yield* confirmed(services, ahead, (some, tx) => looked(services, some, tx), tally)
-  const back = lonely(following, followers, range, 'followee')
+  const back = lonelyEdges(following, followers, within(range), 'followee')
   // One that is in followers too was told of above.
   const isAlone = ({ found }: Difference) => found === alone('following')
   const look = async (some: readonly Pair[], tx: Tx) => {
@@ -36,36 +27,10 @@ export async function* sideDifferences(
   yield* confirmed(services, back, look, tally)
 }
 
-/** The edges of a range without the same one on the other side. Joined by `_id` alone, which the server does fastest. */
-async function* lonely(
-  from: Collection<StoredEdge>,
-  to: Collection<StoredEdge>,
-  range: HandleRange,
-  field: 'follower' | 'followee',
-): AsyncGenerator<Pair> {
-  const other = field === 'follower' ? 'followee' : 'follower'
-  const same = { user: `$${field}`, [other]: '$user', source: '$source' }
-  const found = from.aggregate<StoredEdge>([
-    { $match: { user: within(range) } },
-    { $project: { user: 1, [field]: 1, source: 1 } },
-    { $lookup: { from: to.collectionName, localField: '_id', foreignField: '_id', as: 'other' } },
-    { $set: { other: { $first: '$other' } } },
-    {
-      $match: {
-        $expr: { $or: Object.entries(same).map(([name, is]) => ({ $ne: [`$other.${name}`, is] })) },
-      },
-    },
-  ])
-  for await (const { user, ...edge } of found) {
-    const { follower = user, followee = user } = edge
-    yield { follower, followee }
-  }
-}
-
 const alone = (name: string) => `in ${name} alone`
 
 async function looked(services: VerifyServices, pairs: readonly Pair[], tx: Tx): Promise<Verdict> {
-  const { followers, following } = collectionsOf(services)
+  const { followers, following } = sidesOf(services.edges)
   const [ahead, back] = [new Map<string, StoredEdge>(), new Map<string, StoredEdge>()]
   const inFollowers = pairs.map(({ follower, followee }) => ({ user: followee, follower }))
   for (const doc of await followers.find({ $or: inFollowers }, { ...tx }).toArray()) {
@@ -88,13 +53,4 @@ async function looked(services: VerifyServices, pairs: readonly Pair[], tx: Tx):
     return a === b ? [] : wrong(`the same edge in both: ${a}`, `in following ${b}`)
   })
   return { differences }
-}
-
-function collectionsOf({ edges }: VerifyServices) {
-  const { followers, following } = edges
-  const second = following.collection !== followers.collection
-  return {
-    followers: followers.collection,
-    following: second ? following.collection : undefined,
-  }
 }

@@ -1,3 +1,4 @@
+import { handleRanges } from '../reconcile/walk.ts'
 import { blockDifferences } from './blocks.ts'
 import { counterDifferences } from './counters.ts'
 import { engagementDifferences } from './engagement.ts'
@@ -5,7 +6,6 @@ import { historyDifferences } from './history.ts'
 import type { Difference, Tally, VerifyProgress, VerifyServices } from './run.ts'
 import { sideDifferences } from './sides.ts'
 import { type Readers, timelineDifferences } from './timelines.ts'
-import { handleRanges } from './walk.ts'
 
 /** How a run is made. */
 export interface VerifyOptions {

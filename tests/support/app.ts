@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { createServer } from '../../src/graphql/server.ts'
+import { Metrics } from '../../src/reconcile/metrics.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
@@ -83,7 +84,14 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
     const ready = async () => true
-    const http = await createServer({ config, services, log, ready, nudge: () => {} })
+    const http = await createServer({
+      config,
+      services,
+      log,
+      ready,
+      nudge: () => {},
+      metrics: new Metrics(),
+    })
     url = await http.listen({ host: '127.0.0.1', port: 0 })
     close = async () => http.close()
   })

@@ -16,6 +16,7 @@ const order = [
   'engagement',
   'imports',
   'feed',
+  'reconcile',
   'verify',
   'services.ts',
   'graphql',

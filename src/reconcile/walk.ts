@@ -16,12 +16,13 @@ export const within = ({ after, upTo }: HandleRange) => ({
   ...(upTo === undefined ? {} : { $lte: upTo }),
 })
 
-/** Cuts all handles into ranges of so many accounts, in order. One covered command each. */
+/** Cuts all handles, from one on, into ranges of so many accounts, in order. One covered command each. */
 export async function* handleRanges(
   users: Collections['users'],
   size = accountsAtOnce,
+  from = '',
 ): AsyncGenerator<HandleRange> {
-  for (let after = ''; ; ) {
+  for (let after = from; ; ) {
     const [last] = await users
       .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
       .sort({ _id: 1 })

@@ -1,0 +1,32 @@
+import { readConfig } from '../../src/config.ts'
+import { connect } from '../../src/db/client.ts'
+import { reconcile } from '../../src/reconcile/reconcile.ts'
+import { createServices } from '../../src/services.ts'
+
+/** What a child tells at its end. */
+export interface ChildResult {
+  readonly seconds: number
+  readonly documents: number
+  readonly off: number
+  readonly repaired: number
+  readonly remaining: number
+  /** The most memory that it took, in megabytes. */
+  readonly megabytes: number
+}
+
+// A process that reconciles a database once: `child.ts URI DATABASE`.
+const [, , uri, name] = process.argv
+if (uri && name) {
+  const client = await connect(uri, 'bulk')
+  const services = createServices(client, client.db(name), readConfig({}))
+  const startedAt = performance.now()
+  const { tally } = await reconcile(services, { users: 'all', dryRun: false })
+  const { documents, off, repaired, remaining } = tally
+  const result: ChildResult = {
+    ...{ documents, off, repaired, remaining },
+    seconds: (performance.now() - startedAt) / 1000,
+    megabytes: Math.round(process.resourceUsage().maxRSS / 1024),
+  }
+  console.log(JSON.stringify(result))
+  await client.close()
+}

@@ -1,0 +1,37 @@
+import { Counter, Registry } from 'prom-client'
+import type { Reconciled } from './reconcile.ts'
+
+/** What a process tells Prometheus at `/metrics`. */
+export class Metrics {
+  private readonly registry = new Registry()
+  private readonly drift = {
+    checked: this.counter(
+      'checked',
+      'Users and posts whose counters were compared with what they count',
+    ),
+    off: this.counter('off', 'Users and posts whose counters were off'),
+    mended: this.counter('edges', 'Edges that did not agree with their history'),
+    repaired: this.counter('repaired', 'Users and posts whose counters were repaired'),
+  }
+
+  /** The content type of {@link text}. */
+  readonly contentType = this.registry.contentType
+
+  /** Counts what a sample for drift came to. */
+  readonly sampled = ({ tally }: Reconciled): void => {
+    const { users, posts, off, mended, repaired } = tally
+    this.drift.checked.inc(users + posts)
+    this.drift.off.inc(off)
+    this.drift.mended.inc(mended)
+    this.drift.repaired.inc(repaired)
+  }
+
+  /** All of it in Prometheus' text format. */
+  text(): Promise<string> {
+    return this.registry.metrics()
+  }
+
+  private counter(name: string, help: string): Counter {
+    return new Counter({ name: `feedline_drift_${name}_total`, help, registers: [this.registry] })
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { Metrics } from '../../src/reconcile/metrics.ts'
+import { DriftWatch } from '../../src/reconcile/watch.ts'
+import { recordingLog } from '../support/jobs.ts'
+import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
+
+const harness = useServices()
+const people = Array.from({ length: 6 }, (_, n) => handle(`w${n}`))
+
+test.each([false, true])('a sample tells of drift, and repairs it: %s', async (repair) => {
+  const { services } = harness
+  for (const one of [services.collections.users, services.collections.user_stats]) {
+    await (one as { deleteMany(filter: object): Promise<unknown> }).deleteMany({})
+  }
+  await openAccounts(services, people)
+  await services.collections.user_stats.updateOne({ _id: 'w3' }, { $inc: { followers: 5 } })
+  const metrics = new Metrics()
+  const { lines, log } = recordingLog()
+  const watch = new DriftWatch(services, { sharePerHour: 1, repair }, log, metrics.sampled)
+  await watch.sample(100)
+  expect(lines).toMatchObject([
+    { msg: 'counters have drifted', off: 1, worst: [{ id: 'w3', by: { followers: -5 } }] },
+  ])
+  const told = await metrics.text()
+  expect(told).toMatch(/^feedline_drift_checked_total 6$/m)
+  expect(told).toMatch(/^feedline_drift_off_total 1$/m)
+  expect(told).toMatch(repair ? /^feedline_drift_repaired_total 1$/m : /repaired_total 0$/m)
+  expect((await problemsOf(harness, 'w')).length).toBe(repair ? 0 : 1)
+
+  await services.collections.user_stats.updateOne({ _id: 'w3' }, { $set: { followers: 0 } })
+  lines.length = 0
+  await watch.sample(100)
+  expect(lines).toEqual([])
+  expect(await metrics.text()).toMatch(/^feedline_drift_checked_total 12$/m)
+  await watch.stop()
+})
+
+test('a share of 0 never looks', async () => {
+  const { log } = recordingLog()
+  const watch = new DriftWatch(harness.services, { sharePerHour: 0, repair: true }, log, () => {
+    throw new Error('it looked')
+  })
+  watch.start()
+  await watch.stop()
+})

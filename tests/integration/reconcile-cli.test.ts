@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices()
+const people = Array.from({ length: 5 }, (_, n) => handle(`c${n}`))
+let folder: string
+let users: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'feedline-reconcile-'))
+  users = join(folder, 'users.txt')
+  await writeFile(users, 'c1\n\nc2\n')
+  await openAccounts(harness.services, people)
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+beforeEach(async () => {
+  const { user_stats } = harness.services.collections
+  await user_stats.updateMany({}, { $set: { followers: 0 } })
+  await user_stats.updateOne({ _id: 'c1' }, { $set: { followers: 10_324 } })
+  await user_stats.updateOne({ _id: 'c4' }, { $set: { followers: 2 } })
+})
+
+async function run(command: string, ...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', command, ...args], {
+    cwd: join(import.meta.dirname, '../..'),
+    env: {
+      PATH: process.env.PATH,
+      LOG_LEVEL: 'silent',
+      MONGODB_URI: harness.database.uri,
+      MONGODB_DATABASE: harness.database.db.databaseName,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  return { stdout, stderr, code }
+}
+
+const lastOf = (stdout: string) => JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+
+test('a dry run tells who is off by how much and why, the largest first, and changes nothing', async () => {
+  const { stdout, code } = await run('reconcile', '--dry-run')
+  expect(code).toBe(0)
+  expect(stdout.split('\n').slice(0, 2)).toEqual([
+    'c1  followers 10324 − 10324  (edges and history agree: the counter was off by itself)',
+    'c4  followers 2 − 2  (edges and history agree: the counter was off by itself)',
+  ])
+  expect(stdout).toContain('2 off, 0 repaired')
+  expect((await run('verify', '--json')).code).toBe(1)
+})
+
+test('what is off is repaired, and verify agrees; a repeat finds nothing', async () => {
+  const { stdout, code } = await run('reconcile', '--json', '--rate', '100000')
+  expect(code).toBe(0)
+  expect(lastOf(stdout)).toMatchObject({
+    ...{ dryRun: false, off: 2, repaired: 2, remaining: 0, seconds: expect.any(Number) },
+    checked: { users: 5, posts: 0, documents: expect.any(Number) },
+    worst: [
+      { id: 'c1', by: { followers: -10_324 } },
+      { id: 'c4', by: { followers: -2 } },
+    ],
+  })
+  const verified = await run('verify', '--json')
+  expect(verified.code).toBe(0)
+  expect(lastOf(verified.stdout)).toMatchObject({ off: 0, repaired: 0 })
+  expect(lastOf((await run('reconcile', '--json')).stdout)).toMatchObject({ off: 0, worst: [] })
+})
+
+test('users of a file, and no others; a line that is no handle is named and changes nothing', async () => {
+  expect(lastOf((await run('reconcile', '--users', users, '--json')).stdout)).toMatchObject({
+    ...{ off: 1, repaired: 1, checked: { users: 2 } },
+  })
+  const wrong = join(folder, 'wrong.txt')
+  await writeFile(wrong, 'c4\n$where\n')
+  const { stderr, code } = await run('reconcile', '--users', wrong)
+  expect(code).toBe(1)
+  expect(stderr).toContain('wrong.txt: line 2 is not a handle')
+  const { user_stats } = harness.services.collections
+  expect(await user_stats.findOne({ _id: 'c4' })).toMatchObject({ followers: 2 })
+})

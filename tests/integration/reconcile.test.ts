@@ -1,0 +1,175 @@
+import { MongoServerError } from 'mongodb'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { Tx } from '../../src/db/transaction.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { type ReconcileOptions, reconcile } from '../../src/reconcile/reconcile.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
+import { verified } from '../support/verify.ts'
+
+describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (following) => {
+  const harness = useServices(following)
+  const people = Array.from({ length: 12 }, (_, n) => handle(`p${String(n).padStart(2, '0')}`))
+  const [ann, ben, carl, dora] = people as [UserId, UserId, UserId, UserId]
+  let post: PostId
+
+  const run = (options: Partial<ReconcileOptions> = {}) =>
+    reconcile(harness.services, { users: 'all', dryRun: false, ...options })
+  const statsOf = async (user: UserId) => (await harness.services.stats.byIds([user])).get(user)
+  const clean = async () => {
+    await harness.rest()
+    expect(await problemsOf(harness, 'p')).toEqual([])
+    expect((await verified(harness.services)).differences).toEqual([])
+  }
+
+  beforeEach(async () => {
+    const { services } = harness
+    for (const one of Object.values(services.collections)) {
+      await (one as unknown as { deleteMany(filter: object): Promise<unknown> }).deleteMany({})
+    }
+    await openAccounts(services, people)
+    for (const [n, one] of people.entries()) {
+      for (const other of people.slice(n + 1, n + 4)) await services.follows.follow(one, other)
+    }
+    ;({ id: post } = await services.posts.create(ann, { text: 'hello' }))
+    for (const one of people.slice(1, 8)) {
+      await services.engagements.mark('likes', one, { author: ann, id: post })
+    }
+    await harness.rest()
+  })
+
+  test('nothing is off: nothing is written but the record of the run', async () => {
+    const { result, commands } = await recorded(harness.database.client, () => run())
+    const none = { off: 0, repaired: 0, mended: 0, accounts: 0, remaining: 0 }
+    expect(result.tally).toMatchObject({ users: 12, posts: 1, ...none })
+    const writes = commands.filter(({ name }) => ['insert', 'update', 'delete'].includes(name))
+    expect(new Set(writes.map(({ collection }) => collection))).toEqual(
+      new Set(['reconciliations']),
+    )
+  })
+
+  test('counters that are off are changed by the difference, the largest told first', async () => {
+    const { user_stats, posts } = harness.services.collections
+    await user_stats.updateOne({ _id: ann }, { $inc: { followers: 7, following: -2 } })
+    await user_stats.updateOne({ _id: ben }, { $inc: { posts: -3 } })
+    await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 40 } })
+    const dry = await run({ dryRun: true })
+    const worst = [
+      { id: post, kind: 'POST', by: { likes: -40 }, counted: { likes: 47 }, size: 40 },
+      { id: ann, kind: 'USER', by: { followers: -7, following: 2 }, size: 7, mended: 0 },
+      { id: ben, kind: 'USER', by: { posts: 3 }, counted: { posts: -3 }, size: 3 },
+    ]
+    expect(dry).toMatchObject({ run: undefined, tally: { off: 3, repaired: 0 }, worst })
+    expect(await statsOf(ben)).toMatchObject({ posts: -3 })
+    expect(await run()).toMatchObject({ tally: { off: 3, repaired: 3, remaining: 0 }, worst })
+    await clean()
+    expect(await run()).toMatchObject({ tally: { off: 0 }, worst: [] })
+  })
+
+  test('users of a list are repaired with their posts, and no others', async () => {
+    const { user_stats, posts } = harness.services.collections
+    await user_stats.updateMany({ _id: { $in: [ann, ben] } }, { $inc: { followers: 5 } })
+    await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 1 } })
+    expect(await run({ users: [ben] })).toMatchObject({ tally: { users: 1, off: 1, repaired: 1 } })
+    expect(await statsOf(ann)).toMatchObject({ followers: 5 })
+    expect(await run({ users: [ann] })).toMatchObject({
+      tally: { users: 1, posts: 1, repaired: 2 },
+    })
+    await clean()
+  })
+
+  test('edges that one side lost, both sides lost, or only the history knows to be over', async () => {
+    const { collections } = harness.services
+    const { followers, following: ahead, follow_events } = collections
+    await followers.deleteOne({ user: ben, follower: ann })
+    await ahead.deleteOne({ user: ann, followee: carl })
+    await followers.deleteOne({ user: dora, follower: ann })
+    await ahead.deleteOne({ user: ann, followee: dora })
+    const edge = { user: ben, followee: carl }
+    const [event] = await follow_events.find(edge).toArray()
+    if (!event) throw new Error('no history')
+    const { _id, ...rest } = event
+    await follow_events.insertOne({
+      ...rest,
+      _id: toObjectId(`${'f'.repeat(23)}0` as PostId),
+      type: 'UNFOLLOWED',
+    })
+    const { tally } = await run()
+    expect(tally).toMatchObject({ remaining: 0 })
+    expect(tally.mended).toBeGreaterThanOrEqual(3)
+    const left = await followers.find({ follower: ann }).project({ _id: 0, user: 1 }).toArray()
+    expect(left.map(({ user }) => user).sort()).toEqual([ben, carl, dora])
+    expect(await followers.findOne({ user: carl, follower: ben })).toBeNull()
+    await clean()
+  })
+
+  test('edges to somebody who is no more vanish; accounts without counters get them', async () => {
+    const { users, user_stats, followers } = harness.services.collections
+    await users.deleteOne({ _id: dora })
+    await user_stats.deleteMany({ _id: { $in: [dora, ben] } })
+    expect(await run()).toMatchObject({ tally: { accounts: 1, remaining: 0 } })
+    expect(await followers.countDocuments({ $or: [{ user: dora }, { follower: dora }] })).toBe(0)
+    await clean()
+  })
+
+  test('what traffic adds between look and repair is kept, and nobody applies a difference twice', async () => {
+    const { user_stats } = harness.services.collections
+    await user_stats.updateOne({ _id: people[11] as UserId }, { $inc: { followers: 10 } })
+    const { client } = harness.database
+    let meddled: Promise<unknown> | undefined
+    const meddle = ({ commandName, command }: { commandName: string; command: object }) => {
+      const isLedger = commandName === 'find' && (command as { find?: string }).find === 'repairs'
+      if (!isLedger || meddled !== undefined) return
+      meddled = (async () => {
+        await run()
+        await harness.services.follows.follow(ann, people[11] as UserId)
+      })()
+    }
+    client.on('commandStarted', meddle)
+    const [one, other] = await Promise.all([run(), run()])
+    client.off('commandStarted', meddle)
+    await meddled
+    expect(one?.tally.remaining).toBe(0)
+    expect(other?.tally.remaining).toBe(0)
+    expect(await statsOf(people[11] as UserId)).toMatchObject({ followers: 4 })
+    await clean()
+  })
+
+  test('a run that is cut off goes on where it was, under its own name', async () => {
+    const { user_stats, reconciliations } = harness.services.collections
+    await user_stats.updateMany({}, { $inc: { followers: 1 } })
+    const stop = new AbortController()
+    const cut = run({
+      signal: stop.signal,
+      onProgress: ({ part }) => part === 'users' && stop.abort(new Error('stop')),
+    })
+    await expect(cut).rejects.toThrow('stop')
+    const [left] = await reconciliations.find().toArray()
+    expect(left).toMatchObject({ part: expect.any(String), tally: { users: 12, repaired: 12 } })
+    const resumed = await run()
+    expect(resumed).toMatchObject({ run: left?._id, tally: { users: 12, off: 12, repaired: 12 } })
+    expect(await reconciliations.countDocuments()).toBe(1)
+    await clean()
+    expect((await run()).run).not.toBe(left?._id)
+  })
+
+  test('a snapshot that the server does not keep is taken anew, of fewer users', async () => {
+    const { user_stats } = harness.services.collections
+    await user_stats.updateMany({}, { $inc: { following: -1 } })
+    const transactions = Object.create(harness.services.transactions)
+    let looks = 0
+    transactions.atSnapshot = async (read: (at: Tx) => Promise<unknown>) => {
+      const found = await harness.services.transactions.atSnapshot(read)
+      if (looks++ % 3 === 0) throw new MongoServerError({ message: 'too old', code: 239 })
+      return found
+    }
+    const found = await reconcile(
+      { ...harness.services, transactions },
+      { users: 'all', dryRun: false },
+    )
+    expect(found.tally).toMatchObject({ users: 12, repaired: 12, remaining: 0 })
+    expect(found.tally.renewed).toBeGreaterThan(0)
+    await clean()
+  })
+})

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { isSnapshotGone } from '../../src/db/errors.ts'
+import type { Document } from '../../src/db/mongo.ts'
+import { countedUsers } from '../../src/reconcile/counted.ts'
+import { Looks } from '../../src/reconcile/looks.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices()
+const people = Array.from({ length: 40 }, (_, n) => handle(`k${String(n).padStart(2, '0')}`))
+
+test('counting reads indexes alone, of users and of no others, in as many commands for many followers as for few', async () => {
+  const { services, database } = harness
+  await openAccounts(services, people)
+  const [star, ...fans] = people as [(typeof people)[0], ...typeof people]
+  const look = async () => {
+    const { commands } = await recorded(database.client, async () => {
+      for await (const _ of countedUsers(services, { $lte: star })) expect(_.key).toBe(star)
+    })
+    return commands
+  }
+  await services.posts.create(star, { text: 'one' })
+  const few = await look()
+  for (const fan of fans) await services.follows.follow(fan, star)
+  const many = await look()
+  expect(few.map(({ name }) => name)).toEqual(['find', 'find', ...Array(3).fill('aggregate')])
+  expect(many.map(({ name }) => name)).toEqual(few.map(({ name }) => name))
+  const examined: number[] = []
+  for (const { name, command } of many.filter((one) => one.name === 'aggregate')) {
+    const explained = await database.db.command({
+      explain: { [name]: command[name], pipeline: command.pipeline, cursor: {} },
+      verbosity: 'executionStats',
+    })
+    const stats = statsOf(explained)
+    expect(stats.totalDocsExamined).toBe(0)
+    examined.push(stats.totalKeysExamined)
+  }
+  expect(examined).toEqual([fans.length, 0, 1])
+})
+
+function statsOf(explained: Document): Document {
+  return explained.executionStats ?? explained.stages[0].$cursor.executionStats
+}
+
+test('a snapshot that the server does not keep any more is told as such, and the look begun anew', async () => {
+  const { services, database } = harness
+  const admin = database.client.db('admin')
+  const name = 'minSnapshotHistoryWindowInSeconds'
+  const before = await admin.command({ getParameter: 1, [name]: 1 })
+  await admin.command({ setParameter: 1, [name]: 0 })
+  try {
+    const { user_stats, users } = services.collections
+    const tooLong = services.transactions.atSnapshot(async ({ session }) => {
+      await users.findOne({}, { session })
+      for (let tries = 0; tries < 40; tries++) {
+        await user_stats.updateOne({ _id: people[1] as string }, { $inc: { guard: 1 } })
+        await sleep(250)
+        await user_stats.findOne({ _id: people[1] as string }, { session })
+      }
+    })
+    await expect(tooLong).rejects.toSatisfy(isSnapshotGone)
+  } finally {
+    await admin.command({ setParameter: 1, [name]: before[name] })
+  }
+  let renewed = 0
+  const looks = new Looks(services, () => renewed++)
+  expect(await looks.usersWithin({ $gte: people[0] })).toMatchObject({ checked: 40, off: [] })
+  expect(renewed).toBe(0)
+}, 60_000)

@@ -1,8 +1,8 @@
 import { Argument, Command } from 'commander'
 import { readConfig } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
+import { removeStored } from '../feed/remove-stored.ts'
 import type { MaterialisedName } from '../feed/strategy.ts'
-import type { Services } from '../services.ts'
 import { openForCommand, say } from './database.ts'
 
 const names = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
@@ -27,7 +27,7 @@ export const timelinesCommand = (): Command =>
           await using database = await openForCommand(readConfig(), true)
           const { services } = database
           say('Pages come from FANOUT_ON_READ. Removing what is stored.')
-          const dropped = await services.registry.drop(name, () => remove(services, name))
+          const dropped = await services.registry.drop(name, () => removeStored(services, name))
           if (!dropped) throw new Error(`${name} is not maintained here`)
           console.log(`${name} is dropped.`)
         }),
@@ -59,18 +59,4 @@ function summary({ _id, complete, covered, readers, options, dropping }: Strateg
 function line({ strategy, state, readers }: ReturnType<typeof summary>): string {
   const progress = state === 'BACKFILLING' ? `, ${readers.done} of ${readers.total} readers` : ''
   return `${strategy.padEnd(13)}  ${state.toLowerCase()}${progress}`
-}
-
-/** INBOX and HYBRID store in one collection, which stays while the other is maintained. */
-async function remove({ collections, registry }: Services, name: MaterialisedName): Promise<void> {
-  const { timed_buckets, sized_buckets, timeline_cache, inbox, celebrities } = collections
-  const registered = await registry.read()
-  if (name === 'TIME_BUCKETS') await timed_buckets.deleteMany({})
-  if (name === 'SIZED_BUCKETS') await sized_buckets.deleteMany({})
-  if (name === 'CACHE') await timeline_cache.deleteMany({})
-  if (name === 'HYBRID') await celebrities.deleteMany({})
-  const other = { INBOX: 'HYBRID', HYBRID: 'INBOX' } as const
-  if ((name === 'INBOX' || name === 'HYBRID') && !registered.has(other[name])) {
-    await inbox.deleteMany({})
-  }
 }

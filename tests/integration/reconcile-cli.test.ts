@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { feedline } from '../support/process.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices()
@@ -28,22 +26,13 @@ beforeEach(async () => {
 })
 
 async function run(command: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', command, ...args], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: {
-      PATH: process.env.PATH,
-      LOG_LEVEL: 'silent',
-      MONGODB_URI: harness.database.uri,
-      MONGODB_DATABASE: harness.database.db.databaseName,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const { ended, out, err } = feedline([command, ...args], {
+    LOG_LEVEL: 'silent',
+    MONGODB_URI: harness.database.uri,
+    MONGODB_DATABASE: harness.database.name,
   })
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit'),
-  ])
-  return { stdout, stderr, code }
+  const code = await ended
+  return { stdout: out(), stderr: err(), code }
 }
 
 const lastOf = (stdout: string) => JSON.parse(stdout.trim().split('\n').at(-1) ?? '')

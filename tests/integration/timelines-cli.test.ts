@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { beforeAll, expect, test } from 'vitest'
+import { feedline } from '../support/process.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices('collection', undefined, {
@@ -11,22 +8,13 @@ const harness = useServices('collection', undefined, {
 const [reader, author] = [handle('reader'), handle('author')]
 
 async function run(...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'timelines', ...args], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: {
-      PATH: process.env.PATH,
-      LOG_LEVEL: 'silent',
-      MONGODB_URI: harness.database.uri,
-      MONGODB_DATABASE: harness.database.db.databaseName,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const { ended, out, err } = feedline(['timelines', ...args], {
+    LOG_LEVEL: 'silent',
+    MONGODB_URI: harness.database.uri,
+    MONGODB_DATABASE: harness.database.name,
   })
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit'),
-  ])
-  return { stdout, stderr, code }
+  const code = await ended
+  return { stdout: out(), stderr: err(), code }
 }
 
 beforeAll(async () => {

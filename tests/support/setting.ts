@@ -1,5 +1,6 @@
 import type { FeedStrategyName } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { removeStored } from '../../src/feed/remove-stored.ts'
 import type { MaterialisedName } from '../../src/feed/strategy.ts'
 import { type EdgeId, type PostId, type PostRef, type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../src/services.ts'
@@ -82,24 +83,15 @@ const idAt = <Id extends TimeId>(ms: number, n: number) =>
 
 /** As `feedline timelines drop` does; one that is cut off removes nothing. */
 export async function drop(
-  { registry, collections }: Services,
+  services: Services,
   name: MaterialisedName,
   cut: boolean,
 ): Promise<void> {
-  const { timed_buckets, sized_buckets, timeline_cache, inbox, celebrities } = collections
   const remove = async () => {
     if (cut) throw new CutOff()
-    const registered = await registry.read()
-    if (name === 'TIME_BUCKETS') await timed_buckets.deleteMany({})
-    if (name === 'SIZED_BUCKETS') await sized_buckets.deleteMany({})
-    if (name === 'CACHE') await timeline_cache.deleteMany({})
-    if (name === 'HYBRID') await celebrities.deleteMany({})
-    const other = { INBOX: 'HYBRID', HYBRID: 'INBOX' } as const
-    if ((name === 'INBOX' || name === 'HYBRID') && !registered.has(other[name])) {
-      await inbox.deleteMany({})
-    }
+    await removeStored(services, name)
   }
-  await registry.drop(name, remove).catch((error) => {
+  await services.registry.drop(name, remove).catch((error) => {
     if (!(error instanceof CutOff)) throw error
   })
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Collections, RepairDoc } from '../db/collections.ts'
 import { lowestId, toObjectId } from '../db/object-id.ts'
 import { batches, chunks } from '../lib/batch.ts'
@@ -75,7 +76,7 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { users, dryRun, now = Date.now } = options
   const runs = new Runs(services.collections.reconciliations)
-  const asked = users === 'all' ? 'all' : JSON.stringify([...users].sort())
+  const asked = users === 'all' ? 'all' : hashOf([...users].sort().join())
   const run = dryRun ? undefined : await runs.open(asked, now())
   const work = new Reconciliation(services, options, run, runs)
   try {
@@ -291,6 +292,8 @@ class Reconciliation {
     })
   }
 }
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const largest = (some: readonly Worst[]) =>
   [...some].sort((a, b) => b.size - a.size).slice(0, worstMax)

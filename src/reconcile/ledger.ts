@@ -1,6 +1,7 @@
 import type { Collections, RepairDoc } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
 import type { PostId } from '../lib/ids.ts'
 import type { Difference } from './differences.ts'
 
@@ -20,9 +21,11 @@ export class Ledger {
   ) {}
 
   /**
-   * Applies some differences and writes down that a run did, in one transaction of at most six commands.
+   * Applies some differences and writes down that a run did, in one transaction of at most five commands; where one of
+   * them does not stand any more, or others write of the same people all the time, in one for each.
    * @param mendedOf how many edges of a user the run has mended.
-   * @returns those that were applied: the others were repaired by somebody else since, or their owner is gone.
+   * @returns those that were applied: the others were repaired by somebody else since, or their owner is gone, or too
+   * many wrote there.
    */
   async apply(
     run: string,
@@ -30,56 +33,49 @@ export class Ledger {
     mendedOf: (id: string) => number,
   ): Promise<readonly Difference[]> {
     if (some.length === 0) return []
-    return this.transactions.run(async (tx) => {
-      const due = await this.due(tx, run, some)
-      if (due.length === 0) return []
-      const { user_stats, posts, repairs } = this.collections
-      const users = due.filter(({ kind }) => kind === 'USER')
-      const others = due.filter(({ kind }) => kind === 'POST')
-      const options = { session: tx.session, ordered: false }
-      if (users.length > 0) await user_stats.bulkWrite(users.map(userUpdate), options)
-      if (others.length > 0) await posts.bulkWrite(others.map(postUpdate), options)
-      await repairs.insertMany(
-        due.map((one) => this.entry(run, one, mendedOf(one.id))),
-        { session: tx.session },
-      )
-      return due
-    })
+    try {
+      await this.transactions.run((tx) => this.applyAll(tx, run, some, mendedOf))
+      return some
+    } catch (error) {
+      const busy = error instanceof DomainError && error.code === 'UNAVAILABLE'
+      if (!busy && !(error instanceof Outdated)) throw error
+      if (some.length === 1) return []
+    }
+    const applied: Difference[] = []
+    for (const one of some) applied.push(...(await this.apply(run, [one], mendedOf)))
+    return applied
   }
 
-  /** Those that still stand as they were computed. */
-  private async due(tx: Tx, run: string, some: readonly Difference[]): Promise<Difference[]> {
+  /** Writes first: who collides is told at once. @throws {Outdated} when one of them does not stand as it was computed. */
+  private async applyAll(
+    tx: Tx,
+    run: string,
+    some: readonly Difference[],
+    mendedOf: (id: string) => number,
+  ): Promise<void> {
     const { users, user_stats, posts, repairs } = this.collections
-    const ids = some.map(({ id }) => ({ run, id }))
-    const done = new Set(
-      (await repairs.find({ _id: { $in: ids } }, { ...tx }).toArray()).map(({ _id }) => _id.id),
-    )
-    const now = new Map<string, { repairs: number; since?: Date }>()
-    const handles = some.filter(({ kind }) => kind === 'USER').map(({ id }) => id)
-    if (handles.length > 0) {
-      const among = { _id: { $in: handles } }
-      const opened = new Map(
-        (await users.find(among, { ...tx }).toArray()).map((user) => [user._id, user.createdAt]),
-      )
-      for (const { _id, repairs = 0 } of await user_stats.find(among, { ...tx }).toArray()) {
-        const since = opened.get(_id)
-        now.set(_id, { repairs, ...(since ? { since } : {}) })
-      }
+    const options = { session: tx.session, ordered: false }
+    const ofUsers = some.filter(({ kind }) => kind === 'USER')
+    const ofPosts = some.filter(({ kind }) => kind === 'POST')
+    if (ofUsers.length > 0) {
+      const { matchedCount } = await user_stats.bulkWrite(ofUsers.map(userUpdate), options)
+      if (matchedCount < ofUsers.length) throw new Outdated()
+      const among = { _id: { $in: ofUsers.map(({ id }) => id) } }
+      const accounts = await users.find(among, { ...tx }).toArray()
+      const opened = new Map(accounts.map(({ _id, createdAt }) => [_id, createdAt.getTime()]))
+      const isSame = ({ id, since }: Difference) => opened.get(id) === since?.getTime()
+      if (!ofUsers.every(isSame)) throw new Outdated()
     }
-    const keys = some.flatMap(({ kind, id, author = '' }) =>
-      kind === 'POST' ? [{ author, _id: toObjectId(id as PostId) }] : [],
-    )
-    if (keys.length > 0) {
-      const projection = { repairs: 1 } as const
-      for (const post of await posts.find({ $or: keys }, { ...tx, projection }).toArray()) {
-        now.set(post._id.toHexString(), { repairs: post.repairs ?? 0 })
-      }
+    if (ofPosts.length > 0) {
+      const { matchedCount } = await posts.bulkWrite(ofPosts.map(postUpdate), options)
+      if (matchedCount < ofPosts.length) throw new Outdated()
     }
-    return some.filter(({ id, repairs, since }) => {
-      const standing = now.get(id)
-      const same = standing?.since?.getTime() === since?.getTime()
-      return !done.has(id) && same && standing?.repairs === repairs
-    })
+    const ids = { _id: { $in: some.map(({ id }) => ({ run, id })) } }
+    if (await repairs.findOne(ids, { ...tx })) throw new Outdated()
+    await repairs.insertMany(
+      some.map((one) => this.entry(run, one, mendedOf(one.id))),
+      { session: tx.session },
+    )
   }
 
   private entry(run: string, { kind, id, by, counted }: Difference, mended: number): RepairDoc {
@@ -89,13 +85,24 @@ export class Ledger {
   }
 }
 
-const userUpdate = ({ id, by }: Difference) => ({
-  updateOne: { filter: { _id: id }, update: { $inc: { ...by, repairs: 1 } } },
+/** A difference is not what it was when it was computed. */
+class Outdated extends Error {
+  override readonly name = 'Outdated'
+}
+
+/** Matches nobody who was repaired since. */
+const unrepaired = (repairs: number) => (repairs === 0 ? { $not: { $gt: 0 } } : repairs)
+
+const userUpdate = ({ id, by, repairs }: Difference) => ({
+  updateOne: {
+    filter: { _id: id, repairs: unrepaired(repairs) },
+    update: { $inc: { ...by, repairs: 1 } },
+  },
 })
 
-function postUpdate({ id, author = '', by }: Difference) {
+function postUpdate({ id, author = '', by, repairs }: Difference) {
   const counts = Object.entries(by).map(([kind, count]) => [`counts.${kind}`, count])
-  const filter = { author, _id: toObjectId(id as PostId) }
+  const filter = { author, _id: toObjectId(id as PostId), repairs: unrepaired(repairs) }
   return {
     updateOne: { filter, update: { $inc: { ...Object.fromEntries(counts), repairs: 1 } } },
   }

@@ -1,44 +1,33 @@
-import type { Collections, FollowEventDoc } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import type { Edges, StoredEdge } from '../follows/edges.ts'
-import type { Restrictions } from '../follows/restrictions.ts'
-import { blocks } from '../follows/restrictions.ts'
+import { DomainError } from '../errors.ts'
+import type { Edges, FollowEdge } from '../follows/edges.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { batches } from '../lib/batch.ts'
 import { type EdgeId, type IdMint, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
 import { keyOf, misfits } from './history.ts'
+import { type Mending, mendingOf, type PairState, readPairs } from './pair-state.ts'
 import { lonelyEdges, type Pair, sidesOf, unlikeEdges } from './sides.ts'
 
 /** Pairs that are mended in one transaction. */
 const pairsAtOnce = 40
 
-/** What was wrong with a pair, and what becomes of its edge. */
+/** A pair that was mended; BUSY: it could not be, since others write of it all the time. */
 export interface Mended extends Pair {
-  /** RESTORED: on the side, or both, where it lacked. REMOVED: from both. RECORDED: it stood without a history. */
-  readonly how: 'RESTORED' | 'REMOVED' | 'RECORDED'
+  readonly how: Mending | 'BUSY'
 }
 
 /** What mending works with. */
 export interface MendParts {
   readonly collections: Pick<
     Collections,
-    'users' | 'user_stats' | 'followers' | 'following' | 'follow_events'
+    'users' | 'user_stats' | 'followers' | 'following' | 'follow_events' | 'restrictions'
   >
   readonly edges: Edges
-  readonly restrictions: Restrictions
   readonly transactions: Transactions
   readonly outbox: Outbox
   readonly mint: IdMint
-}
-
-/** What is stored of a pair. */
-interface Found extends Pair {
-  readonly last: FollowEventDoc | undefined
-  readonly ahead: StoredEdge | undefined
-  readonly back: StoredEdge | undefined
-  /** Why there is to be no edge, whatever the history says. */
-  readonly impossible: 'GONE' | 'BLOCK' | undefined
 }
 
 /**
@@ -52,7 +41,7 @@ export class Mender {
   /**
    * Mends the edges of some users that are not what their history says and, where they are few, those that are not the
    * same on both sides. Two commands that read every edge and event of theirs, two that look each edge up on the other
-   * side, and for 40 suspects one transaction of at most twelve.
+   * side, and for 40 suspects one transaction of at most fifteen.
    * @param handles a condition on a handle.
    * @param sides whether both sides are compared: for all users, {@link mendSides} does so far faster.
    */
@@ -80,9 +69,13 @@ export class Mender {
   }
 
   private async *mendAll(suspects: AsyncIterable<Pair>, dryRun: boolean): AsyncGenerator<Mended> {
+    const { transactions } = this.parts
     for await (const some of batches(suspects, pairsAtOnce)) {
       const pairs = [...new Map(some.map((pair) => [keyOf(pair), pair])).values()]
-      yield* await this.parts.transactions.run((tx) => this.mendPairs(tx, pairs, dryRun))
+      if (!dryRun) yield* await this.patiently(pairs)
+      else
+        for (const [pair, how] of await transactions.run((tx) => this.toMend(tx, pairs)))
+          yield { ...pair, how }
     }
   }
 
@@ -97,101 +90,79 @@ export class Mender {
     }
   }
 
-  private async mendPairs(tx: Tx, pairs: readonly Pair[], dryRun: boolean): Promise<Mended[]> {
-    const all = await this.found(tx, pairs)
-    const mended: Mended[] = []
-    for (const pair of all) {
-      const how = howToMend(pair, sidesOf(this.parts.edges).following !== undefined)
-      if (!how) continue
-      const { follower, followee } = pair
-      mended.push({ follower, followee, how })
-      if (dryRun) continue
-      await this.write(tx, pair, how)
+  /** Fewer at a time where others write of the same people all the time. */
+  private async patiently(pairs: readonly Pair[]): Promise<Mended[]> {
+    try {
+      return await this.parts.transactions.run((tx) => this.mendPairs(tx, pairs))
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === 'UNAVAILABLE')) throw error
+      if (pairs.length === 1) return pairs.map((pair) => ({ ...pair, how: 'BUSY' as const }))
     }
-    if (mended.length > 0 && !dryRun) {
-      // Whoever counted these edges before must not apply what they found.
-      const ends = new Set(mended.flatMap(({ follower, followee }) => [follower, followee]))
-      await this.parts.collections.user_stats.updateMany(
-        { _id: { $in: [...ends] } },
-        { $inc: { repairs: 1 } },
-        { session: tx.session },
-      )
-    }
-    return mended
+    const half = Math.ceil(pairs.length / 2)
+    return [
+      ...(await this.patiently(pairs.slice(0, half))),
+      ...(await this.patiently(pairs.slice(half))),
+    ]
   }
 
-  /** Those of the pairs that nobody is about to clear, with what is stored of them. Six commands at most. */
-  private async found(tx: Tx, pairs: readonly Pair[]): Promise<Found[]> {
-    const { collections, edges, restrictions } = this.parts
+  private async toMend(tx: Tx, pairs: readonly Pair[]): Promise<[PairState, Mending][]> {
+    const twoSides = sidesOf(this.parts.edges).following !== undefined
+    return (await readPairs(this.parts, pairs, tx)).flatMap((pair): [PairState, Mending][] => {
+      const how = mendingOf(pair, twoSides)
+      return how ? [[pair, how]] : []
+    })
+  }
+
+  private async mendPairs(tx: Tx, pairs: readonly Pair[]): Promise<Mended[]> {
+    const { collections, edges, outbox } = this.parts
+    const { session } = tx
     const ends = [...new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))]
-    const accounts = await collections.users.find({ _id: { $in: ends } }, { ...tx }).toArray()
-    const known = new Map(accounts.map((user) => [user._id, user]))
-    const isLeaving = (handle: string) => known.get(handle)?.deletedAt !== undefined
-    const left = pairs.filter((pair) => !isLeaving(pair.follower) && !isLeaving(pair.followee))
-    if (left.length === 0) return []
-    const sides = sidesOf(edges)
-    const inFollowers = left.map(({ follower, followee }) => ({ user: followee, follower }))
-    const inFollowing = left.map(({ follower, followee }) => ({ user: follower, followee }))
-    const ahead = new Map<string, StoredEdge>()
-    for (const doc of await sides.followers.find({ $or: inFollowers }, { ...tx }).toArray()) {
-      ahead.set(keyOf({ follower: doc.follower ?? '', followee: doc.user }), doc)
+    // Before all else: who collides is told at once. Whoever counted these edges before must not apply what they found.
+    await collections.user_stats.updateMany(
+      { _id: { $in: ends } },
+      { $inc: { repairs: 1 } },
+      { session },
+    )
+    const all = (await this.toMend(tx, pairs)).map(([pair, how]) => {
+      return { pair, how, edge: this.edgeOf(pair) }
+    })
+    const which = (...kinds: Mending[]) => all.filter(({ how }) => kinds.includes(how))
+    const write = async (some: typeof all, to: (some: FollowEdge[]) => Promise<void>) => {
+      if (some.length > 0) await to(some.map(({ edge }) => edge))
     }
-    const back = new Map<string, StoredEdge>()
-    for (const doc of (await sides.following?.find({ $or: inFollowing }, { ...tx }).toArray()) ??
-      []) {
-      back.set(keyOf({ follower: doc.user, followee: doc.followee ?? '' }), doc)
+    const [restored, removed] = [which('RESTORED'), which('REMOVED')]
+    await write([...restored, ...removed], (some) => edges.erase(tx, some))
+    await write(restored, (some) => edges.store(tx, some))
+    for (const { pair, edge } of restored) {
+      const groups = pair.back?.groups ?? pair.ahead?.groups
+      if (groups) await edges.setGroups(tx, edge.follower, edge.followee, groups)
     }
-    const last = new Map<string, FollowEventDoc>()
-    const events = collections.follow_events.find({ $or: inFollowing }, { ...tx }).sort({ _id: 1 })
-    for await (const event of events) {
-      last.set(keyOf({ follower: event.user, followee: event.followee }), event)
+    await write(which('RECORDED'), (some) => edges.record(tx, 'FOLLOWED', some))
+    const ended = removed.filter(
+      ({ pair }) => pair.impossible === 'BLOCK' && pair.last?.type === 'FOLLOWED',
+    )
+    await write(ended, (some) => edges.record(tx, 'UNFOLLOWED', some, 'BLOCK'))
+    const gone = removed.filter(({ pair }) => pair.impossible === 'GONE')
+    const forgotten = [
+      ...gone.map(({ pair: { follower: user, followee } }) => ({ user, followee })),
+      ...all.flatMap(({ pair: { follower: user, followee, repeats } }) =>
+        repeats.map((_id) => ({ user, followee, _id })),
+      ),
+    ]
+    if (forgotten.length > 0) {
+      await collections.follow_events.deleteMany({ $or: forgotten }, { session })
     }
-    const found: Found[] = []
-    for (const pair of left) {
-      const key = keyOf(pair)
-      const [follower, followee] = [pair.follower as UserId, pair.followee as UserId]
-      const gone = !known.has(follower) || !known.has(followee)
-      const between = gone
-        ? undefined
-        : (await restrictions.between(follower, [followee], tx)).get(followee)
-      const impossible = gone ? 'GONE' : between && blocks(between) ? 'BLOCK' : undefined
-      found.push({
-        ...pair,
-        last: last.get(key),
-        ahead: ahead.get(key),
-        back: back.get(key),
-        impossible,
-      })
-    }
-    return found
-  }
-
-  private async write(tx: Tx, pair: Found, how: Mended['how']): Promise<void> {
-    const { edges, outbox } = this.parts
-    const edge = this.edgeToBe(pair)
-    const { follower, followee } = edge
-    if (how === 'RECORDED') return edges.record(tx, 'FOLLOWED', [edge])
-    const groups = pair.back?.groups ?? pair.ahead?.groups
-    await edges.erase(tx, [edge])
-    if (how === 'RESTORED') {
-      await edges.store(tx, [edge])
-      if (groups) await edges.setGroups(tx, follower, followee, groups)
-      await outbox.append(tx, 'follow.created', { follower, followee })
-      return
-    }
-    if (pair.impossible === 'GONE') {
-      await this.parts.collections.follow_events.deleteMany(
-        { user: follower, followee },
-        { session: tx.session },
-      )
-      return
-    }
-    if (pair.last?.type === 'FOLLOWED') await edges.record(tx, 'UNFOLLOWED', [edge], 'BLOCK')
-    await outbox.append(tx, 'follow.ended', { follower, followee })
+    const told = [...restored, ...removed.filter((one) => !gone.includes(one))]
+    const jobs = told.map(({ how, edge: { follower, followee } }) => {
+      const kind = how === 'RESTORED' ? 'follow.created' : 'follow.ended'
+      return outbox.promise(tx, kind, { follower, followee })
+    })
+    if (jobs.length > 0) await outbox.keep(tx, jobs)
+    return all.map(({ pair: { follower, followee }, how }) => ({ follower, followee, how }))
   }
 
   /** The edge as one of the sides has it, or as the history tells of it. */
-  private edgeToBe({ follower, followee, ahead, back, last }: Found) {
+  private edgeOf({ follower, followee, ahead, back, last }: PairState): FollowEdge {
     const stored = ahead ?? back
     const fresh = this.parts.mint.next<EdgeId>()
     const since = (last?.at ?? timeOf(fresh)).getTime()
@@ -203,17 +174,4 @@ export class Mender {
       source: stored?.source ?? last?.source ?? 'FEEDLINE',
     }
   }
-}
-
-/** Undefined: all is as it should be. */
-function howToMend(
-  { last, ahead, back, impossible }: Found,
-  twoSides: boolean,
-): Mended['how'] | undefined {
-  const [one, both] = [ahead ?? back, twoSides ? ahead && back : ahead]
-  if (impossible || last?.type === 'UNFOLLOWED')
-    return one || (impossible === 'GONE' && last) ? 'REMOVED' : undefined
-  if (!last) return both ? 'RECORDED' : one ? 'REMOVED' : undefined
-  const same = !twoSides || (ahead?._id.equals(back?._id ?? '') && ahead?.source === back?.source)
-  return both && same ? undefined : 'RESTORED'
 }

@@ -264,8 +264,8 @@ class Reconciliation {
     this.at = { ...this.at, tally: tally as unknown as Tally }
   }
 
-  private noteMended({ follower, followee }: Mended, touched: Set<string>): void {
-    this.add({ mended: 1 })
+  private noteMended({ follower, followee, how }: Mended, touched: Set<string>): void {
+    this.add(how === 'BUSY' ? { remaining: 1 } : { mended: 1 })
     touched.add(follower).add(followee)
     for (const end of [follower, followee]) this.mended.set(end, (this.mended.get(end) ?? 0) + 1)
   }

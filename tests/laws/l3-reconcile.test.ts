@@ -1,0 +1,280 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import {
+  type Difference,
+  postDifferences,
+  userDifferences,
+} from '../../src/reconcile/differences.ts'
+import { Ledger } from '../../src/reconcile/ledger.ts'
+import { type Reconciled, reconcile } from '../../src/reconcile/reconcile.ts'
+import { beginnings, diceOf, drift, people } from '../support/drift.ts'
+import { type Account, child, endAll, kill } from '../support/reconcile-child.ts'
+import { handle, lawSeed, openAccounts, problemsOf, useServices } from '../support/services.ts'
+import { verified } from '../support/verify.ts'
+
+const kills = Number(process.env.FEEDLINE_KILLS ?? 20)
+const [trafficMs, driftsPerKill] = [15_000, 8]
+const seed = lawSeed().seed ?? 1
+const harness = useServices()
+afterAll(endAll)
+
+/** Reconciles in one process after the other, of which each is killed once the next one is up; then drift sets in. */
+async function reconciling(slot: number, isOver: () => boolean): Promise<readonly string[]> {
+  const lines: string[] = []
+  const dice = diceOf(seed * 10 + slot)
+  // In the first slot they are killed at any of the first 20 writes, all of which have their turn; else at any time.
+  const start = (n: number) => {
+    const diesAt = slot === 0 ? { diesAt: 1 + ((2 * n + Math.floor(n / 10)) % 20) } : {}
+    return child(harness.database, { role: 'RECONCILE', seed, owned: [], posts: [], ...diesAt })
+  }
+  let next = start(0)
+  for (let killed = 0; 2 * killed < kills || !isOver(); killed++) {
+    const one = await next
+    next = start(killed + 1)
+    one.tell()
+    await Promise.race([one.ended, Promise.all([next, sleep(dice(400))])])
+    await kill(harness.database, one)
+    lines.push(...one.lines)
+    await leases(new Date(0))
+    for (let n = 0; n < driftsPerKill; n++) {
+      await drift(harness.services, dice)
+      await sleep(dice(40))
+    }
+  }
+  await kill(harness.database, await next)
+  return lines
+}
+
+/** Sets when whoever holds a run is taken for dead: also one who is not, and finds out with the next step. */
+const leases = (leasedUntil: Date) =>
+  harness.services.collections.reconciliations.updateMany(
+    { done: { $exists: false } },
+    { $set: { leasedUntil } },
+  )
+
+const run = () => reconcile(harness.services, { users: 'all', dryRun: false })
+
+test('reconciling beside traffic, amid kills and drift, ends with counters, edges and history in agreement', async () => {
+  const { services, clock } = harness
+  const { collections, follows } = services
+  const posts = await beginnings(services, diceOf(seed + 1_000))
+  const account: (readonly [string, boolean | null])[] = []
+  const until = performance.now() + trafficMs
+  const writers = await Promise.all(
+    [0, 1].map((n) => {
+      const owned = people.owners.slice(8 * n, 8 * n + 8)
+      return child(harness.database, { role: 'TRAFFIC', seed: seed + n, owned, posts })
+    }),
+  )
+  for (const { tell } of writers) tell()
+  const isOver = () => performance.now() > until
+  const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
+  for (const { process, tell, ended, lines } of writers) {
+    tell()
+    expect([await ended, process.exitCode]).toEqual([null, 0])
+    account.push(...(JSON.parse(lines.at(-1) ?? '') as Account))
+  }
+  clock.advance(60_000)
+  await services.queue.retryAll()
+  await harness.rest()
+
+  const dice = diceOf(seed + 2_000)
+  for (let n = 0; n < 40; n++) await drift(services, dice)
+
+  // Those that were cut off are left alone for now: runs that begin here are to be enough, two at once do it once.
+  await leases(new Date(Date.now() + 3_600_000))
+  const made = await collections.repairs.countDocuments()
+  const resumed = await collections.reconciliations.countDocuments({ fence: { $gt: 1 } })
+  const last = await Promise.all([run(), run()])
+  await harness.rest()
+  const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
+  console.info(
+    `L3: ${kills} kills, beside them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
+  )
+  expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
+  await inAgreement()
+  expect((await run()).tally).toMatchObject({ off: 0, mended: 0 })
+  expect(made).toBeGreaterThan(0)
+  expect(resumed).toBeGreaterThan(0)
+
+  await leases(new Date(0))
+  while (await collections.reconciliations.findOne({ done: { $exists: false } })) await run()
+  await inAgreement()
+
+  // No acknowledged follow or unfollow of those whose edges did not drift was undone.
+  const found = new Set<string>()
+  for (const owner of people.owners) {
+    for await (const followee of follows.followeesOf(owner)) found.add(`${owner}>${followee}`)
+  }
+  const known = account.filter(([, stands]) => stands !== null)
+  expect(known.length).toBeGreaterThan(account.length / 2)
+  expect(known.filter(([pair, stands]) => found.has(pair) !== stands)).toEqual([])
+  const touched = new Set(account.map(([pair]) => pair))
+  expect([...found].filter((pair) => !touched.has(pair))).toEqual([])
+}, 600_000)
+
+async function inAgreement(): Promise<void> {
+  expect(await problemsOf(harness, 'r-')).toEqual([])
+  expect((await verified(harness.services)).differences).toEqual([])
+}
+
+const sums = ({ tally: { off, repaired, mended } }: Reconciled) =>
+  `${off} off, ${repaired} repaired, ${mended} mended`
+
+describe('between a look and its repair', () => {
+  const harness = useServices()
+  let scenes = 0
+
+  /** Two accounts without edges, of which the first counts seven followers too many. */
+  async function scene() {
+    const { services } = harness
+    const prefix = `s${scenes++}-`
+    const [ann, ben] = [handle(`${prefix}ann`), handle(`${prefix}ben`)]
+    await openAccounts(services, [ann, ben])
+    await miscount(ann)
+    return { services, prefix, ann, ben }
+  }
+  const miscount = (user: UserId) =>
+    harness.services.collections.user_stats.updateOne({ _id: user }, { $inc: { followers: 7 } })
+  const look = async (user: UserId) => {
+    const { services } = harness
+    const at = services.transactions.atSnapshot((tx) =>
+      userDifferences(services, { $in: [user] }, tx),
+    )
+    return (await at).off
+  }
+  const apply = (run: string, off: readonly Difference[]) => {
+    const { collections, transactions } = harness.services
+    return new Ledger(collections, transactions, Date.now).apply(run, off, () => 0)
+  }
+
+  /** Each looks, and returns its repair. */
+  const ways: Record<string, (user: UserId, run: string) => Promise<() => Promise<unknown>>> = {
+    'setting what was counted': async (user) => {
+      const { followers, user_stats } = harness.services.collections
+      const counted = await followers.countDocuments({ user })
+      return () => user_stats.updateOne({ _id: user }, { $set: { followers: counted } })
+    },
+    'adding the difference without a record': async (user) => {
+      const [off] = await look(user)
+      const { user_stats } = harness.services.collections
+      return () => user_stats.updateOne({ _id: user }, { $inc: { ...off?.by } })
+    },
+    'the ledger': async (user, run) => {
+      const off = await look(user)
+      return () => apply(run, off)
+    },
+  }
+
+  test.each([
+    ['setting what was counted', ['followers counts 0, stored 1'], []],
+    ['adding the difference without a record', [], ['followers counts -7, stored 0']],
+    ['the ledger', [], []],
+  ])('%s: wrong after a follow %j, after another repair %j', async (name, followed, repaired) => {
+    const way = ways[name] as (typeof ways)[string]
+    const one = await scene()
+    const repair = await way(one.ann, 'run')
+    await one.services.follows.follow(one.ben, one.ann)
+    await repair()
+    const wrong = (user: UserId, problems: readonly string[]) => problems.map((p) => `${user}.${p}`)
+    expect(await problemsOf(harness, one.prefix)).toEqual(wrong(one.ann, followed))
+
+    const other = await scene()
+    const repairs = [await way(other.ann, 'one'), await way(other.ann, 'other')]
+    for (const each of repairs) await each()
+    expect(await problemsOf(harness, other.prefix)).toEqual(wrong(other.ann, repaired))
+  })
+
+  test('a run applies a difference once, also when two processes do at once', async () => {
+    const { ann, prefix } = await scene()
+    const off = await look(ann)
+    const both = await Promise.all([apply('a', off), apply('a', off)])
+    expect(both.flat()).toEqual(off)
+    expect(await apply('a', off)).toEqual([])
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('a run applies no difference that another has repaired since, though it is the same again', async () => {
+    const { ann, prefix } = await scene()
+    const [off, stale] = [await look(ann), await look(ann)]
+    expect(await apply('b', off)).toHaveLength(1)
+    await miscount(ann)
+    expect(await apply('c', stale)).toEqual([])
+    expect(await apply('c', await look(ann))).toHaveLength(1)
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('a post is repaired once, and not when it was deleted', async () => {
+    const { services, ann } = await scene()
+    const { collections, transactions, posts } = services
+    const { id } = await posts.create(ann, { text: 'hello' })
+    const key = { author: ann, _id: toObjectId(id) }
+    const lookAtPosts = async () =>
+      (await transactions.atSnapshot((at) => postDifferences(collections, key, 10, at))).off
+    await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
+    const off = await lookAtPosts()
+    expect(await apply('d', off)).toMatchObject([{ by: { likes: -5 } }])
+    expect([...(await apply('d', off)), ...(await apply('e', off))]).toEqual([])
+    expect(await collections.posts.findOne(key)).toMatchObject({ counts: { likes: 0 } })
+    await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
+    const stale = await lookAtPosts()
+    await posts.delete(ann, { id, author: ann })
+    expect(await apply('f', stale)).toEqual([])
+  })
+
+  test('nothing is applied to who has the handle of somebody who was deleted', async () => {
+    const { services, ann, prefix } = await scene()
+    const off = await look(ann)
+    await services.users.delete(ann)
+    expect(await apply('g', off)).toEqual([])
+    await harness.rest()
+    await services.users.create(ann, { name: 'again' })
+    expect(await apply('g', off)).toEqual([])
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('nothing is applied of edges that were mended since', async () => {
+    const { services, ann, ben, prefix } = await scene()
+    await services.follows.follow(ann, ben)
+    await services.collections.following.deleteOne({ user: ann, followee: ben })
+    const off = await look(ann)
+    expect(off).toMatchObject([{ by: { followers: -7, following: -1 } }])
+    await reconcile(services, { users: [ann], dryRun: false })
+    expect(await apply('h', off)).toEqual([])
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
+
+  test('forty edges of a user who is followed twenty times a second are mended', async () => {
+    const { services, ann, prefix } = await scene()
+    const fans = Array.from({ length: 400 }, (_, n) => handle(`${prefix}fan${n}`))
+    await openAccounts(services, fans)
+    for (const fan of fans.slice(0, 40)) await services.follows.follow(fan, ann)
+    await services.collections.following.deleteMany({ followee: ann })
+    const follows: Promise<unknown>[] = []
+    const timer = setInterval(() => {
+      const fan = fans[40 + follows.length]
+      if (fan) follows.push(services.follows.follow(fan, ann))
+    }, 50)
+    try {
+      const { tally } = await reconcile(services, { users: [ann], dryRun: false })
+      expect(tally).toMatchObject({ mended: 40 })
+    } finally {
+      clearInterval(timer)
+      await Promise.all(follows)
+    }
+  })
+
+  test('what the history says twice, since drift took an edge, is mended', async () => {
+    const { services, ann, ben } = await scene()
+    const { followers, following } = services.collections
+    await services.follows.follow(ann, ben)
+    await followers.deleteOne({ user: ben, follower: ann })
+    await following.deleteOne({ user: ann, followee: ben })
+    await services.follows.follow(ann, ben)
+    await reconcile(services, { users: [ann, ben], dryRun: false })
+    const { differences } = await verified(services)
+    expect(differences.filter(({ subject }) => subject === `${ann}>${ben}`)).toEqual([])
+  })
+})

@@ -1,0 +1,111 @@
+import { isDuplicateKey } from '../../src/db/errors.ts'
+import type { Collection, Filter, ObjectId } from '../../src/db/mongo.ts'
+import { randomAt } from '../../src/imports/random.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { openAccounts } from './services.ts'
+import { newId } from './verify.ts'
+
+/** Draws whole numbers from 0 up to but not `below`, the same ones for the same seed. */
+export type Dice = (below: number) => number
+
+export function diceOf(seed: number): Dice {
+  let thrown = 0
+  return (below) => Math.floor(below * randomAt(seed, thrown++, 0))
+}
+
+export const oneOf = <T>(some: readonly T[], dice: Dice): T => some[dice(some.length)] as T
+
+const named = (name: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `r-${name}${String(n).padStart(2, '0')}` as UserId)
+
+/** Who takes part, by what may happen to them. */
+export const people = {
+  /** One writer alone changes whom they follow; their edges never drift. */
+  owners: named('owner', 16),
+  /** They are followed, and post. */
+  stars: named('star', 12),
+  /** Nobody ends what they follow: an edge that drift gave them has no history that could go on. */
+  still: named('still', 8),
+  /** They follow, block, leave and come back. */
+  wild: named('wild', 24),
+} as const
+
+export const everybody: readonly UserId[] = Object.values(people).flat()
+
+/** Accounts, twenty posts, and edges of those whose edges may drift. */
+export async function beginnings(services: Services, dice: Dice): Promise<PostRef[]> {
+  await openAccounts(services, everybody)
+  const others = [...people.stars, ...people.wild]
+  for (const follower of [...people.still, ...people.wild]) {
+    for (let n = 0; n < 4; n++) {
+      const followee = oneOf(
+        others.filter((one) => one !== follower),
+        dice,
+      )
+      await services.follows.follow(follower, followee)
+    }
+  }
+  const posts: PostRef[] = []
+  for (let n = 0; n < 20; n++) {
+    const author = oneOf(others, dice)
+    const { id } = await services.posts.create(author, { text: `post ${n}` })
+    posts.push({ id, author })
+  }
+  return posts
+}
+
+const counters = ['followers', 'following', 'posts'] as const
+const kinds = ['likes', 'comments', 'shares'] as const
+
+/**
+ * Damages one thing behind the service's back, as the dice fall. Edges of the wild may stand alone in `following` and
+ * those of the still in `followers`: never so that traffic begins or ends an edge twice, which no counter can tell of.
+ */
+export async function drift({ collections }: Services, dice: Dice): Promise<void> {
+  const { user_stats, posts, followers, following } = collections
+  const _id = newId()
+  const [still, wild] = [oneOf(people.still, dice), oneOf(people.wild, dice)]
+  const to = oneOf([...people.stars, ...people.wild.filter((one) => one !== wild)], dice)
+  const source = 'FEEDLINE' as const
+  switch (dice(12)) {
+    case 0:
+      return loseEdge(followers, { follower: wild })
+    case 1:
+      return loseEdge(following, { user: still })
+    case 2:
+      return unlessThere(followers.insertOne({ _id, user: to, follower: still, source }))
+    case 3:
+      return unlessThere(following.insertOne({ _id, user: wild, followee: to, source }))
+    case 4:
+    case 5: {
+      const [post] = await posts.aggregate([{ $sample: { size: 1 } }]).toArray()
+      if (!post) return
+      const count = { [`counts.${oneOf(kinds, dice)}`]: dice(60) - 10 }
+      await posts.updateOne({ _id: post._id, author: post.author }, { $set: count })
+      return
+    }
+    default: {
+      const counter = { [oneOf(counters, dice)]: dice(60) - 10 }
+      await user_stats.updateOne({ _id: oneOf(everybody, dice) }, { $set: counter })
+    }
+  }
+}
+
+async function loseEdge<Edge extends { _id: ObjectId; user: string }>(
+  side: Collection<Edge>,
+  filter: object,
+): Promise<void> {
+  const [edge] = await side
+    .aggregate<Edge>([{ $match: filter }, { $sample: { size: 1 } }])
+    .toArray()
+  if (edge) await side.deleteOne({ _id: edge._id, user: edge.user } as Filter<Edge>)
+}
+
+async function unlessThere(insert: Promise<unknown>): Promise<void> {
+  try {
+    await insert
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error
+  }
+}

@@ -82,7 +82,11 @@ async function knownAmong(
 ): Promise<ReadonlySet<string>> {
   const pairs = rows.map(pairOf)
   const edge = { one: 'follower', other: 'user', hint: { user: 1, follower: 1 } } as const
-  const event = { one: 'user', other: 'followee', hint: { user: 1, followee: 1, _id: 1 } } as const
+  const event = {
+    one: 'user',
+    other: 'followee',
+    hint: { user: 1, followee: 1, _id: 1, type: 1 },
+  } as const
   const edges = await storedPairs({ collection: followers, ...edge }, tx, pairs)
   const events = await storedPairs({ collection: follow_events, ...event }, tx, pairs)
   return new Set([...edges, ...events])

@@ -28,7 +28,7 @@ import {
   useServices,
 } from '../support/services.ts'
 
-const histories = lawRuns(200)
+const histories = lawRuns(100)
 
 const group = fc.constantFrom(undefined, undefined, ...groupNames)
 

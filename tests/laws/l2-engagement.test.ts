@@ -6,7 +6,7 @@ import { engagementLaw, raceLaw } from '../support/engagement-law.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { lawRuns, lawSeed, servicesOver, useServices } from '../support/services.ts'
 
-const histories = lawRuns(60)
+const histories = lawRuns(40)
 const races = lawRuns(10)
 
 describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {

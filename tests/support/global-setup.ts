@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { ensurePrimary, replicaSetName } from '../../src/db/embedded/primary.ts'
 import { openEmbedded } from '../../src/db/embedded.ts'
 import { binFolder } from './bin-folder.ts'
+import { compiled, root } from './process.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -26,10 +29,17 @@ const primaryMsMax = 60_000
 
 /** Starts the MongoDB of a test run, says which it is, and returns what stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const mongo = await runMongo()
+  const [mongo] = await Promise.all([runMongo(), compile()])
   console.log(`MongoDB for the tests: ${mongo.description}`)
   project.provide('mongoUri', mongo.uri)
   return () => mongo.stop()
+}
+
+/** Compiles the command line, which many tests start: in half the time that its source takes. */
+async function compile(): Promise<void> {
+  await rm(join(root, compiled), { recursive: true, force: true })
+  const options = ['-p', 'tsconfig.build.json', '--outDir', compiled]
+  await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), options, { cwd: root })
 }
 
 async function runMongo(): Promise<RunMongo> {

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const root = join(import.meta.dirname, '../..')
+export const root = join(import.meta.dirname, '../..')
+/** Where the command line is compiled to before a run, from the root. */
+export const compiled = 'test-dist'
 
 /** A `feedline` process and what it wrote so far. */
 export interface FeedlineProcess {
@@ -15,12 +17,12 @@ export interface FeedlineProcess {
   readonly says: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** Starts the command line from its source, with these environment variables and no other of Feedline's. */
+/** Starts the command line as it is built, with these environment variables and no other of Feedline's. */
 export function feedline(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): FeedlineProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+  const child = spawn(process.execPath, [`${compiled}/main.js`, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -26,6 +26,7 @@ export async function storeCrowd(
   people: number,
   say: (line: string) => void,
 ): Promise<number> {
+  if (people <= followeesEach ** 2) throw new Error(`a crowd is more than ${followeesEach ** 2}`)
   const client = await connect(uri, 'bulk')
   const db = client.db(databaseName)
   const { users, user_stats, followers, following, follow_events } = openCollections(db)

@@ -57,10 +57,15 @@ export class Mender {
   /**
    * Mends the edges of a stretch that are not the same on both sides; nothing under `reverse-index`.
    * Two commands, and for 40 suspects one transaction.
+   * @param onRead told at the end how many documents were read.
    */
-  async *mendSides(ids: object, dryRun: boolean): AsyncGenerator<Mended> {
+  async *mendSides(
+    ids: object,
+    dryRun: boolean,
+    onRead: (documents: number) => void,
+  ): AsyncGenerator<Mended> {
     const { followers, following } = sidesOf(this.parts.edges)
-    if (following) yield* this.mendAll(unlikeEdges(followers, following, ids), dryRun)
+    if (following) yield* this.mendAll(unlikeEdges(followers, following, ids, onRead), dryRun)
   }
 
   /** Removes the edges of somebody who has no account, and what is told of them; those who leave are a job's. */

@@ -128,16 +128,15 @@ class Reconciliation {
       let done = 0
       for await (const some of batches(edgeStretches(followers, edgesAtOnce, from), rangesAtOnce)) {
         const touched = new Set<string>()
+        const before = this.at.tally.documents
+        const onRead = (documents: number) => this.add({ documents })
         const mend = async ({ ids }: { ids: object }) => {
-          for await (const pair of this.mender.mendSides(ids, dryRun)) {
+          for await (const pair of this.mender.mendSides(ids, dryRun, onRead)) {
             this.noteMended(pair, touched)
           }
         }
         await Promise.all(some.map(mend))
-        // Of both collections.
-        const documents = 2 * edgesAtOnce * some.length
-        this.add({ documents })
-        await this.pace.spend(documents, signal)
+        await this.pace.spend(this.at.tally.documents - before, signal)
         await this.keep({ part: 'edges', after: some.at(-1)?.upTo.toHexString() ?? '' })
         done = Math.min(total, done + edgesAtOnce * some.length)
         this.options.onProgress?.({ part: 'edges', done, total })

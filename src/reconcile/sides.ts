@@ -57,12 +57,15 @@ const readAtOnce = 5_000
  * The edges that are not the same in both collections, of a stretch of their ids. Two commands in the order of `_id`,
  * in step with each other: a hundredth of what it costs to look each edge up.
  * @param ids a condition on an edge's id.
+ * @param onRead told at the end how many documents were read.
  */
 export async function* unlikeEdges(
   followers: Collection<StoredEdge>,
   following: Collection<StoredEdge>,
   ids: object,
+  onRead: (documents: number) => void,
 ): AsyncGenerator<Pair> {
+  let documents = 0
   const read = (from: Collection<StoredEdge>) =>
     from
       .find({ _id: ids }, { batchSize: readAtOnce, projection: { groups: 0 } })
@@ -71,6 +74,10 @@ export async function* unlikeEdges(
   const [left, right] = [read(followers), read(following)]
   try {
     let [one, other] = [await left.next(), await right.next()]
+    const next = (side: typeof left) => {
+      documents++
+      return side.next()
+    }
     while (!one.done || !other.done) {
       const order = one.done ? 1 : other.done ? -1 : orderOf(one.value._id, other.value._id)
       if (order <= 0 && !one.done) {
@@ -82,13 +89,14 @@ export async function* unlikeEdges(
           back?.source === ahead.source
         if (!same) yield { follower: ahead.follower ?? '', followee: ahead.user }
         if (back && !same) yield { follower: back.user, followee: back.followee ?? '' }
-        one = await left.next()
-        if (order === 0) other = await right.next()
+        one = await next(left)
+        if (order === 0) other = await next(right)
       } else if (!other.done) {
         yield { follower: other.value.user, followee: other.value.followee ?? '' }
-        other = await right.next()
+        other = await next(right)
       }
     }
+    onRead(documents)
   } finally {
     await left.return?.()
     await right.return?.()

@@ -21,8 +21,9 @@ interface Waiting<Op, Result> {
 }
 
 /**
- * Combines writes that collide, or could share a command: what arrives for a lane while a commit of that lane is under way goes together into
- * the next one, in order of arrival, and each caller gets its own answer. A write that finds its lane idle goes at once.
+ * Combines writes that collide, or could share a command: what arrives for a lane while a commit of that lane is under
+ * way goes together into the next one, in order of arrival, and each caller gets its own answer. A write that finds its
+ * lane idle goes at once.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
  */
 export class GroupCommit<Op, Result> {

@@ -14,6 +14,8 @@ export class Pace {
     if (this.perSecond === undefined) return
     const dueAt = this.startedAt + (1000 * this.taken) / this.perSecond
     const ms = dueAt - performance.now()
-    if (ms > 0) await sleep(ms, undefined, { signal })
+    if (ms <= 0) return
+    // Ends with the reason of who stops the run, not with the timer's own error.
+    await sleep(ms, undefined, { signal }).catch(() => signal?.throwIfAborted())
   }
 }

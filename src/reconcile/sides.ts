@@ -1,6 +1,7 @@
 import type { Collection, ObjectId } from '../db/mongo.ts'
 import { highestId } from '../db/object-id.ts'
 import type { Edges, StoredEdge } from '../follows/edges.ts'
+import { ends } from './walk.ts'
 
 /** Who follows whom. */
 export interface Pair {
@@ -112,16 +113,9 @@ export async function* edgeStretches(
   size: number,
   from: ObjectId,
 ): AsyncGenerator<{ readonly ids: object; readonly upTo: ObjectId }> {
-  for (let after = from; ; ) {
-    const [last] = await followers
-      .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .skip(size - 1)
-      .limit(1)
-      .toArray()
-    const upTo = last?._id ?? highestId
-    yield { ids: { $gt: after, $lte: upTo }, upTo }
-    if (!last) return
-    after = upTo
+  let after = from
+  for await (const upTo of ends(followers as unknown as Collection, size, from)) {
+    yield { ids: { $gt: after, $lte: upTo ?? highestId }, upTo: upTo ?? highestId }
+    after = upTo ?? after
   }
 }

@@ -1,4 +1,5 @@
 import type { Collections } from '../db/collections.ts'
+import type { Collection } from '../db/mongo.ts'
 
 /** Accounts walked at a time. */
 const accountsAtOnce = 1_000
@@ -22,16 +23,33 @@ export async function* handleRanges(
   size = accountsAtOnce,
   from = '',
 ): AsyncGenerator<HandleRange> {
+  let after = from
+  for await (const upTo of ends(users as unknown as Collection, size, from)) {
+    yield { after, upTo }
+    after = upTo ?? after
+  }
+}
+
+/**
+ * Every so many-th `_id` of a collection, in order, from one on; undefined at last, where fewer are left. One covered
+ * command each.
+ */
+export async function* ends<Id>(
+  collection: Collection,
+  size: number,
+  from: Id,
+): AsyncGenerator<Id | undefined> {
   for (let after = from; ; ) {
-    const [last] = await users
-      .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
+    const [last] = await collection
+      .find({ _id: { $gt: after } } as object, { projection: { _id: 1 } })
       .sort({ _id: 1 })
       .skip(size - 1)
       .limit(1)
       .toArray()
-    yield { after, upTo: last?._id }
-    if (!last) return
-    after = last._id
+    const upTo = last?._id as Id | undefined
+    yield upTo
+    if (upTo === undefined) return
+    after = upTo
   }
 }
 

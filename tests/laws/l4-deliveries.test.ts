@@ -7,6 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import { randomAt } from '../../src/imports/random.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { DeliveryOrders } from '../support/delivery-child.ts'
+import { endTransactionsOf } from '../support/mongo.ts'
 import { handle, lawSeed, openAccounts, useServices } from '../support/services.ts'
 import { storedProblems } from '../support/stored-timelines.ts'
 
@@ -53,13 +54,7 @@ async function kill({ process, appName }: Child): Promise<void> {
   const exited = once(process, 'exit')
   process.kill('SIGKILL')
   await exited
-  const admin = harness.database.client.db('admin')
-  const left = { appName, transaction: { $exists: true } }
-  const open = await admin
-    .aggregate([{ $currentOp: { idleSessions: true } }, { $match: left }])
-    .toArray()
-  const sessions = open.map(({ lsid }) => lsid)
-  if (sessions.length > 0) await admin.command({ killSessions: sessions })
+  await endTransactionsOf(harness.database.client, appName)
 }
 
 test('processes killed at any moment of a delivery lose no post and leave none twice', async () => {

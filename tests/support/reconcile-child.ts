@@ -13,7 +13,7 @@ import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { reconcile } from '../../src/reconcile/reconcile.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type Dice, diceOf, oneOf, people } from './drift.ts'
-import type { TestDatabase } from './mongo.ts'
+import { endTransactionsOf, type TestDatabase } from './mongo.ts'
 
 /** What a child is told. */
 export interface ChildOrders {
@@ -216,13 +216,7 @@ export async function kill(
   process.kill('SIGKILL')
   const signal = await ended
   if (signal !== 'SIGKILL') throw new Error(`a child ended by itself: ${process.exitCode}`)
-  const admin = client.db('admin')
-  const left = { appName, transaction: { $exists: true } }
-  const open = await admin
-    .aggregate([{ $currentOp: { idleSessions: true } }, { $match: left }])
-    .toArray()
-  const sessions = open.map(({ lsid }) => lsid)
-  if (sessions.length > 0) await admin.command({ killSessions: sessions })
+  await endTransactionsOf(client, appName)
 }
 
 /** Ends whatever children are left. */

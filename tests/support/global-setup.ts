@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -26,6 +26,8 @@ const failpoints = ['--setParameter', 'enableTestCommands=1']
 const containerImage = 'mongo:6'
 const containerPort = 27_017
 const primaryMsMax = 60_000
+/** Free bytes that a folder in memory must have to hold the tests' databases. */
+const memoryBytesMin = 4 * 1024 ** 3
 
 /** Starts the MongoDB of a test run, says which it is, and returns what stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -64,8 +66,15 @@ async function container(): Promise<RunMongo> {
   }
 }
 
+/** A folder in memory where there is one: creating a database with its indexes takes half the time there. */
+async function fastestFolder(): Promise<string> {
+  const memory = await statfs('/dev/shm').catch(() => undefined)
+  const hasRoom = memory !== undefined && memory.bavail * memory.bsize >= memoryBytesMin
+  return hasRoom ? '/dev/shm' : tmpdir()
+}
+
 async function embedded(): Promise<RunMongo> {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'feedline-test-'))
+  const dataFolder = await mkdtemp(join(await fastestFolder(), 'feedline-test-'))
   const mongod = await openEmbedded({
     dataFolder,
     binFolder,

@@ -34,7 +34,7 @@ export interface TransactionBounds {
 
 /**
  * The last try may begin after 5 s. 3 s more are the longest that a socket may be silent, so the caller learns the
- * cause. The server ends a transaction after 5 to 7.5 s by itself where `transactionLifetimeLimitSeconds` is 5.
+ * cause. By then the server has ended the transactions of a killed process, see `lifetime.ts`.
  */
 export const transactionBounds: TransactionBounds = { tryMsMax: 5_000, answerMsMax: 8_000 }
 
@@ -170,7 +170,7 @@ const givenUp = (cause: unknown): DomainError =>
   isCollision(cause)
     ? new DomainError(
         'UNAVAILABLE',
-        `Too many writes change the same data. ${nothingChanged} Try again later.`,
+        `Other writes hold the same data. ${nothingChanged} Try again later.`,
         { cause },
       )
     : noAnswer(cause, nothingChanged)

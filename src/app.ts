@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import { openDatabase } from './db/open.ts'
 import { registerStrategies } from './feed/feeds.ts'
 import { createServer } from './graphql/server.ts'
+import { jobLeaseMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { loadValidators } from './posts/content.ts'
@@ -33,25 +34,27 @@ export async function startApp(config: Config, log: Log): Promise<App> {
     profile: 'serving',
     prepare: true,
     say: (line) => log.info(line),
+    warn: (line) => log.warn(line),
   })
   try {
-    const services = createServices(database.client, database.db, config, validators)
+    const { client, db, clock } = database
+    const services = createServices(client, db, config, validators, clock.now)
     const worker = new Worker(services.queue, services.tasks, log, {
       concurrency: 4,
       pollMs: 1_000,
-      leaseMs: 30_000,
+      leaseMs: jobLeaseMs,
     })
     const ready = () =>
       Promise.race([
         sleep(readyMsMax, false),
-        database.db.command({ ping: 1, maxTimeMS: readyMsMax }).then(
+        db.command({ ping: 1, maxTimeMS: readyMsMax }).then(
           () => true,
           () => false,
         ),
       ])
     await registerStrategies(services, config.feed.maintained)
     services.inline.start(services.tasks, log)
-    const metrics = new Metrics()
+    const metrics = new Metrics({ clockSkewSeconds: () => clock.skewSeconds() })
     const watch = new DriftWatch(services, config.drift, log, metrics.sampled)
     const nudge = () => worker.nudge()
     const http = await createServer({ config, services, log, ready, nudge, metrics })

@@ -77,7 +77,7 @@ export function createServices(
     transactions,
     mint,
   )
-  const follows = new Follows(edges, restrictions, stats, outbox, transactions, mint)
+  const follows = new Follows(edges, restrictions, stats, outbox, transactions)
   const checks = contentValidators(config.posts.blockedWords, validators)
   const remains = new Remains(collections.overflow, outbox)
   const posts = new Posts(collections.posts, stats, remains, outbox, transactions, mint, checks)

@@ -17,6 +17,7 @@ export interface CommandDatabase extends OpenDatabase {
  */
 export async function openForCommand(config: Config, prepare: boolean): Promise<CommandDatabase> {
   const database = await openDatabase(config, { profile: 'bulk', prepare, say })
-  const services = createServices(database.client, database.db, config)
+  const { client, db, clock } = database
+  const services = createServices(client, db, config, [], clock.now)
   return { ...database, services }
 }

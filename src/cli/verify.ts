@@ -54,7 +54,13 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   const config = readConfig()
   await using database = await openForCommand(config, false)
   const feed = feedAsKept(config.feed, await database.services.registry.read())
-  const services = createServices(database.client, database.db, { ...config, feed })
+  const services = createServices(
+    database.client,
+    database.db,
+    { ...config, feed },
+    [],
+    database.clock.now,
+  )
   const tally = new Tally()
   const found: Found = { differences: 0, byKind: {}, sample: [] }
   using displays = new PartDisplays('checked')

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { openDatabase } from '../db/open.ts'
+import { jobLeaseMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
 import { createServices } from '../services.ts'
@@ -29,9 +30,11 @@ async function startWorker(config: Config, log: Log, concurrency: number): Promi
     profile: 'serving',
     prepare: true,
     say: (line) => log.info(line),
+    warn: (line) => log.warn(line),
   })
-  const { queue, tasks } = createServices(database.client, database.db, config)
-  const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: 30_000 })
+  const { client, db, clock } = database
+  const { queue, tasks } = createServices(client, db, config, [], clock.now)
+  const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: jobLeaseMs })
   worker.start()
   log.info(`database: ${database.description}`)
   log.info(`running up to ${concurrency} jobs at a time`)

@@ -18,16 +18,29 @@ const options: MongoClientOptions = {
   retryWrites: true,
   retryReads: true,
   w: 'majority',
+  readConcernLevel: 'majority',
   readPreference: 'primary',
   connectTimeoutMS: 2_000,
   heartbeatFrequencyMS: 1_000,
 }
 
-/** `serving` bounds each command to about six seconds in all, a frozen primary included; `bulk` waits for long ones. */
+/** How long a command waits for a primary, and for a free connection to it, in milliseconds. */
+const selectionMsMax = 5_000
+
+/** How long the socket of a serving command may be silent, in milliseconds: longer than {@link commandMsMax}. */
+const silenceMsMax = 3_000
+
+/**
+ * How a process uses the database. A `serving` command that a frozen primary never answers fails after 8 s: 3 s of
+ * silence, then 5 s in which its retry finds no primary. A `bulk` command may run for as long as it needs.
+ */
 export type ClientProfile = 'serving' | 'bulk'
 
 /**
- * Connects to a replica set or a sharded cluster; writes wait for a majority (law L4).
+ * Connects to a replica set or a sharded cluster. Writes wait for a majority, and reads return what a majority holds:
+ * no failover takes back what an answer was based on (law L4).
+ * A read in an explicit session names its own read concern, because the driver adds the session's time to the object
+ * that all other reads share.
  * @throws MongoServerSelectionError when no primary answers within 5 s.
  */
 export async function connect(
@@ -37,8 +50,10 @@ export async function connect(
 ): Promise<MongoClient> {
   const client = new MongoClient(uri, {
     ...options,
-    serverSelectionTimeoutMS: 5_000,
-    ...(profile === 'serving' ? { socketTimeoutMS: 3_000 } : {}),
+    serverSelectionTimeoutMS: selectionMsMax,
+    ...(profile === 'serving'
+      ? { socketTimeoutMS: silenceMsMax, waitQueueTimeoutMS: selectionMsMax }
+      : {}),
     ...extra,
   })
   try {

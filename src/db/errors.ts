@@ -1,5 +1,6 @@
 import {
   MongoBulkWriteError,
+  MongoDriverError,
   MongoError,
   MongoNetworkError,
   MongoServerError,
@@ -8,14 +9,58 @@ import {
 import { DomainError } from '../errors.ts'
 
 const duplicateKeyCode = 11000
-const maxTimeExpiredCode = 50
+const writeConflictCode = 112
 /** SnapshotTooOld, SnapshotUnavailable. */
 const snapshotGoneCodes: ReadonlySet<unknown> = new Set([239, 246])
 
-/** What a server says that is not the primary now, shuts down or cannot reach another: the driver repeats a read once. */
+/**
+ * Codes of a database that did not get something done in time: the server is no primary now, shuts down, cannot reach
+ * another member, waits for a lock, or interrupted the command. The same command may succeed later.
+ */
 const passingCodes: ReadonlySet<unknown> = new Set([
-  6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+  6, // HostUnreachable
+  7, // HostNotFound
+  24, // LockTimeout
+  43, // CursorNotFound: the cursor was on a primary that is gone
+  50, // MaxTimeMSExpired
+  64, // WriteConcernFailed: no majority in time
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  112, // WriteConflict
+  133, // FailedToSatisfyReadPreference
+  134, // ReadConcernMajorityNotAvailableYet
+  175, // QueryPlanKilled
+  189, // PrimarySteppedDown
+  202, // NetworkInterfaceExceededTimeLimit
+  237, // CursorKilled
+  246, // SnapshotUnavailable
+  251, // NoSuchTransaction: the server ended it
+  262, // ExceededTimeLimit
+  290, // TransactionExceededLifetimeLimitSeconds
+  9001, // SocketException
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11601, // Interrupted
+  11602, // InterruptedDueToReplStateChange
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
 ])
+
+/** The error behind one that the driver wrapped: a bulk write hides why no server answered it. */
+const rootOf = (error: unknown): unknown =>
+  error instanceof MongoBulkWriteError && (error.errorResponse as unknown) instanceof MongoError
+    ? error.errorResponse
+    : error
+
+/** The codes of a server's error: a bulk write has one for its writes, and one for the majority that it missed. */
+const codesOf = (error: MongoServerError): readonly unknown[] =>
+  error instanceof MongoBulkWriteError
+    ? [error.code, error.result?.getWriteConcernError()?.code]
+    : [error.code]
+
+/** The driver does not export the class. */
+const isWaitQueueTimeout = (error: unknown): boolean =>
+  error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError'
 
 /** Whether a write met a document that a unique index holds already. */
 export const isDuplicateKey = (error: unknown): boolean =>
@@ -42,22 +87,37 @@ export const isSnapshotGone = (error: unknown): boolean =>
 export const isCommitUnknown = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')
 
+/** Whether two writes met: each would succeed alone. */
+export const isCollision = (error: unknown): boolean =>
+  isDuplicateKey(error) || (error instanceof MongoServerError && error.code === writeConflictCode)
+
+/** Whether the database could not be reached, or did not get the command done, in time. */
+export function isUnreachable(error: unknown): boolean {
+  const root = rootOf(error)
+  return (
+    root instanceof MongoServerSelectionError ||
+    root instanceof MongoNetworkError ||
+    isWaitQueueTimeout(root) ||
+    isTransient(root) ||
+    (root instanceof MongoServerError &&
+      (codesOf(root).some((code) => passingCodes.has(code)) ||
+        root.hasErrorLabel('RetryableWriteError')))
+  )
+}
+
 /**
  * What a driver error means to a client: UNAVAILABLE when the database could not be reached in time,
  * undefined when it is a fault of ours. The only place where driver errors are told apart for clients.
  */
-export function clientErrorOf(error: unknown): DomainError | undefined {
-  const unavailable =
-    error instanceof MongoServerSelectionError ||
-    error instanceof MongoNetworkError ||
-    isTransient(error) ||
-    (error instanceof MongoServerError &&
-      (error.code === maxTimeExpiredCode ||
-        passingCodes.has(error.code) ||
-        error.hasErrorLabel('RetryableWriteError')))
-  return unavailable
-    ? new DomainError('UNAVAILABLE', 'The database did not answer in time. Try again later.', {
-        cause: error,
-      })
-    : undefined
-}
+export const clientErrorOf = (error: unknown): DomainError | undefined =>
+  isUnreachable(error) ? noAnswer(error) : undefined
+
+/** @param aftermath what became of the request, one sentence. */
+export const noAnswer = (cause: unknown, aftermath = ''): DomainError =>
+  new DomainError(
+    'UNAVAILABLE',
+    ['The database did not answer in time.', aftermath, 'Try again later.']
+      .filter((sentence) => sentence !== '')
+      .join(' '),
+    { cause },
+  )

@@ -38,11 +38,13 @@ export class Once {
   ) {}
 
   /**
-   * The first result under `key`, if there is one. One command.
+   * The first result under `key`, if a majority of the members has it: no failover takes it back. One command.
+   * @param after also waits until a majority has everything that this session has seen.
    * @throws {DomainError} CONFLICT when the clientMutationId was used for another input.
    */
-  async firstResult<T>(key: OnceKey): Promise<{ readonly result: T } | undefined> {
-    const found = await this.mutations.findOne(idOf(key), bounded)
+  async firstResult<T>(key: OnceKey, after?: Tx): Promise<{ readonly result: T } | undefined> {
+    const readConcern = { level: 'majority' } as const
+    const found = await this.mutations.findOne(idOf(key), { ...bounded, ...after, readConcern })
     return found ? resultFor<T>(key, found) : undefined
   }
 

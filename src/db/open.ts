@@ -1,14 +1,18 @@
 import type { Db, MongoClient } from 'mongodb'
 import { type Config, ConfigError } from '../config.ts'
 import { type ClientProfile, connect } from './client.ts'
+import { DatabaseClock } from './clock.ts'
 import { openEmbedded } from './embedded.ts'
 import { applyIndexes, followingModeOf, recordedFollowingMode } from './indexes.ts'
+import { lifetimeWarning } from './lifetime.ts'
 import { unreachable } from './unreachable.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
 export interface OpenDatabase extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
+  /** What every id, date and wait goes by. */
+  readonly clock: DatabaseClock
   /** One line for the log: which database this is. */
   readonly description: string
   /** Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which may come back. */
@@ -22,23 +26,27 @@ export interface OpenOptions {
   readonly prepare: boolean
   /** Told what is going on where that takes a while. */
   readonly say: (line: string) => void
+  /** Told what an operator should know of the database or of this host's clock, at any time. Default: `say`. */
+  readonly warn?: (line: string) => void
 }
 
 /**
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it.
  * @throws {ConfigError} when the database was built with the other following mode; {UnreachableError};
- *   {EmbeddedError}; driver errors.
+ *   {EmbeddedError}; {Error} when the database's clock cannot be read; driver errors.
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
-  { profile, prepare, say }: OpenOptions,
+  { profile, prepare, say, warn = say }: OpenOptions,
 ): Promise<OpenDatabase> {
   const { uri, name, dataFolder, mongodBinary } = config.database
   const mongod =
     uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, say }) : undefined
   const address = uri ?? mongod?.uri ?? ''
   let client: MongoClient | undefined
+  let clock: DatabaseClock | undefined
   const close = async () => {
+    clock?.[Symbol.dispose]()
     await client?.close()
     await mongod?.stop()
   }
@@ -49,10 +57,14 @@ export async function openDatabase(
       })
     await check(await reach('bulk'), config, prepare)
     client = await reach(profile)
+    clock = await DatabaseClock.start(client, warn)
+    const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
+    if (lifetime) warn(lifetime)
     const hosts = client.options.hosts.join(',')
     const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
     const lost = mongod?.lost ?? new Promise<never>(() => {})
-    return { client, db: client.db(name), description, lost, [Symbol.asyncDispose]: close }
+    const db = client.db(name)
+    return { client, db, clock, description, lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error

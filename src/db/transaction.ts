@@ -3,7 +3,14 @@ import type { ClientSession, MongoClient } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { commandMsMax } from './client.ts'
-import { isCommitUnknown, isDuplicateKey, isTransient } from './errors.ts'
+import {
+  isCollision,
+  isCommitUnknown,
+  isDuplicateKey,
+  isTransient,
+  isUnreachable,
+  noAnswer,
+} from './errors.ts'
 import type { Once, OnceKey } from './once.ts'
 
 /** An open transaction: every command of a write carries it. */
@@ -11,30 +18,78 @@ export interface Tx {
   readonly session: ClientSession
 }
 
-/** How long a transaction is tried, in milliseconds. */
-const deadlineMs = 5_000
+/** A transaction's view of the past: reads alone, all at one instant. */
+export interface SnapshotTx extends Tx {
+  /** Named in every read: without it the driver would read what is there now. */
+  readonly readConcern: { readonly level: 'snapshot' }
+}
+
+/** How long a transaction may take, in milliseconds. */
+export interface TransactionBounds {
+  /** No try begins later than this. */
+  readonly tryMsMax: number
+  /** The caller has its answer by then, whatever the database does. */
+  readonly answerMsMax: number
+}
+
+/**
+ * The last try may begin after 5 s. 3 s more are the longest that a socket may be silent, so the caller learns the
+ * cause. By then the server has ended the transactions of a killed process, see `lifetime.ts`.
+ */
+export const transactionBounds: TransactionBounds = { tryMsMax: 5_000, answerMsMax: 8_000 }
+
+/** What is known about a transaction that its caller no longer waits for. */
+interface Fate {
+  abandoned: boolean
+  /** A commit was sent, and its answer has not come. */
+  committing: boolean
+}
 
 /** The one way to write more than one document: opens, retries and commits transactions. */
 export class Transactions {
   constructor(
     private readonly client: MongoClient,
     readonly once: Once,
+    private readonly bounds: TransactionBounds = transactionBounds,
   ) {}
 
   /**
-   * Runs `work` in a transaction on one snapshot, and again when it collides with another, for up to 5 s.
-   * `work` must write nothing outside the transaction: a try that collided leaves nothing.
+   * Runs `work` in a transaction on one snapshot, and again after a collision or a failure that may pass, for up to 5 s.
+   * `work` must write nothing outside the transaction: a try that failed leaves nothing.
    * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
    * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
-   * Cost: `work`'s commands, one commit, and with `once` one find and one insert.
-   * @throws {DomainError} UNAVAILABLE past the deadline; CONFLICT when the clientMutationId was used for another input.
+   * The caller has its answer within 8 s. A transaction that is still under way then is never committed.
+   * Cost: `work`'s commands, one commit, and with `once` one find and one insert; one find more for a refusal.
+   * @throws {DomainError} UNAVAILABLE past the deadline, with the cause; CONFLICT when the clientMutationId was used
+   *   for another input.
    * @see law L4
    */
   async run<T>(work: (tx: Tx) => Promise<T>, once?: OnceKey): Promise<T> {
+    const fate: Fate = { abandoned: false, committing: false }
+    const late = new AbortController()
+    const answerIsDue = sleep(this.bounds.answerMsMax, undefined, { signal: late.signal }).then(
+      () => {
+        fate.abandoned = true
+        throw fate.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
+      },
+    )
+    answerIsDue.catch(() => {})
+    try {
+      return await Promise.race([this.attempt(work, once, fate), answerIsDue])
+    } finally {
+      late.abort()
+    }
+  }
+
+  private async attempt<T>(
+    work: (tx: Tx) => Promise<T>,
+    once: OnceKey | undefined,
+    fate: Fate,
+  ): Promise<T> {
+    // Not by the clock on the wall, which may be set while it runs.
+    const giveUpAt = performance.now() + this.bounds.tryMsMax
     const before = once && (await this.once.firstResult<T>(once))
     if (before) return before.result
-    // Not by the clock on the wall, which may be set while it runs.
-    const giveUpAt = performance.now() + deadlineMs
     const session = this.client.startSession({
       defaultTransactionOptions: {
         readConcern: { level: 'snapshot' },
@@ -48,25 +103,23 @@ export class Transactions {
           session.startTransaction()
           const result = await work({ session })
           if (once) await this.once.remember([{ key: once, result }], { session })
-          await this.commit(session, giveUpAt)
+          await this.commit(session, giveUpAt, fate)
           return result
         } catch (error) {
           if (session.inTransaction()) await session.abortTransaction()
-          const collided = isTransient(error) || isDuplicateKey(error)
-          // What refuses this try may be the very mutation, committed by a repeat meanwhile: a handle is taken, by itself.
+          if (fate.abandoned) throw error
+          const passes = isDuplicateKey(error) || isUnreachable(error)
+          // What refuses this try may be the very mutation, which a repeat committed before: a handle is taken, by itself.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =
-            once && (collided || refused) ? await this.once.firstResult<T>(once) : undefined
+            once && (isCollision(error) || refused)
+              ? await this.once.firstResult<T>(once, { session })
+              : undefined
           if (repeated) return repeated.result
-          if (!collided) throw error
-          if (performance.now() >= giveUpAt) {
-            throw new DomainError(
-              'UNAVAILABLE',
-              'Too many writes meet here now. Nothing was changed. Try again later.',
-              { cause: error },
-            )
-          }
+          if (!passes) throw error
+          if (performance.now() >= giveUpAt) throw givenUp(error)
           await sleep(backoffMs(attempt, { baseMs: 4, capMs: 200 }))
+          if (fate.abandoned) throw error
         }
       }
     } finally {
@@ -77,33 +130,54 @@ export class Transactions {
   /**
    * Runs reads, which all see the database as it was when the first of them came: nothing is locked, and they may take
    * longer than a transaction, up to what the server keeps (`minSnapshotHistoryWindowInSeconds`, 5 minutes).
+   * Each read spreads the whole of `at` into its options.
    * @throws what {@link isSnapshotGone} knows, beyond that.
    */
-  async atSnapshot<T>(read: (at: Tx) => Promise<T>): Promise<T> {
+  async atSnapshot<T>(read: (at: SnapshotTx) => Promise<T>): Promise<T> {
     const session = this.client.startSession({ snapshot: true })
     try {
-      return await read({ session })
+      return await read({ session, readConcern: { level: 'snapshot' } })
     } finally {
       await session.endSession()
     }
   }
 
   /** Repeats a commit whose answer was lost: the server applies it once. */
-  private async commit(session: ClientSession, giveUpAt: number): Promise<void> {
+  private async commit(session: ClientSession, giveUpAt: number, fate: Fate): Promise<void> {
     for (let attempt = 1; ; attempt++) {
+      if (fate.abandoned) throw noAnswer(undefined, nothingChanged)
+      fate.committing = true
       try {
         return await session.commitTransaction()
       } catch (error) {
-        if (!isCommitUnknown(error)) throw error
-        if (performance.now() >= giveUpAt) {
-          throw new DomainError(
-            'UNAVAILABLE',
-            'It is not known whether the change was made. Repeat it with the same clientMutationId, or look.',
-            { cause: error },
-          )
+        // Only where the server says that it ended the transaction is it certain that nothing was committed.
+        if (isTransient(error) && !isCommitUnknown(error)) {
+          fate.committing = false
+          throw error
         }
+        if (!isCommitUnknown(error) && !isUnreachable(error)) throw error
+        if (performance.now() >= giveUpAt) throw unknownOutcome(error)
         await sleep(backoffMs(attempt, { baseMs: 20, capMs: 500 }))
       }
     }
   }
 }
+
+const nothingChanged = 'Nothing was changed.'
+
+/** Says why the last try failed. */
+const givenUp = (cause: unknown): DomainError =>
+  isCollision(cause)
+    ? new DomainError(
+        'UNAVAILABLE',
+        `Other writes hold the same data. ${nothingChanged} Try again later.`,
+        { cause },
+      )
+    : noAnswer(cause, nothingChanged)
+
+const unknownOutcome = (cause?: unknown): DomainError =>
+  new DomainError(
+    'UNAVAILABLE',
+    'It is not known whether the change was made. Repeat it with the same clientMutationId.',
+    { cause },
+  )

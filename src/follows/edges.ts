@@ -4,6 +4,7 @@ import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { groupBy } from '../lib/batch.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 
 /** Somebody follows somebody. The id tells since when. */
@@ -98,10 +99,22 @@ export class Edges {
     return new Map(found.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
   }
 
-  /** Stores edges that do not exist, on both sides, with their history. Two commands, three with a second collection. */
+  /** Stores edges that do not exist, on both sides, with their history. Three commands, four with a second collection. */
   async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
     await this.record(tx, 'FOLLOWED', edges)
+  }
+
+  /**
+   * As {@link insert}, for edges whose ids are of {@link newIds} in this transaction: an event has the id of the edge
+   * that it began. Two commands, three with a second collection.
+   */
+  async begin(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
+    await this.store(tx, edges)
+    await this.append(
+      tx,
+      edges.map((edge) => ({ id: edge.id, edge, type: 'FOLLOWED' as const })),
+    )
   }
 
   /** Stores edges that do not exist, on both sides, where the history tells of them. One command, two with a second collection. */
@@ -130,7 +143,7 @@ export class Edges {
 
   /**
    * Removes edges on both sides, with their groups, and writes it into the history.
-   * Two commands, three with a second collection.
+   * Three commands, four with a second collection.
    */
   async remove(
     tx: Tx,
@@ -173,16 +186,75 @@ export class Edges {
     return (await collection.updateOne(filter, update, { session: tx.session })).matchedCount === 1
   }
 
-  /** Writes into the history that edges began, when their ids say so, or ended now. One command. */
+  /**
+   * Writes into the history that edges began, when their ids say so, or ended now: each after its edge and after all
+   * that the history has of the pair, whatever the clocks of the processes say (law L3). Two commands.
+   */
   async record(
     tx: Tx,
     type: FollowEventDoc['type'],
     edges: readonly FollowEdge[],
     cause?: FollowEventDoc['cause'],
   ): Promise<void> {
-    const events = edges.map((edge) => {
-      const id = this.mint.next<EdgeId>()
-      return {
+    const ids = await this.newIds(
+      tx,
+      edges.map((edge) => ({ ...edge, above: edge.id })),
+    )
+    const events = edges.map((edge, at) => ({ id: ids[at] as EdgeId, edge, type, cause }))
+    await this.append(tx, events)
+  }
+
+  /**
+   * Fresh ids, for edges or events: each above `above` and above all that the history has of its pair. One covered
+   * command, which examines a key only where another process's clock is ahead.
+   */
+  async newIds(
+    tx: Tx,
+    pairs: readonly (Pick<FollowEdge, 'follower' | 'followee'> & { readonly above?: EdgeId })[],
+  ): Promise<EdgeId[]> {
+    const ids = pairs.map(({ above }) => this.mint.next<EdgeId>(above))
+    const last = await this.lastEvents(tx, pairs, ids)
+    return pairs.map((pair, at) => {
+      const [id, after] = [ids[at] as EdgeId, last.get(pairKey(pair))]
+      return after === undefined || id > after ? id : this.mint.next<EdgeId>(after)
+    })
+  }
+
+  /** The last event of each pair that is not below the lowest of `ids`. */
+  private async lastEvents(
+    { session }: Tx,
+    pairs: readonly Pick<FollowEdge, 'follower' | 'followee'>[],
+    ids: readonly EdgeId[],
+  ): Promise<ReadonlyMap<string, EdgeId>> {
+    const _id = { $gte: toObjectId(ids.reduce((one, other) => (one < other ? one : other))) }
+    const $or = [...groupBy(pairs, ({ followee }) => followee)].map(([followee, some]) => ({
+      user: { $in: some.map(({ follower }) => follower) },
+      followee,
+      _id,
+    }))
+    const found = await this.collections.follow_events
+      .find(
+        { $or },
+        {
+          ...atOnce,
+          session,
+          projection: { user: 1, followee: 1 },
+          hint: { user: 1, followee: 1, _id: 1, type: 1 },
+        },
+      )
+      .toArray()
+    const last = new Map<string, EdgeId>()
+    for (const { _id: event, user, followee } of found) {
+      const [key, id] = [pairKey({ follower: user, followee }), fromObjectId<EdgeId>(event)]
+      const before = last.get(key)
+      if (before === undefined || before < id) last.set(key, id)
+    }
+    return last
+  }
+
+  private async append({ session }: Tx, events: readonly NewEvent[]): Promise<void> {
+    await this.collections.follow_events.insertMany(
+      events.map(({ id, edge, type, cause }) => ({
         _id: toObjectId(id),
         user: edge.follower,
         followee: edge.followee,
@@ -190,11 +262,21 @@ export class Edges {
         source: edge.source,
         at: timeOf(type === 'FOLLOWED' ? edge.id : id),
         ...(cause ? { cause } : {}),
-      }
-    })
-    await this.collections.follow_events.insertMany(events, { session: tx.session })
+      })),
+      { session },
+    )
   }
 }
+
+interface NewEvent {
+  readonly id: EdgeId
+  readonly edge: FollowEdge
+  readonly type: FollowEventDoc['type']
+  readonly cause?: FollowEventDoc['cause'] | undefined
+}
+
+const pairKey = ({ follower, followee }: { follower: string; followee: string }) =>
+  `${follower}>${followee}`
 
 /** The core's form of an edge read from one side. */
 export function toEdge(side: Side, doc: StoredEdge): FollowEdge {

@@ -7,7 +7,7 @@ import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
+import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type Edges, type FollowEdge, type Side, type StoredEdge, toEdge } from './edges.ts'
@@ -26,14 +26,13 @@ export class Follows {
     private readonly stats: UserStats,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
-    mint: IdMint,
   ) {
-    this.together = new FollowsTogether(edges, restrictions, stats, outbox, transactions, mint)
+    this.together = new FollowsTogether(edges, restrictions, stats, outbox, transactions)
   }
 
   /**
    * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
-   * One transaction of at most nine commands, shared with those that meet it on the followee. A repeat changes nothing.
+   * One transaction of at most ten commands, shared with those that meet it on the followee. A repeat changes nothing.
    * The followee's posts join the follower's timelines, by a job that begins at once.
    * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND; UNAVAILABLE.
    */
@@ -49,7 +48,7 @@ export class Follows {
     )
   }
 
-  /** Ends it. One transaction of at most seven commands, shared likewise. A repeat changes nothing. */
+  /** Ends it. One transaction of at most eight commands, shared likewise. A repeat changes nothing. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
     return this.together.write(followee, { follower: actor, once, promises: this.outbox })
   }

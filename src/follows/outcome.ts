@@ -26,13 +26,14 @@ export interface Seen {
   readonly blocked: ReadonlySet<UserId>
   /** Who of them all has an account; undefined: nobody looked, their counters will tell. */
   readonly live?: ReadonlySet<UserId> | undefined
+  /** The id of each edge that may begin: above all that the history has of the pair. */
+  readonly newIds: ReadonlyMap<UserId, EdgeId>
 }
 
-/** What an intent comes to: an error refuses it alone. @param newId of the edge that begins. */
+/** What an intent comes to: an error refuses it alone. */
 export function outcomeOf(
   { follower, begin }: FollowIntent,
-  { followee, edges, blocked, live }: Seen,
-  newId: () => EdgeId,
+  { followee, edges, blocked, live, newIds }: Seen,
 ): FollowChange | DomainError {
   const edge = edges.get(follower)
   if (!begin) return edge ? { changed: true, edge } : { changed: false }
@@ -47,7 +48,9 @@ export function outcomeOf(
   if (live && !live.has(followee)) {
     return new DomainError('NOT_FOUND', `There is no user "${followee}"`)
   }
-  return { changed: true, edge: { id: newId(), follower, followee, source: begin } }
+  const id = newIds.get(follower)
+  if (!id) throw new Error(`no id was made for the edge of ${follower}`)
+  return { changed: true, edge: { id, follower, followee, source: begin } }
 }
 
 /**

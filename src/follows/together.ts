@@ -2,7 +2,7 @@ import { GroupCommit } from '../db/group-commit.ts'
 import type { OnceKey } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { Outbox, Promises } from '../jobs/outbox.ts'
-import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
+import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Edges, FollowEdge } from './edges.ts'
 import {
@@ -34,7 +34,6 @@ export class FollowsTogether {
     private readonly stats: UserStats,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
-    private readonly mint: IdMint,
   ) {
     const commit = (lane: string, batch: readonly FollowWrite[]) =>
       this.commit(lane as UserId, batch)
@@ -101,8 +100,7 @@ export class FollowsTogether {
   ): Promise<Map<FollowWrite, FollowChange | Error>> {
     if (writes.length === 0) return new Map()
     const seen = await this.look(tx, followee, writes, isAlone)
-    const newId = () => this.mint.next<EdgeId>()
-    const results = new Map(writes.map((write) => [write, outcomeOf(write, seen, newId)]))
+    const results = new Map(writes.map((write) => [write, outcomeOf(write, seen)]))
     const changes = [...results].flatMap(([write, result]) =>
       !(result instanceof Error) && result.changed && result.edge
         ? [{ ...write, edge: result.edge }]
@@ -123,12 +121,17 @@ export class FollowsTogether {
     const comers = writes
       .filter(({ begin, follower }) => begin && !edges.has(follower))
       .map(({ follower }) => follower)
-    if (comers.length === 0) return { followee, edges, blocked: new Set() }
+    if (comers.length === 0) return { followee, edges, blocked: new Set(), newIds: new Map() }
     const between = await this.restrictions.between(followee, comers, tx)
     const blocked = new Set([...between].flatMap(([one, kinds]) => (blocks(kinds) ? [one] : [])))
     // Who comes alone fails with the transaction; neighbours must not.
     const live = isAlone ? undefined : await this.stats.liveAmong([...comers, followee], tx)
-    return { followee, edges, blocked, live }
+    const ids = await this.edges.newIds(
+      tx,
+      comers.map((follower) => ({ follower, followee })),
+    )
+    const newIds = new Map(comers.map((follower, at) => [follower, ids[at] as EdgeId]))
+    return { followee, edges, blocked, live, newIds }
   }
 
   private async store(
@@ -140,7 +143,7 @@ export class FollowsTogether {
     const [begun, ended] = [true, false].map((begins) =>
       changes.filter(({ begin }) => (begin !== undefined) === begins).map(({ edge }) => edge),
     ) as [FollowEdge[], FollowEdge[]]
-    if (begun.length > 0) await this.edges.insert(tx, begun)
+    if (begun.length > 0) await this.edges.begin(tx, begun)
     if (ended.length > 0) await this.edges.remove(tx, ended)
     const counters = countersOf(followee, begun, ended)
     if (areLive || begun.length === 0) await this.stats.changeLive(tx, counters)

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts'
 import { Attempts, type Tasks } from './attempt.ts'
+import { jobLeaseMs } from './lease.ts'
 import type { Job, JobQueue } from './queue.ts'
 
 /**
@@ -19,7 +20,7 @@ export class Inline {
   constructor(
     private readonly queue: JobQueue,
     private readonly atOnceMax = 16,
-    readonly leaseMs = 30_000,
+    readonly leaseMs = jobLeaseMs,
   ) {}
 
   /** Begins to take jobs; before that, all are left to workers. */

@@ -12,6 +12,12 @@ export interface Run {
   readonly inline: boolean
 }
 
+/**
+ * How long a job stays with a process that was killed, in milliseconds; a live one extends it at every third. Longer
+ * than a command may take: a heartbeat that the database answers late still comes in time.
+ */
+export const jobLeaseMs = 10_000
+
 /** How long a task may go on after its signal aborted before its job is settled without it. */
 const abandonMs = 1_000
 

@@ -61,31 +61,63 @@ const lowest = '0'.repeat(24)
 const highest = 'f'.repeat(24)
 
 /**
- * Makes ids that rise strictly within a process, also when its clock steps back, and differ
- * between processes by four random bytes. Holds 65,536 ids a millisecond; then it borrows from the next.
+ * How far the clocks of two processes may be apart before that is reported, and how far ids may run ahead of the clock,
+ * in milliseconds. Ids of different processes are in order of time within this bound.
+ */
+export const clockSkewMaxMs = 1_000
+
+const sequenceMax = 0xffff
+
+/**
+ * Makes ids that rise strictly within a process, and differ between processes by four random bytes. Holds 65,536 ids a
+ * millisecond; then it borrows from the next. While the clock steps back by up to {@link clockSkewMaxMs}, ids go on from
+ * the last one; after a longer step they follow the clock at once, with other random bytes.
  */
 export class IdMint {
   private lastMs = 0
   private sequence = 0
-  private readonly process: string
+  private process: string
 
+  /** @param now milliseconds since 1970. */
   constructor(
     private readonly now: () => number,
-    random: (bytes: number) => Buffer = randomBytes,
+    private readonly random: (bytes: number) => Buffer = randomBytes,
   ) {
-    this.process = random(4).toString('hex')
+    this.process = this.tail()
   }
 
-  /** A fresh id, above every one this mint has made. */
-  next<Id extends TimeId>(): Id {
-    const now = this.now()
-    if (now > this.lastMs) {
+  /**
+   * A fresh id, above every one that {@link next} has made unless the clock stepped back by more than the bound.
+   * @param above an id that the fresh one must be above too, whatever the clock says. It moves no later id.
+   */
+  next<Id extends TimeId>(above?: TimeId): Id {
+    const now = Math.floor(this.now())
+    if (this.lastMs > now + clockSkewMaxMs) {
+      // It may have made ids of these milliseconds before.
+      this.process = this.tail()
       this.lastMs = now
       this.sequence = 0
-    } else if (++this.sequence > 0xffff) {
+    } else if (now > this.lastMs) {
+      this.lastMs = now
+      this.sequence = 0
+    } else if (++this.sequence > sequenceMax) {
       this.lastMs++
       this.sequence = 0
     }
-    return timeIdAt<Id>(this.lastMs, hex(this.sequence, 4) + this.process)
+    const id = timeIdAt<Id>(this.lastMs, hex(this.sequence, 4) + this.process)
+    return above === undefined || id > above ? id : this.rightAbove<Id>(above)
+  }
+
+  /** With random bytes of its own, so that two that follow the same id differ. */
+  private rightAbove<Id extends TimeId>(above: TimeId): Id {
+    const atMs = timeOf(above).getTime()
+    const sequence = Number.parseInt(above.slice(12, 16), 16) + 1
+    return sequence > sequenceMax
+      ? timeIdAt<Id>(atMs + 1, hex(0, 4) + this.tail())
+      : timeIdAt<Id>(atMs, hex(sequence, 4) + this.tail())
+  }
+
+  private tail(): string {
+    return this.random(4).toString('hex')
   }
 }

@@ -1,4 +1,4 @@
-import { Counter, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import type { Reconciled } from './reconcile.ts'
 
 /** What a process tells Prometheus at `/metrics`. */
@@ -12,6 +12,18 @@ export class Metrics {
     off: this.counter('off', 'Users and posts whose counters were off'),
     mended: this.counter('edges', 'Edges that did not agree with their history'),
     repaired: this.counter('repaired', 'Users and posts whose counters were repaired'),
+  }
+
+  /** @param measured what is read when Prometheus asks. */
+  constructor({ clockSkewSeconds }: { readonly clockSkewSeconds: () => number }) {
+    new Gauge({
+      name: 'feedline_clock_skew_seconds',
+      help: 'By how much the clock of this host is ahead of the clock of the database',
+      registers: [this.registry],
+      collect() {
+        this.set(clockSkewSeconds())
+      },
+    })
   }
 
   /** The content type of {@link text}. */

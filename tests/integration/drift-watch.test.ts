@@ -14,7 +14,7 @@ test.each([false, true])('a sample tells of drift, and repairs it: %s', async (r
   }
   await openAccounts(services, people)
   await services.collections.user_stats.updateOne({ _id: 'w3' }, { $inc: { followers: 5 } })
-  const metrics = new Metrics()
+  const metrics = new Metrics({ clockSkewSeconds: () => 0 })
   const { lines, log } = recordingLog()
   const watch = new DriftWatch(services, { sharePerHour: 1, repair }, log, metrics.sampled)
   await watch.sample(100)

@@ -252,7 +252,7 @@ describe('together', () => {
       transactions,
       mint,
     )
-    const follows = new Follows(edges, watched, stats, outbox, transactions, mint)
+    const follows = new Follows(edges, watched, stats, outbox, transactions)
     const outcomes = await Promise.all([
       told(follows.follow(opener, star)),
       told(follows.follow(comer, star)),

@@ -51,12 +51,12 @@ test('a snapshot that the server does not keep any more is told as such, and the
   await admin.command({ setParameter: 1, [name]: 0 })
   try {
     const { user_stats, users } = services.collections
-    const tooLong = services.transactions.atSnapshot(async ({ session }) => {
-      await users.findOne({}, { session })
+    const tooLong = services.transactions.atSnapshot(async (at) => {
+      await users.findOne({}, { ...at })
       for (let tries = 0; tries < 40; tries++) {
         await user_stats.updateOne({ _id: people[1] as string }, { $inc: { guard: 1 } })
         await sleep(250)
-        await user_stats.findOne({ _id: people[1] as string }, { session })
+        await user_stats.findOne({ _id: people[1] as string }, { ...at })
       }
     })
     await expect(tooLong).rejects.toSatisfy(isSnapshotGone)

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoError } from 'mongodb'
 import { expect, test } from 'vitest'
 import { Once } from '../../src/db/once.ts'
-import { Transactions } from '../../src/db/transaction.ts'
-import { useDatabase } from '../support/mongo.ts'
+import { Transactions, type Tx } from '../../src/db/transaction.ts'
+import { failCommand, useDatabase } from '../support/mongo.ts'
 
 const database = useDatabase()
 
@@ -40,4 +41,53 @@ test('a transaction that keeps colliding is given up after 5 s, though the clock
   })
   await expect(run).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   expect(performance.now() - startedAt).toBeLessThan(8_000)
+})
+
+const bounds = { tryMsMax: 200, answerMsMax: 500 }
+const things = () => database.db.collection('things')
+const short = () =>
+  new Transactions(database.client, new Once(database.collections.mutations, Date.now), bounds)
+const insert =
+  (thing: string) =>
+  async ({ session }: Tx) =>
+    void (await things().insertOne({ thing }, { session }))
+
+test('a transaction that the database never answers is given up in time, and is never committed', async () => {
+  await using _ = await failCommand(database.client, { failCommands: ['insert'], blockMs: 1_500 })
+  const startedAt = performance.now()
+  await expect(short().run(insert('frozen'))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: 'The database did not answer in time. Nothing was changed. Try again later.',
+  })
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  await sleep(1_500)
+  expect(await things().countDocuments({ thing: 'frozen' })).toBe(0)
+})
+
+test('a commit that the database never answers is given up in time, as one whose outcome is unknown', async () => {
+  const block = { failCommands: ['commitTransaction'], blockMs: 1_500, times: 1 }
+  await using _ = await failCommand(database.client, block)
+  const startedAt = performance.now()
+  await expect(short().run(insert('unsure'))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('It is not known whether the change was made.'),
+  })
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+})
+
+test('a transaction that is given up names the cause: a database without a primary, or writes that meet', async () => {
+  {
+    const down = { failCommands: ['insert'], errorCode: 10107 }
+    await using _ = await failCommand(database.client, down)
+    await expect(short().run(insert('down'))).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'The database did not answer in time. Nothing was changed. Try again later.',
+    })
+  }
+  const meets = { failCommands: ['insert'], errorCode: 112 }
+  await using _ = await failCommand(database.client, meets)
+  await expect(short().run(insert('met'))).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: 'Other writes hold the same data. Nothing was changed. Try again later.',
+  })
 })

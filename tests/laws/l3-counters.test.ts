@@ -216,7 +216,7 @@ describe('a block amid a follow', () => {
       transactions,
       mint,
     )
-    const follows = new Follows(edges, watched, harness.services.stats, outbox, transactions, mint)
+    const follows = new Follows(edges, watched, harness.services.stats, outbox, transactions)
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,

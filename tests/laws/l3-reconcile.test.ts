@@ -35,7 +35,7 @@ async function reconciling(slot: number, isOver: () => boolean): Promise<readonl
     next = start(killed + 1)
     one.tell()
     await Promise.race([one.ended, Promise.all([next, sleep(dice(400))])])
-    await kill(harness.database, one)
+    await kill(one)
     lines.push(...one.lines)
     await leases(new Date(0))
     for (let n = 0; n < driftsPerKill; n++) {
@@ -43,7 +43,7 @@ async function reconciling(slot: number, isOver: () => boolean): Promise<readonl
       await sleep(dice(40))
     }
   }
-  await kill(harness.database, await next)
+  await kill(await next)
   return lines
 }
 

@@ -7,7 +7,6 @@ import { afterAll, expect, test } from 'vitest'
 import { randomAt } from '../../src/imports/random.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { DeliveryOrders } from '../support/delivery-child.ts'
-import { endTransactionsOf } from '../support/mongo.ts'
 import { handle, lawSeed, openAccounts, useServices } from '../support/services.ts'
 import { storedProblems } from '../support/stored-timelines.ts'
 
@@ -22,23 +21,18 @@ const harness = useServices('collection', undefined, {
   cacheSize,
 })
 const running = new Set<ChildProcess>()
-let children = 0
 afterAll(() => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-type Role = Omit<DeliveryOrders, 'appName'>
 interface Child {
-  readonly role: Role
-  readonly appName: string
+  readonly role: DeliveryOrders
   readonly process: ChildProcess
 }
 
 /** A child that is up, with the posts it has acknowledged so far. */
-async function child(role: Role, acknowledged: PostRef[]): Promise<Child> {
-  const appName = `${harness.database.name}-child${children++}`
-  const orders: DeliveryOrders = { ...role, appName }
-  const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(orders)], {
+async function child(role: DeliveryOrders, acknowledged: PostRef[]): Promise<Child> {
+  const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(role)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   running.add(started)
@@ -46,15 +40,14 @@ async function child(role: Role, acknowledged: PostRef[]): Promise<Child> {
   const lines = createInterface({ input: started.stdout })
   await once(lines, 'line')
   lines.on('line', (line) => acknowledged.push(JSON.parse(line)))
-  return { role, appName, process: started }
+  return { role, process: started }
 }
 
-/** Kills a process, and does at once what the server does after a minute: it ends the transactions that are left open. */
-async function kill({ process, appName }: Child): Promise<void> {
+/** Kills a process. What it had open, the server ends some seconds later. */
+async function kill({ process }: Child): Promise<void> {
   const exited = once(process, 'exit')
   process.kill('SIGKILL')
   await exited
-  await endTransactionsOf(harness.database.client, appName)
 }
 
 test('processes killed at any moment of a delivery lose no post and leave none twice', async () => {
@@ -74,7 +67,7 @@ test('processes killed at any moment of a delivery lose no post and leave none t
 
   const acknowledged: PostRef[] = []
   const common = { uri: database.uri, database: database.name, leaseMs: 600, pauseMs: 250 }
-  const roles: Role[] = [
+  const roles: DeliveryOrders[] = [
     { ...common, authors: authors.slice(0, 2) },
     { ...common, authors: authors.slice(2) },
     { ...common, authors: [] },
@@ -82,7 +75,7 @@ test('processes killed at any moment of a delivery lose no post and leave none t
   ]
   const up = new Set<Child>()
   const starting = new Set<Promise<void>>()
-  const start = (role: Role) => {
+  const start = (role: DeliveryOrders) => {
     const started = child(role, acknowledged).then((one) => void up.add(one))
     starting.add(started)
     void started.finally(() => starting.delete(started))

@@ -190,7 +190,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       else expect(code).toBe('UNAVAILABLE')
       const committed = failure.writeConcernError !== undefined || code === undefined
       expect(done).toBe(committed ? 1 : 0)
-      // What the server does after a minute: it gives up a transaction whose commit never came.
+      // What the server does some seconds later: it gives up a transaction whose commit never came.
       for (const session of sessions) {
         await client.db('admin').command({ killSessions: [session] })
       }

@@ -90,7 +90,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
       log,
       ready,
       nudge: () => {},
-      metrics: new Metrics(),
+      metrics: new Metrics({ clockSkewSeconds: () => 0 }),
     })
     url = await http.listen({ host: '127.0.0.1', port: 0 })
     close = async () => http.close()

@@ -10,7 +10,6 @@ export interface DeliveryOrders {
   readonly uri: string
   readonly database: string
   /** By which the server knows its connections. */
-  readonly appName: string
   /** It posts as these, in turn, without end; none: it only runs jobs. */
   readonly authors: readonly UserId[]
   readonly leaseMs: number
@@ -22,8 +21,8 @@ export interface DeliveryOrders {
 // acknowledged.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as DeliveryOrders)
 
-async function main({ uri, database, appName, authors, leaseMs, pauseMs }: DeliveryOrders) {
-  const client = await connect(uri, 'serving', { appName })
+async function main({ uri, database, authors, leaseMs, pauseMs }: DeliveryOrders) {
+  const client = await connect(uri)
   const env = {
     FEED_MAINTAINED: 'TIME_BUCKETS,SIZED_BUCKETS,CACHE,INBOX',
     FANOUT_INLINE_MAX: '200',

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { ensurePrimary, replicaSetName } from '../../src/db/embedded/primary.ts'
 import { openEmbedded } from '../../src/db/embedded.ts'
+import { lifetimeArguments } from '../../src/db/lifetime.ts'
 import { binFolder } from './bin-folder.ts'
 import { compiled, root } from './process.ts'
 
@@ -54,7 +55,14 @@ async function runMongo(): Promise<RunMongo> {
 async function container(): Promise<RunMongo> {
   const { GenericContainer } = await import('testcontainers')
   const started = await new GenericContainer(containerImage)
-    .withCommand(['mongod', '--replSet', replicaSetName, '--bind_ip_all', ...failpoints])
+    .withCommand([
+      'mongod',
+      '--replSet',
+      replicaSetName,
+      '--bind_ip_all',
+      ...failpoints,
+      ...lifetimeArguments,
+    ])
     .withExposedPorts(containerPort)
     .start()
   const address = { host: started.getHost(), port: started.getMappedPort(containerPort) }

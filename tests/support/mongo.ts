@@ -176,14 +176,3 @@ function failpointLock(client: MongoClient): string {
   const hash = createHash('sha256').update(server).digest('hex').slice(0, 12)
   return join(tmpdir(), `feedline-test-failpoint-${hash}.lock`)
 }
-
-/** Ends at once the transactions that a process left open when it was killed, as the server does after a minute. */
-export async function endTransactionsOf(client: MongoClient, appName: string): Promise<void> {
-  const admin = client.db('admin')
-  const left = { appName, transaction: { $exists: true } }
-  const open = await admin
-    .aggregate([{ $currentOp: { idleSessions: true } }, { $match: left }])
-    .toArray()
-  const sessions = open.map(({ lsid }) => lsid)
-  if (sessions.length > 0) await admin.command({ killSessions: sessions })
-}

@@ -13,14 +13,13 @@ import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { reconcile } from '../../src/reconcile/reconcile.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type Dice, diceOf, oneOf, people } from './drift.ts'
-import { endTransactionsOf, type TestDatabase } from './mongo.ts'
+import type { TestDatabase } from './mongo.ts'
 
 /** What a child is told. */
 export interface ChildOrders {
   readonly uri: string
   readonly database: string
   /** By which the server knows its connections. */
-  readonly appName: string
   readonly role: 'TRAFFIC' | 'RECONCILE'
   readonly seed: number
   /** One for each writer, who alone changes whom this user follows. */
@@ -42,8 +41,8 @@ const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'commitTr
 if (process.argv[1] === program) await main(JSON.parse(process.argv[2] ?? '') as ChildOrders)
 
 async function main(orders: ChildOrders): Promise<void> {
-  const { uri, database, appName, diesAt } = orders
-  const client = await connect(uri, 'serving', { appName, monitorCommands: true })
+  const { uri, database, diesAt } = orders
+  const client = await connect(uri, 'serving', { monitorCommands: true })
   const services = createServices(client, client.db(database), { ...readConfig({}), engagement })
   const lines = createInterface({ input: process.stdin })
   const line = () => new Promise<void>((resolve) => void lines.once('line', () => resolve()))
@@ -169,7 +168,6 @@ async function unlessRefused<T>(work: Promise<T>): Promise<T | undefined> {
 
 /** A child as its parent sees it. */
 export interface Child {
-  readonly appName: string
   readonly process: ChildProcess
   /** What it printed after it was up. */
   readonly lines: readonly string[]
@@ -179,15 +177,13 @@ export interface Child {
 }
 
 const running = new Set<ChildProcess>()
-let children = 0
 
 /** Starts a child. @returns once it is up, and waits to be told to begin. */
 export async function child(
   { uri, name }: TestDatabase,
-  orders: Omit<ChildOrders, 'uri' | 'database' | 'appName'>,
+  orders: Omit<ChildOrders, 'uri' | 'database'>,
 ): Promise<Child> {
-  const appName = `${name}-child${children++}`
-  const all: ChildOrders = { ...orders, uri, database: name, appName }
+  const all: ChildOrders = { ...orders, uri, database: name }
   const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(all)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -202,21 +198,17 @@ export async function child(
   await once(output, 'line')
   const lines: string[] = []
   output.on('line', (line) => lines.push(line))
-  return { appName, process: started, lines, ended, tell: () => started.stdin.write('\n') }
+  return { process: started, lines, ended, tell: () => started.stdin.write('\n') }
 }
 
 /**
- * Kills a process, and does at once what the server does after a minute: it ends the transactions that are left open.
+ * Kills a process. What it had open, the server ends some seconds later.
  * @throws when it ended otherwise before.
  */
-export async function kill(
-  { client }: TestDatabase,
-  { process, appName, ended }: Child,
-): Promise<void> {
+export async function kill({ process, ended }: Child): Promise<void> {
   process.kill('SIGKILL')
   const signal = await ended
   if (signal !== 'SIGKILL') throw new Error(`a child ended by itself: ${process.exitCode}`)
-  await endTransactionsOf(client, appName)
 }
 
 /** Ends whatever children are left. */

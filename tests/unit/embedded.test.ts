@@ -33,7 +33,8 @@ describe('the arguments of mongod', () => {
 
   test('parameters add up', () => {
     const args = argumentsFor('/data', 1234, ['--setParameter', 'enableTestCommands=1'])
-    expect(args.filter((arg) => arg === '--setParameter')).toHaveLength(2)
+    expect(args.filter((arg) => arg === '--setParameter')).toHaveLength(3)
+    expect(args).toContain('transactionLifetimeLimitSeconds=5')
   })
 })
 

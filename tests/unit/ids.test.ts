@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  clockSkewMaxMs,
   IdMint,
   neighbour,
   type PostId,
@@ -36,6 +38,57 @@ describe('mint', () => {
     expect(timeOf(borrowed).getTime()).toBe(1001)
     now = 1001
     expect(mint.next() > borrowed).toBe(true)
+  })
+
+  test('is never further ahead of its clock than the bound, and recovers at once when the clock is corrected', () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.integer({ min: 0, max: 50 }),
+        fc.constantFrom(-100, -1_000, -2_000, 2_000, -3_600_000, 3_600_000),
+      ),
+      { minLength: 1, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(steps, (all) => {
+        let now = 1_000_000_000_000
+        const mint = new IdMint(() => now)
+        const seen = new Set<string>()
+        let last: string | undefined
+        let lastNow = now
+        for (const step of all) {
+          now += step
+          const id = mint.next()
+          const ahead = timeOf(id).getTime() - now
+          expect(ahead).toBeGreaterThanOrEqual(0)
+          expect(ahead).toBeLessThanOrEqual(clockSkewMaxMs)
+          expect(seen.has(id)).toBe(false)
+          if (last && now >= lastNow) expect(id > last).toBe(true)
+          seen.add(id)
+          last = id
+          lastNow = now
+        }
+      }),
+    )
+  })
+
+  test('above another id, makes different ids that are above it and move no later one', () => {
+    const others = fc.record({
+      ms: fc.integer({ min: -7_200_000, max: 7_200_000 }),
+      tail: fc.constantFrom('000000000000', '0001ffffffff', 'ffffffffffff', 'fffe00000000'),
+    })
+    fc.assert(
+      fc.property(fc.array(others, { minLength: 1, maxLength: 20 }), (all) => {
+        const now = 1_000_000_000_000
+        const mint = new IdMint(() => now)
+        for (const { ms, tail: end } of all) {
+          const above = timeIdAt<PostId>(now + ms, end)
+          const ids = [mint.next(above), mint.next(above), mint.next(above)]
+          for (const id of ids) expect(id > above).toBe(true)
+          expect(new Set(ids).size).toBe(3)
+          expect(timeOf(mint.next()).getTime()).toBe(now)
+        }
+      }),
+    )
   })
 
   test('differs between processes at the same instant', () => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { lifetimeArguments } from '../lifetime.ts'
 import { hasEnded } from './pid.ts'
 import { replicaSetName } from './primary.ts'
 
@@ -78,9 +79,12 @@ export function argumentsFor(
     ['--oplogSize', '256'],
     ['--quiet'],
   ]
-  const diagnostics = ['--setParameter', 'diagnosticDataCollectionEnabled=false']
+  const parameters = [
+    ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
+    ...lifetimeArguments,
+  ]
   const kept = defaults.filter(([flag]) => !extraArgs.some((arg) => arg.split('=')[0] === flag))
-  return [...kept.flat(), ...diagnostics, ...extraArgs]
+  return [...kept.flat(), ...parameters, ...extraArgs]
 }
 
 /** Only what a program needs to load and run: the server's secrets do not concern mongod. */

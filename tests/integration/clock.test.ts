@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Document, MongoClient } from 'mongodb'
+import { afterEach, expect, test, vi } from 'vitest'
+import { clockSkewMaxMs, DatabaseClock } from '../../src/db/clock.ts'
+import { useDatabase } from '../support/mongo.ts'
+
+const database = useDatabase()
+const hourMs = 3_600_000
+const wall = Date.now.bind(Date)
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** A server whose clock and speed can be set: the commands go to the real one. */
+function adjustable(client: MongoClient) {
+  const setting = { aheadMs: 0, delayMs: 0 }
+  const command = async (asked: Document) => {
+    const answer = await client.db('admin').command(asked)
+    await sleep(setting.delayMs)
+    return { ...answer, localTime: new Date(answer.localTime.getTime() + setting.aheadMs) }
+  }
+  return { setting, client: { db: () => ({ command }) } as unknown as MongoClient }
+}
+
+async function databaseTime(): Promise<number> {
+  return (await database.client.db('admin').command({ hello: 1 })).localTime.getTime()
+}
+
+test('the clock tells the database’s time on a host whose own clock is wrong or steps', async () => {
+  const warnings: string[] = []
+  const host = vi.spyOn(Date, 'now').mockImplementation(() => wall() + hourMs)
+  using clock = await DatabaseClock.start(database.client, (line) => warnings.push(line))
+  expect(Math.abs(clock.now() - (await databaseTime()))).toBeLessThan(200)
+  expect(clock.skewSeconds()).toBeCloseTo(3600, 0)
+  expect(warnings).toEqual([
+    "The clock of this host is 3600.0 s ahead of the database's, whose time is used; check its time synchronisation",
+  ])
+  const before = clock.now()
+  host.mockImplementation(() => wall() - hourMs)
+  expect(clock.now() - before).toBeLessThan(100)
+  expect(clock.skewSeconds()).toBeCloseTo(-3600, 0)
+})
+
+test('a host’s clock that is wrong is reported once each time that it passes the bound', async () => {
+  const warnings: string[] = []
+  using clock = await DatabaseClock.start(database.client, (line) => warnings.push(line))
+  const host = vi.spyOn(Date, 'now')
+  for (const aheadMs of [-2_000, -2_000, 0, 2_000]) {
+    host.mockImplementation(() => wall() + aheadMs)
+    await clock.adjust()
+  }
+  expect(warnings.map((line) => /behind|ahead/.exec(line)?.[0])).toEqual(['behind', 'ahead'])
+})
+
+test('the clock follows a database whose clock steps, at the next measurement, and reports it', async () => {
+  const warnings: string[] = []
+  const { setting, client } = adjustable(database.client)
+  using clock = await DatabaseClock.start(client, (line) => warnings.push(line))
+  for (const aheadMs of [hourMs, 0, -2 * clockSkewMaxMs]) {
+    setting.aheadMs = aheadMs
+    await clock.adjust()
+    expect(Math.abs(clock.now() - ((await databaseTime()) + aheadMs))).toBeLessThan(200)
+  }
+  const moves = warnings.flatMap((line) => /moved by (\S+) s/.exec(line)?.[1] ?? [])
+  expect(moves.map(Number).map(Math.round)).toEqual([3600, -3600, -2])
+})
+
+test('a measurement that takes too long changes nothing', async () => {
+  const { setting, client } = adjustable(database.client)
+  using clock = await DatabaseClock.start(client, () => {})
+  const lag = clock.now() - (await databaseTime())
+  Object.assign(setting, { aheadMs: hourMs, delayMs: 1_100 })
+  await clock.adjust()
+  expect(Math.abs(clock.now() - (await databaseTime()) - lag)).toBeLessThan(200)
+})
+
+test('a database that does not tell its time is refused in one sentence', async () => {
+  const broken = { db: () => ({ command: async () => ({ ok: 1 }) }) } as unknown as MongoClient
+  await expect(DatabaseClock.start(broken, () => {})).rejects.toThrow(
+    'The clock of the database cannot be read: it does not tell its time.',
+  )
+})

@@ -1,0 +1,174 @@
+import { type ClientSession, type Collection, type Document, MongoClient } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { clientErrorOf, isUnreachable } from '../../src/db/errors.ts'
+import { Once } from '../../src/db/once.ts'
+import { Transactions, type Tx } from '../../src/db/transaction.ts'
+import { type Failpoint, type Failure, reserveFailpoint, useDatabase } from '../support/mongo.ts'
+
+const database = useDatabase()
+let failpoint: Failpoint
+beforeAll(async () => {
+  failpoint = await reserveFailpoint(database.client)
+})
+afterAll(async () => failpoint[Symbol.asyncDispose]())
+
+const things = () => database.db.collection<Document>('things')
+type Command = readonly [
+  name: string,
+  run: (options: { session?: ClientSession }) => Promise<unknown>,
+]
+const commands: Readonly<Record<string, Command>> = {
+  insertOne: ['insert', (o) => things().insertOne({}, o)],
+  insertMany: ['insert', (o) => things().insertMany([{}, {}], o)],
+  bulkWrite: [
+    'update',
+    (o) => things().bulkWrite([{ updateOne: { filter: { a: 1 }, update: { $set: { b: 1 } } } }], o),
+  ],
+  'bulkWrite of many': [
+    'update',
+    (o) =>
+      things().bulkWrite([{ updateMany: { filter: { a: 1 }, update: { $set: { b: 1 } } } }], o),
+  ],
+  updateOne: ['update', (o) => things().updateOne({ a: 1 }, { $set: { b: 1 } }, o)],
+  deleteMany: ['delete', (o) => things().deleteMany({ a: 1 }, o)],
+  findOneAndUpdate: [
+    'findAndModify',
+    (o) => things().findOneAndUpdate({ a: 1 }, { $set: { b: 1 } }, o),
+  ],
+  find: ['find', (o) => things().find({}, o).toArray()],
+  aggregate: [
+    'aggregate',
+    (o) =>
+      things()
+        .aggregate([{ $match: { a: 1 } }], o)
+        .toArray(),
+  ],
+}
+const reads = new Set(['find', 'aggregate'])
+const writeConcernError = (code: number) => ({
+  writeConcernError: { code, errmsg: 'no majority', codeName: 'none' },
+})
+type Failures = Readonly<Record<string, Omit<Failure, 'failCommands'>>>
+const quick: Failures = {
+  'a connection that breaks': { closeConnection: true },
+  'code 50': { errorCode: 50 },
+  'code 10107': { errorCode: 10107 },
+  'write concern error 50': writeConcernError(50),
+  'write concern error 64': writeConcernError(64),
+}
+/** After these the driver looks for a primary for half a second, so few commands meet them. */
+const slow: Failures = {
+  'code 91': { errorCode: 91 },
+  'code 11600': { errorCode: 11600 },
+  'write concern error 91': writeConcernError(91),
+}
+
+const casesOf = (names: readonly string[], failures: Failures) =>
+  names.flatMap((name) => {
+    const [command, run] = commands[name] as Command
+    return Object.entries(failures)
+      .filter(([, failure]) => !(reads.has(name) && failure.writeConcernError))
+      .map(([what, failure]) => ({ name, what, command, run, failure }))
+  })
+const cases = [...casesOf(Object.keys(commands), quick), ...casesOf(['insertMany', 'find'], slow)]
+
+/** The error of a command that always fails. */
+async function errorOf(failed: string, failure: object, work: () => Promise<unknown>) {
+  await failpoint.set({ failCommands: [failed], ...failure })
+  return work().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+describe('outside a transaction', () => {
+  test.each(cases)('$name: $what means UNAVAILABLE', async ({ command, run, failure }) => {
+    const error = await errorOf(command, failure, () => run({}))
+    expect(error).toBeDefined()
+    expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
+  })
+})
+
+describe('in a transaction', () => {
+  const inTransactions = cases.filter(({ failure }) => !failure.writeConcernError)
+
+  test.each(inTransactions)(
+    '$name: $what is retried, and succeeds once it has passed',
+    async ({ command, run, failure }) => {
+      const once = new Once(database.collections.mutations, Date.now)
+      await failpoint.set({ failCommands: [command], ...failure, times: 1 })
+      let tries = 0
+      const work = async ({ session }: Tx) => {
+        tries++
+        await run({ session })
+        return 'done'
+      }
+      expect(await new Transactions(database.client, once).run(work)).toBe('done')
+      expect(tries).toBe(2)
+    },
+  )
+
+  test.each(Object.entries({ ...quick, 'code 91': { errorCode: 91 } }))(
+    'a commit with %s is repeated',
+    async (_, failure) => {
+      const once = new Once(database.collections.mutations, Date.now)
+      await failpoint.set({ failCommands: ['commitTransaction'], ...failure, times: 3 })
+      const work = async ({ session }: Tx) => {
+        await things().insertOne({ kind: 'committed' }, { session })
+        return 'done'
+      }
+      expect(await new Transactions(database.client, once).run(work)).toBe('done')
+      expect(await things().deleteMany({ kind: 'committed' })).toMatchObject({ deletedCount: 1 })
+    },
+  )
+})
+
+describe('without a server', () => {
+  test.each([
+    ['insertMany', (lost: Collection) => lost.insertMany([{}, {}])],
+    ['bulkWrite', (lost: Collection) => lost.bulkWrite([{ insertOne: { document: {} } }])],
+    ['findOne', (lost: Collection) => lost.findOne({})],
+  ] as const)('%s means UNAVAILABLE', async (_, run) => {
+    const nowhere = new MongoClient('mongodb://127.0.0.1:9/', { serverSelectionTimeoutMS: 30 })
+    const work: Promise<unknown> = run(nowhere.db('nowhere').collection('things'))
+    const error = await work.catch((reason: unknown) => reason)
+    await nowhere.close()
+    expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  test('a command that waited too long for a connection means UNAVAILABLE', async () => {
+    const narrow = await new MongoClient(database.uri, {
+      maxPoolSize: 1,
+      waitQueueTimeoutMS: 20,
+    }).connect()
+    try {
+      const db = narrow.db(database.name)
+      await things().insertOne({})
+      const slow = db.command({
+        find: 'things',
+        filter: { $where: 'sleep(300) || true' },
+        limit: 1,
+      })
+      const error = await db
+        .collection('things')
+        .findOne({})
+        .catch((reason: unknown) => reason)
+      await slow.catch(() => {})
+      expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
+    } finally {
+      await narrow.close()
+    }
+  })
+})
+
+test('what the database refuses for good is a fault of the server', async () => {
+  const refused = await things()
+    .updateOne({}, { $rename: { a: 'a' } })
+    .catch((reason: unknown) => reason)
+  expect(isUnreachable(refused)).toBe(false)
+  await things().insertOne({ _id: 'taken' as never })
+  const taken = await things()
+    .insertMany([{ _id: 'taken' as never }])
+    .catch((reason: unknown) => reason)
+  expect(isUnreachable(taken)).toBe(false)
+})

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { lifetimeWarning } from '../../src/db/lifetime.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const program = fileURLToPath(new URL('../support/transaction-child.ts', import.meta.url))
+const harness = useServices()
+const [ann, ben, cleo] = [handle('ann'), handle('ben'), handle('cleo')]
+
+test('a process that is killed in the middle of a transaction holds up the others for seconds at most', async () => {
+  const { services, database } = harness
+  await openAccounts(services, [ann, ben, cleo])
+  const args = ['--import', 'tsx', program, database.uri, database.name, ann]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+
+  const killedAt = performance.now()
+  const others = performance.now()
+  await services.follows.follow(ben, cleo)
+  expect(performance.now() - others, 'a write of other accounts').toBeLessThan(1_000)
+  for (let done = false; !done; ) {
+    const askedAt = performance.now()
+    done = await services.follows.follow(ben, ann).then(
+      () => true,
+      (error) => {
+        expect(error).toMatchObject({
+          code: 'UNAVAILABLE',
+          message: expect.stringContaining('Other writes hold the same data.'),
+        })
+        return false
+      },
+    )
+    expect(performance.now() - askedAt, 'one write of the same account').toBeLessThan(8_500)
+  }
+  expect(performance.now() - killedAt, 'until it succeeds').toBeLessThan(10_000)
+})
+
+test('a job that its writer runs itself is free for others 10 s after the writer was killed', async () => {
+  const { services, database } = harness
+  let finish = () => {}
+  const held = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const log = pino({ level: 'silent' })
+  services.inline.start({ ...services.tasks, 'follow.created': () => held }, log)
+  await openAccounts(services, [handle('dora'), handle('eve')])
+  const following = services.follows.follow(handle('dora'), handle('eve'))
+  const leases = () =>
+    database.collections.outbox
+      .aggregate<{ leftMs: number }>([
+        { $match: { kind: 'follow.created', 'payload.follower': 'dora' } },
+        { $project: { leftMs: { $subtract: ['$runAt', '$$NOW'] } } },
+      ])
+      .toArray()
+  await expect.poll(async () => (await leases()).length).toBe(1)
+  const [lease] = await leases()
+  expect(lease?.leftMs).toBeGreaterThan(5_000)
+  expect(lease?.leftMs).toBeLessThanOrEqual(10_000)
+  finish()
+  await following
+})
+
+test('a server that keeps the transactions of killed processes for long is warned of', async () => {
+  const { client } = harness.database
+  const admin = client.db('admin')
+  const name = 'transactionLifetimeLimitSeconds'
+  const before = await admin.command({ getParameter: 1, [name]: 1 })
+  try {
+    await admin.command({ setParameter: 1, [name]: 10 })
+    expect(await lifetimeWarning(client)).toBeUndefined()
+    await admin.command({ setParameter: 1, [name]: 60 })
+    expect(await lifetimeWarning(client)).toBe(
+      'transactionLifetimeLimitSeconds is 60: a process that is killed may hold up the writes of all others for 90 s; set it to 5',
+    )
+  } finally {
+    await admin.command({ setParameter: 1, [name]: before[name] })
+  }
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { Looks } from '../../src/reconcile/looks.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices('collection', undefined, {
+  maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'],
+})
+const [ann, ben] = [handle('ann'), handle('ben')]
+const window = { limit: 5, backward: false }
+
+/** The read concerns of reads that are in no transaction, each once. */
+const concernsOf = (commands: readonly RecordedCommand[]) => [
+  ...new Set(
+    commands
+      .filter(({ name, command }) => ['find', 'aggregate'].includes(name) && !command.txnNumber)
+      .map(({ command }) => command.readConcern?.level),
+  ),
+]
+
+test('every read outside a transaction returns what a majority holds', async () => {
+  const { services, database } = harness
+  await openAccounts(services, [ann, ben])
+  const { commands } = await recorded(database.client, async () => {
+    await services.follows.follow(ann, ben)
+    const { id } = await services.posts.create(ben, { text: 'hello' })
+    await harness.rest()
+    await services.engagements.mark('likes', ann, { id, author: ben })
+    for (const strategy of ['FANOUT_ON_READ', 'CACHE', 'INBOX', 'HYBRID'] as const) {
+      await services.feed.timeline(ann, { window, strategy, depth: 'ref' })
+    }
+    await services.follows.followers([ben], window)
+    await services.users.byIds([ann])
+    await services.restrictions.block(ann, ben)
+    await services.users.delete(ben)
+    await harness.rest()
+  })
+  expect(commands.length).toBeGreaterThan(50)
+  expect(concernsOf(commands)).toEqual(['majority'])
+  // A commit that waits for a majority proves what the transaction read.
+  const commits = commands.filter(({ name }) => name === 'commitTransaction')
+  expect(commits.every(({ command }) => command.writeConcern?.w === 'majority')).toBe(true)
+})
+
+test('a count reads edges and counters of one instant', async () => {
+  const { services, database } = harness
+  const looks = new Looks(services, () => {})
+  const { commands } = await recorded(database.client, () => looks.usersWithin({ $gte: '' }))
+  expect(concernsOf(commands)).toEqual(['snapshot'])
+  const instants = commands.map(({ command }) => String(command.readConcern?.atClusterTime))
+  expect(new Set(instants.slice(1)).size).toBe(1)
+})

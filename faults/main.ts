@@ -1,0 +1,40 @@
+import { parseArgs } from 'node:util'
+import { Closing } from './closing.ts'
+import { parseOptions } from './options.ts'
+import { reportOf, writeDetails } from './report.ts'
+import { runFaults } from './run.ts'
+
+// npm run faults -- [--minutes M] [--fault KIND,…] [--seed S] [--clients N] [--built FOLDER] [--json]
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '3' },
+    fault: { type: 'string', default: 'all' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    clients: { type: 'string', default: '16' },
+    built: { type: 'string', default: 'dist' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const options = parseOptions(values)
+const closing = new Closing()
+const startMs = performance.now()
+const log = (line: string) =>
+  console.error(`${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)} s  ${line}`)
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => void closing.close().finally(() => process.exit(1)))
+}
+try {
+  log(`seed ${options.seed}`)
+  const journal = await runFaults(options, closing, log)
+  const report = reportOf(journal, options)
+  if (report.broken.length > 0) {
+    log(`broken: ${report.broken.join(', ')}`)
+    log(`details: ${await writeDetails(journal, report)}`)
+    process.exitCode = 1
+  }
+  if (options.json) console.log(JSON.stringify(report))
+  else console.log(JSON.stringify(report, undefined, 2))
+} finally {
+  await closing.close()
+}

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type PostId, timeOf } from '../src/lib/ids.ts'
+import { decodeOpaque } from '../src/lib/opaque.ts'
 import { choose } from './choose.ts'
 import { send } from './graphql.ts'
+import type { Journal } from './journal.ts'
 import type { User } from './model.ts'
 import { createUser, deleteUser, type Operation } from './operations.ts'
 import { Random } from './random.ts'
@@ -12,6 +15,8 @@ const repeatMsMax = 60_000
 /** How long a patient client waits for one answer. */
 const patienceMsMax = 30_000
 const usersEach = 2
+/** How far the time in an id may be from the operation that made it. */
+const skewMsMax = 2_000
 
 /** A client with users of its own, who do one thing after the other. Only it acts for them. */
 export class Client {
@@ -67,15 +72,17 @@ export class Client {
     const { document, actor, writes, name } = operation
     const variables = { input: { ...operation.input, clientMutationId: this.name(name) } }
     const request = { document, variables, viewer: actor }
+    const beganAt = Date.now()
     const deadline = performance.now() + repeatMsMax
     for (let attempt = 1; performance.now() < deadline; attempt++) {
       const startMs = performance.now()
       const answer = await send(this.random.pick(urls) ?? '', request, this.patienceMs(attempt))
       const endMs = performance.now()
-      journal.request(startMs, endMs, answer.code)
+      journal.request(startMs, endMs, answer)
       if (answer.data) {
         writes.end('acknowledged', endMs)
-        operation.done?.(answer.data)
+        const made = operation.done?.(answer.data)
+        if (made !== undefined) checkTime(journal, made, beganAt)
         journal.acknowledge(endMs)
         return true
       }
@@ -95,13 +102,22 @@ export class Client {
   /** Some clients give up on their first attempt early, and repeat while the server still works on it. */
   private patienceMs(attempt: number): number {
     return attempt === 1 && this.random.next() < 0.2
-      ? this.random.between(400, 2_000)
+      ? Math.round(this.random.between(400, 2_000))
       : patienceMsMax
   }
 
   private name(kind: string): string {
     return `${kind}-${this.number}-${this.made++}`.toLowerCase()
   }
+}
+
+/** An id is the time at which its object was made: no clock of a server may move it away from the operation. */
+function checkTime(journal: Journal, made: string, beganAt: number): void {
+  const id = decodeOpaque(made)?.parts.at(-1) ?? ''
+  const at = timeOf(id as PostId).getTime()
+  if (at >= beganAt - skewMsMax && at <= Date.now() + skewMsMax) return
+  const detail = `the id ${id} is ${(at - Date.now()) / 1000} s ahead of the clock`
+  journal.violate('skewedIds', performance.now(), detail)
 }
 
 /** Codes after which the same mutation may succeed. */

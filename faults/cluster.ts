@@ -76,9 +76,9 @@ export class Cluster {
   async signal(index: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const { child } = this.member(index)
     if (!child) return
-    const ended = once(child, 'exit')
+    const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
     child.kill(signal)
-    if (signal === 'SIGKILL') await ended
+    await ended
   }
 
   /** Whether a member's mongod runs. */

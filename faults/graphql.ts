@@ -41,7 +41,8 @@ export async function send(url: string, request: Request, patienceMs: number): P
     }
     return data ? { data } : { code: `HTTP_${response.status}`, message: 'no data' }
   } catch (error) {
-    const { name, message } = error as Error
-    return { code: name === 'TimeoutError' ? 'ABANDONED' : 'NETWORK', message }
+    const { name, message, cause } = error as Error
+    const code = name === 'TimeoutError' ? 'ABANDONED' : 'NETWORK'
+    return { code, message: cause instanceof Error ? cause.message : message }
   }
 }

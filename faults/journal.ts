@@ -1,4 +1,5 @@
 import { electionMs } from './cluster.ts'
+import type { Answer } from './graphql.ts'
 import type { FaultKind } from './options.ts'
 
 /** What can be wrong, as the report counts it. */
@@ -57,6 +58,8 @@ export class Journal {
   readonly violations: Violation[] = []
   readonly counts = new Map<string, number>()
   readonly codes = new Map<string, number>()
+  /** How often clients met each message. */
+  readonly messages = new Map<string, number>()
   readonly tallies = new Map<FaultKind, Tally>()
   timelines = 0
   private lastAcknowledgedMs = this.startMs
@@ -94,11 +97,13 @@ export class Journal {
     this.lastAcknowledgedMs = atMs
   }
 
-  /** One HTTP request of a client. @param code the error's code; undefined for success. */
-  request(startMs: number, endMs: number, code: string | undefined): void {
+  /** One HTTP request of a client. */
+  request(startMs: number, endMs: number, { code, message }: Answer): void {
     const tally = this.tallyAt(endMs)
     tally.slowestOperationMs = Math.max(tally.slowestOperationMs, endMs - startMs)
-    if (code !== undefined) this.codes.set(code, (this.codes.get(code) ?? 0) + 1)
+    if (code === undefined) return
+    this.codes.set(code, (this.codes.get(code) ?? 0) + 1)
+    this.messages.set(`${code}: ${message}`, (this.messages.get(`${code}: ${message}`) ?? 0) + 1)
   }
 
   violate(kind: ViolationKind, atMs: number, detail: string): void {

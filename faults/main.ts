@@ -21,16 +21,19 @@ const startMs = performance.now()
 const log = (line: string) =>
   console.error(`${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)} s  ${line}`)
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => void closing.close().finally(() => process.exit(1)))
-}
+const end = (code: number) => void closing.close().finally(() => process.exit(code))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(1))
+process.once('uncaughtException', (error) => {
+  console.error(error)
+  end(2)
+})
 try {
   log(`seed ${options.seed}`)
   const journal = await runFaults(options, closing, log)
   const report = reportOf(journal, options)
+  log(`details: ${await writeDetails(journal, report)}`)
   if (report.broken.length > 0) {
     log(`broken: ${report.broken.join(', ')}`)
-    log(`details: ${await writeDetails(journal, report)}`)
     process.exitCode = 1
   }
   if (options.json) console.log(JSON.stringify(report))

@@ -9,8 +9,8 @@ export interface Operation {
   readonly input: Readonly<Record<string, unknown>>
   readonly actor: string
   readonly writes: Writes
-  /** Takes what the answer holds. */
-  readonly done?: (data: Data) => void
+  /** Takes what the answer holds. @returns the global id that was made. */
+  readonly done?: (data: Data) => string
 }
 
 /** What clients know of each other: whom to follow and what to like. */
@@ -62,6 +62,7 @@ export function createPost({ model, recent }: World, actor: User, text: string):
       post.id = createPost.post.id
       recent.push(post)
       if (recent.length > recentMax) recent.shift()
+      return createPost.post.id
     },
   }
 }
@@ -140,6 +141,7 @@ export function addComment(actor: User, post: Post, text: string): Operation {
     writes: new Writes(performance.now()).begin(comment.live, true),
     done: ({ addComment }) => {
       comment.id = addComment.comment.id
+      return addComment.comment.id
     },
   }
 }

@@ -73,9 +73,9 @@ export class Processes {
   async signal(name: ProcessName, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const child = this.children.get(name)
     if (!child) return
-    const ended = once(child, 'exit')
+    const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
     child.kill(signal)
-    if (signal === 'SIGKILL') await ended
+    await ended
   }
 
   /** Shifts the wall clock of a process by so many milliseconds; 0 corrects it. */

@@ -68,7 +68,7 @@ async function readPage(
   }
   const answer = await send(url, request, patienceMs)
   const toMs = performance.now()
-  journal.request(startMs, toMs, answer.code)
+  journal.request(startMs, toMs, answer)
   if (answer.code === 'INTERNAL_SERVER_ERROR') {
     journal.violate('internalErrors', toMs, `timeline of ${reader.handle}: ${answer.message}`)
   }

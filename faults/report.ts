@@ -75,7 +75,11 @@ export async function writeDetails(journal: Journal, report: Report): Promise<st
     healedMs: healedMs === undefined ? undefined : Math.round(healedMs - journal.startMs),
   }))
   const { violations } = journal
-  await writeFile(file, `${JSON.stringify({ report, faults, violations }, undefined, 2)}\n`)
+  const messages = Object.fromEntries(journal.messages)
+  await writeFile(
+    file,
+    `${JSON.stringify({ report, messages, faults, violations }, undefined, 2)}\n`,
+  )
   return file
 }
 

@@ -157,7 +157,6 @@ export class Cluster {
     this.isClosed = true
     await Promise.all(this.members.map(({ index }) => this.signal(index, 'SIGKILL')))
     for (const { proxy } of this.members) proxy.close()
-    this.disk.close()
   }
 
   private member(index: number): Member {

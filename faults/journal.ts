@@ -61,6 +61,9 @@ export class Journal {
   /** How often clients met each message. */
   readonly messages = new Map<string, number>()
   readonly tallies = new Map<FaultKind, Tally>()
+  /** Errors that the processes logged. */
+  logs: readonly string[] = []
+  /** How many pages were read during faults, and timelines walked at rest. */
   timelines = 0
   private lastAcknowledgedMs = this.startMs
 

@@ -15,7 +15,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const options = parseOptions(values)
+const options = optionsOf()
 const closing = new Closing()
 const startMs = performance.now()
 const log = (line: string) =>
@@ -40,4 +40,13 @@ try {
   else console.log(JSON.stringify(report, undefined, 2))
 } finally {
   await closing.close()
+}
+
+function optionsOf() {
+  try {
+    return parseOptions(values)
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exit(1)
+  }
 }

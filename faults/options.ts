@@ -40,8 +40,8 @@ export function parseOptions(values: Readonly<Record<string, string | boolean>>)
   return {
     kinds,
     minutes: numberOf('minutes', values.minutes, 0.05, 24 * 60),
-    seed: numberOf('seed', values.seed, 0, 2 ** 32 - 1),
-    clients: numberOf('clients', values.clients, 1, 64),
+    seed: wholeNumberOf('seed', values.seed, 0, 2 ** 32 - 1),
+    clients: wholeNumberOf('clients', values.clients, 1, 64),
     built: String(values.built),
     json: values.json === true,
   }
@@ -57,4 +57,10 @@ function numberOf(name: string, value: unknown, min: number, max: number): numbe
   const number = Number(value)
   if (value !== '' && number >= min && number <= max) return number
   throw new Error(`--${name}: must be a number from ${min} to ${max}`)
+}
+
+function wholeNumberOf(name: string, value: unknown, min: number, max: number): number {
+  const number = numberOf(name, value, min, max)
+  if (Number.isInteger(number)) return number
+  throw new Error(`--${name}: must be a whole number`)
 }

@@ -112,6 +112,18 @@ export class Processes {
     return text.trim().split('\n').slice(-count).join('\n')
   }
 
+  /** The lines that every process logged with level error or above; the last 200 of each. */
+  async errors(): Promise<string[]> {
+    const logs = await Promise.all(
+      [...serverNames, 'worker' as const].map(async (name) => {
+        const text = await this.lastLines(name, 100_000)
+        const lines = text.split('\n').filter((line) => !/^\{"level":[1-4]0/.test(line))
+        return lines.slice(-200).map((line) => `${name}: ${line.slice(0, 2_000)}`)
+      }),
+    )
+    return logs.flat()
+  }
+
   /** Ends every process and waits for its end. */
   private async close(): Promise<void> {
     this.isClosed = true

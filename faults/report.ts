@@ -74,11 +74,11 @@ export async function writeDetails(journal: Journal, report: Report): Promise<st
     atMs: Math.round(startMs - journal.startMs),
     healedMs: healedMs === undefined ? undefined : Math.round(healedMs - journal.startMs),
   }))
-  const { violations } = journal
+  const { violations, logs } = journal
   const messages = Object.fromEntries(journal.messages)
   await writeFile(
     file,
-    `${JSON.stringify({ report, messages, faults, violations }, undefined, 2)}\n`,
+    `${JSON.stringify({ report, messages, faults, violations, logs }, undefined, 2)}\n`,
   )
   return file
 }

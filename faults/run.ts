@@ -62,6 +62,7 @@ export async function runFaults(
     log(`at rest: checking ${stage.world.model.posts.size} posts`)
     await checkAtRest(stage.world.model, journal, target.processes)
   }
+  journal.logs = await target.processes.errors()
   return journal
 }
 
@@ -77,6 +78,7 @@ async function openTarget(
   const wantsSmall = options.kinds.includes('full-disk')
   const small = wantsSmall ? await smallDisk(folder, memberCount) : undefined
   const disk = small ?? (await plainDisk(folder, memberCount))
+  closing.add(disk.close)
   const mongod = await findMongod({
     mongodBinary: process.env.MONGOD_BINARY,
     binFolder: join(import.meta.dirname, '../.feedline/bin'),

@@ -5,7 +5,7 @@ export class Closing {
 
   /** Has `close` called at the end. What is added later than that is closed at once. */
   add(close: () => void | Promise<void>): void {
-    if (this.closed) void close()
+    if (this.closed !== undefined) void close()
     else this.parts.push(close)
   }
 

@@ -25,7 +25,7 @@ const phaseMsMax = 180_000
 /** Streams of random numbers; clients have those from 0. */
 const faultStream = 1_000
 
-/** Runs clients and faults for as long as the options say, and checks at rest. */
+/** Runs clients and faults for as long as the options say, each kind at least once, and checks at rest. */
 export async function runFaults(
   options: Options,
   closing: Closing,
@@ -45,15 +45,19 @@ export async function runFaults(
   const endMs = performance.now() + options.minutes * 60_000
   const database = await connect(target.cluster.uri, 'bulk')
   closing.add(() => database.close())
-  while (performance.now() < endMs) {
+  let caused = 0
+  const isMissing = () => caused < options.kinds.length
+  while (performance.now() < endMs || isMissing()) {
     const phaseEndMs = Math.min(endMs, performance.now() + phaseMsMax)
+    const isLastPhase = phaseEndMs === endMs
     const stop = new AbortController()
     journal.resume()
     const running = clients.map((client) => client.run(stop.signal))
     const failed = Promise.race(running)
-    while (performance.now() < phaseEndMs) {
+    while (performance.now() < phaseEndMs || (isLastPhase && isMissing())) {
       await Promise.race([sleep(random.between(1_000, 3_000)), failed])
       await causeFault(order.next().value, target, journal, random, log)
+      caused++
     }
     stop.abort()
     await Promise.all(running)

@@ -1,0 +1,79 @@
+import { type Check, compareCount, judge, reportTwice } from './check.ts'
+import { isAlive, type User } from './model.ts'
+
+const statsDocument =
+  'query($handle: String!) { user(handle: $handle) { stats { followers following posts } } }'
+
+/** Compares one user's lists, edges and counters with the model. */
+export async function checkUser(check: Check, user: User): Promise<void> {
+  const { model, lists, journal } = check
+  const { handle } = user
+  if (!isAlive(user)) return
+  const list = (name: string, node: string) =>
+    lists.ofField({ root: `user(handle: "${handle}")`, type: 'User', list: name, node })
+  const own = (name: string) =>
+    lists.ofField({ root: 'viewer', type: 'Viewer', list: name, node: 'handle', viewer: handle })
+  const [stats, followers, following, posts, mutes, blocks] = await Promise.all([
+    lists.query({ document: statsDocument, variables: { handle } }),
+    list('followers', 'handle'),
+    list('following', 'handle'),
+    list('posts', 'id text'),
+    own('mutes'),
+    own('blocks'),
+  ])
+  const counts = stats.user?.stats ?? {}
+  const handles = (found: typeof followers, what: string) =>
+    reportTwice(
+      check,
+      found.map((node) => String(node.handle)),
+      `${what} of ${handle}`,
+    )
+
+  const followed = handles(following, 'following')
+  for (const [other, register] of user.follows) {
+    const target = model.users.get(other)
+    if (target && isAlive(target)) {
+      judge(check, register, followed.has(other), `the follow ${handle} > ${other}`)
+    }
+  }
+  for (const other of followed) {
+    check.edges.following.add(`${handle} > ${other}`)
+    const target = model.users.get(other)
+    if (target && isAlive(target)) continue
+    journal.violate('drift', performance.now(), `${handle} follows ${other}, who does not exist`)
+  }
+  for (const other of handles(followers, 'followers')) {
+    check.edges.followers.add(`${other} > ${handle}`)
+  }
+  compareCount(check, counts.following, following.length, `stats.following of ${handle}`)
+  compareCount(check, counts.followers, followers.length, `stats.followers of ${handle}`)
+  compareCount(check, counts.posts, posts.length, `stats.posts of ${handle}`)
+
+  for (const [name, registers, found] of [
+    ['mute', user.mutes, handles(mutes, 'mutes')],
+    ['block', user.blocks, handles(blocks, 'blocks')],
+  ] as const) {
+    for (const [other, register] of registers) {
+      const target = model.users.get(other)
+      if (target && isAlive(target)) {
+        judge(check, register, found.has(other), `the ${name} ${handle} > ${other}`)
+      }
+    }
+  }
+
+  const texts = reportTwice(
+    check,
+    posts.map((node) => String(node.text)),
+    `posts of ${handle}`,
+  )
+  for (const { id, text } of posts) {
+    const post = user.posts.get(text)
+    if (post) post.id ??= id
+    if (!post || post.id !== id) {
+      journal.violate('twice', performance.now(), `${handle} has ${text} as ${id}, not ${post?.id}`)
+    }
+  }
+  for (const [text, post] of user.posts) {
+    judge(check, post.live, texts.has(text), `the post ${text} of ${handle}`)
+  }
+}

@@ -1,0 +1,213 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Document, MongoClient } from 'mongodb'
+import { freePort } from '../src/db/embedded/process.ts'
+import type { Closing } from './closing.ts'
+import type { Disk } from './disk.ts'
+import { MemberProxy } from './proxy.ts'
+
+export const memberCount = 3
+const replicaSet = 'faults'
+const readyMsMax = 60_000
+/** How long the members wait for a lost primary before they elect another one. */
+export const electionMs = 3_000
+
+/** A member's mongod. Its process changes with every restart. */
+interface Member {
+  readonly index: number
+  /** What its mongod listens on; everyone but the harness uses the proxy. */
+  readonly port: number
+  readonly proxy: MemberProxy
+  child: ChildProcess | undefined
+}
+
+/** A three-node replica set on 127.0.0.1 whose every connection passes a proxy. */
+export class Cluster {
+  private readonly members: Member[] = []
+  private isClosed = false
+
+  private constructor(
+    private readonly binary: string,
+    private readonly disk: Disk,
+  ) {}
+
+  /** Starts the members and waits for a primary. @throws Error when there is none within a minute. */
+  static async start(binary: string, disk: Disk, closing: Closing): Promise<Cluster> {
+    const cluster = new Cluster(binary, disk)
+    closing.add(() => cluster.close())
+    for (let index = 0; index < memberCount; index++) await cluster.addMember(index)
+    await Promise.all(cluster.members.map(({ index }) => cluster.start(index)))
+    await cluster.initiate()
+    await cluster.primary()
+    return cluster
+  }
+
+  /** Where clients connect to: the proxies. */
+  get uri(): string {
+    const hosts = this.members.map(({ proxy }) => `127.0.0.1:${proxy.port}`)
+    return `mongodb://${hosts.join(',')}/?replicaSet=${replicaSet}`
+  }
+
+  /** The process id of each running member, by index. */
+  get pids(): ReadonlyMap<number, number> {
+    return new Map(
+      this.members.flatMap(({ index, child }) => (child?.pid ? [[index, child.pid]] : [])),
+    )
+  }
+
+  /** Starts a member's mongod and waits until it answers; does nothing for one that runs. */
+  async start(index: number): Promise<void> {
+    const member = this.member(index)
+    if (member.child || this.isClosed) return
+    const [command, args] = this.disk.wrap(this.binary, this.argumentsFor(member))
+    const child = spawn(command, args, { detached: true, stdio: 'ignore' })
+    child.once('exit', () => {
+      if (member.child === child) member.child = undefined
+    })
+    member.child = child
+    await until(`member ${index} answers`, readyMsMax, async () => {
+      if (!member.child) throw new Error(`the mongod of member ${index} ended`)
+      return (await this.tell(index, { ping: 1 })) !== undefined
+    })
+  }
+
+  /** Sends a signal to a member's mongod; SIGKILL waits for its end. */
+  async signal(index: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    const { child } = this.member(index)
+    if (!child) return
+    const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
+    child.kill(signal)
+    await ended
+  }
+
+  /** Whether a member's mongod runs. */
+  isRunning(index: number): boolean {
+    return this.member(index).child !== undefined
+  }
+
+  /** Runs one admin command on a member. @returns undefined when it fails or takes more than 2 s. */
+  async tell(index: number, command: Document): Promise<Document | undefined> {
+    const timeouts = {
+      connectTimeoutMS: 1_000,
+      serverSelectionTimeoutMS: 1_000,
+      socketTimeoutMS: 2_000,
+    }
+    const uri = `mongodb://127.0.0.1:${this.member(index).port}/`
+    const client = new MongoClient(uri, { directConnection: true, ...timeouts })
+    try {
+      return await client.db('admin').command(command)
+    } catch {
+      return undefined
+    } finally {
+      await client.close()
+    }
+  }
+
+  /** The index of the member that accepts writes. @throws Error when there is none within a minute. */
+  async primary(): Promise<number> {
+    let found: number | undefined
+    await until('a primary', readyMsMax, async () => {
+      const answers = await Promise.all(
+        this.members.map(({ index }) => this.tell(index, { hello: 1 })),
+      )
+      found = answers.findIndex((answer) => answer?.isWritablePrimary === true)
+      return found >= 0
+    })
+    return found ?? 0
+  }
+
+  /**
+   * Cuts a member off from the other members, both ways.
+   * @param clients which clients are on its side: they reach only it; else they reach only the others; `both` cuts no client off.
+   */
+  isolate(index: number, clients: 'with' | 'without' | 'both'): void {
+    const cuts = new Set<string>()
+    const cutOff = (one: number | 'client', other: number) =>
+      cuts.add(`${one}>${other}`).add(`${other}>${one}`)
+    for (const other of this.members.filter((member) => member.index !== index)) {
+      cutOff(index, other.index)
+      if (clients === 'with') cutOff('client', other.index)
+    }
+    if (clients === 'without') cutOff('client', index)
+    for (const { proxy } of this.members) proxy.cut(cuts)
+  }
+
+  /** Ends every cut, thaws and restarts every member, and waits for a primary and two secondaries. */
+  async heal(): Promise<void> {
+    for (const { proxy } of this.members) proxy.cut(new Set())
+    for (const { index } of this.members) {
+      await this.signal(index, 'SIGCONT')
+      await this.disk.empty?.(index)
+    }
+    await Promise.all(this.members.map(({ index }) => this.start(index)))
+    await until('a primary and two secondaries', readyMsMax, async () => {
+      const answers = await Promise.all(
+        this.members.map(({ index }) => this.tell(index, { hello: 1 })),
+      )
+      return (
+        answers.filter((answer) => answer?.isWritablePrimary === true).length === 1 &&
+        answers.filter((answer) => answer?.secondary === true).length === memberCount - 1
+      )
+    })
+  }
+
+  /** Ends every process and proxy, and waits for the processes. */
+  private async close(): Promise<void> {
+    this.isClosed = true
+    await Promise.all(this.members.map(({ index }) => this.signal(index, 'SIGKILL')))
+    for (const { proxy } of this.members) proxy.close()
+  }
+
+  private member(index: number): Member {
+    const member = this.members[index]
+    if (!member) throw new Error(`there is no member ${index}`)
+    return member
+  }
+
+  private async addMember(index: number): Promise<void> {
+    const port = await freePort()
+    const proxy = await MemberProxy.listen({ member: index, port }, () => this.pids)
+    this.members.push({ index, port, proxy, child: undefined })
+  }
+
+  private argumentsFor({ index, port }: Member): readonly string[] {
+    const folder = this.disk.folderOf(index)
+    return [
+      ['--dbpath', folder, '--logpath', `${folder}/mongod.log`, '--port', String(port)],
+      ['--bind_ip', '127.0.0.1', '--nounixsocket', '--replSet', replicaSet, '--quiet'],
+      ['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '128'],
+      ['--setParameter', 'enableTestCommands=1'],
+      ['--setParameter', 'transactionLifetimeLimitSeconds=5'],
+      ['--setParameter', 'diagnosticDataCollectionEnabled=false'],
+    ].flat()
+  }
+
+  private async initiate(): Promise<void> {
+    const members = this.members.map(({ index, proxy }) => ({
+      _id: index,
+      host: `127.0.0.1:${proxy.port}`,
+    }))
+    const settings = {
+      electionTimeoutMillis: electionMs,
+      heartbeatIntervalMillis: 500,
+      heartbeatTimeoutSecs: 2,
+    }
+    const config = { _id: replicaSet, members, settings }
+    const answer = await this.tell(0, { replSetInitiate: config })
+    if (!answer) throw new Error('the replica set could not be initiated')
+  }
+}
+
+/** Asks every 100 ms until the answer is yes. @throws Error that names `what` after `withinMs`. */
+export async function until(
+  what: string,
+  withinMs: number,
+  isSo: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs / 1000} s`)
+    await sleep(100)
+  }
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
+import { holderOf } from './sockets.ts'
+
+/** Who opens a connection: a member of the replica set by its index, or a client. */
+export type Party = number | 'client'
+
+/** Two ends of one connection through a proxy. */
+interface Pair {
+  readonly from: Party
+  readonly near: Socket
+  readonly far: Socket
+}
+
+/**
+ * The TCP address of one member of the replica set: members and clients reach it through here alone.
+ * A cut stops the flow of bytes in one direction without closing anything, as a network that drops packets does.
+ * After the cut ends, held bytes arrive late.
+ */
+export class MemberProxy {
+  private readonly pairs = new Set<Pair>()
+  /** Directions without a flow, as `from>to`. */
+  private cuts: ReadonlySet<string> = new Set()
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: { readonly member: number; readonly port: number },
+    private readonly pids: () => ReadonlyMap<number, number>,
+  ) {
+    server.on('connection', (socket) => void this.accept(socket))
+  }
+
+  /**
+   * Listens on a free port of 127.0.0.1.
+   * @param target the member behind the proxy and the port that its mongod listens on.
+   * @param pids the process id of each running member, by index.
+   */
+  static async listen(
+    target: { readonly member: number; readonly port: number },
+    pids: () => ReadonlyMap<number, number>,
+  ): Promise<MemberProxy> {
+    const server = createServer({ pauseOnConnect: true })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return new MemberProxy(server, target, pids)
+  }
+
+  /** The port that members and clients connect to. */
+  get port(): number {
+    const address = this.server.address()
+    if (typeof address !== 'object' || !address) throw new Error('the proxy is closed')
+    return address.port
+  }
+
+  /** Stops the flow in these directions and restores it in all others. */
+  cut(directions: ReadonlySet<string>): void {
+    this.cuts = directions
+    for (const pair of this.pairs) this.apply(pair)
+  }
+
+  /** Closes every connection and the port. */
+  close(): void {
+    this.server.close()
+    for (const { near, far } of this.pairs) {
+      near.destroy()
+      far.destroy()
+    }
+  }
+
+  private async accept(near: Socket): Promise<void> {
+    near.on('error', () => near.destroy())
+    const from = near.remotePort && (await holderOf(near.remotePort, this.pids()))
+    if (near.destroyed) return
+    const far = openSocket({ host: '127.0.0.1', port: this.target.port })
+    const pair: Pair = { from: typeof from === 'number' ? from : 'client', near, far }
+    this.pairs.add(pair)
+    const end = () => {
+      this.pairs.delete(pair)
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) socket.setNoDelay().once('error', end).once('close', end)
+    this.apply(pair)
+  }
+
+  private apply({ from, near, far }: Pair): void {
+    const { member } = this.target
+    flow(near, far, !this.cuts.has(`${from}>${member}`))
+    flow(far, near, !this.cuts.has(`${member}>${from}`))
+  }
+}
+
+/** Lets the bytes of one socket into the other, or holds them. */
+function flow(source: Socket, sink: Socket, open: boolean): void {
+  source.unpipe(sink)
+  if (open) source.pipe(sink)
+  else source.pause()
+}

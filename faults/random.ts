@@ -1,0 +1,34 @@
+import { randomAt } from '../src/imports/random.ts'
+
+/** Seeded random choices. Each stream of a seed is independent of the others. */
+export class Random {
+  private index = 0
+
+  constructor(
+    private readonly seed: number,
+    private readonly stream: number,
+  ) {}
+
+  /** A number from 0 up to but not 1. */
+  next(): number {
+    return randomAt(this.seed, this.index++, this.stream)
+  }
+
+  /** A number from `min` up to but not `max`. */
+  between(min: number, max: number): number {
+    return min + this.next() * (max - min)
+  }
+
+  /** One of `items`, undefined if there is none. */
+  pick<T>(items: readonly T[]): T | undefined {
+    return items[Math.floor(this.next() * items.length)]
+  }
+
+  /** The items in random order. */
+  shuffle<T>(items: readonly T[]): T[] {
+    return items
+      .map((item) => ({ item, rank: this.next() }))
+      .sort((a, b) => a.rank - b.rank)
+      .map(({ item }) => item)
+  }
+}

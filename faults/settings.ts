@@ -1,0 +1,62 @@
+import { feedStrategyNames } from '../src/config.ts'
+
+/** The processes of Feedline, by name. */
+export const serverNames = ['server-1', 'server-2'] as const
+export type ProcessName = (typeof serverNames)[number] | 'worker'
+
+type Settings = Readonly<Record<string, string>>
+
+/** What all processes must share, because the database keeps it. Low values, so that every limit is passed. */
+const shared: Settings = {
+  FEED_MAINTAINED: feedStrategyNames.join(),
+  TIME_BUCKET_DAYS: '0.01',
+  CACHE_SIZE: '20',
+  HYBRID_THRESHOLD: '6',
+}
+
+/** What may differ between processes, and does. A row moves here once processes may differ in it. */
+const own: Readonly<Record<ProcessName, Settings>> = {
+  'server-1': {
+    FEED_STRATEGY: 'INBOX',
+    TIMELINE_ENTRIES: 'author',
+    SIZED_BUCKET_SIZE: '5',
+    CACHE_AWAY_DAYS: '30',
+    FANOUT_INLINE_MAX: '0',
+    LIKES_THRESHOLD: '3',
+    COMMENTS_THRESHOLD: '2',
+    SHARES_THRESHOLD: '2',
+    OVERFLOW_CAPACITY: '3',
+  },
+  'server-2': {
+    FEED_STRATEGY: 'CACHE',
+    TIMELINE_ENTRIES: 'text',
+    SIZED_BUCKET_SIZE: '8',
+    CACHE_AWAY_DAYS: '20',
+    FANOUT_INLINE_MAX: '200',
+    LIKES_THRESHOLD: '2',
+    COMMENTS_THRESHOLD: '3',
+    SHARES_THRESHOLD: '1',
+    OVERFLOW_CAPACITY: '4',
+  },
+  worker: {
+    FEED_STRATEGY: 'FANOUT_ON_READ',
+    TIMELINE_ENTRIES: 'id',
+    SIZED_BUCKET_SIZE: '6',
+    CACHE_AWAY_DAYS: '10',
+    FANOUT_INLINE_MAX: '50',
+    LIKES_THRESHOLD: '1',
+    COMMENTS_THRESHOLD: '1',
+    SHARES_THRESHOLD: '3',
+    OVERFLOW_CAPACITY: '2',
+  },
+}
+
+/** The environment variables of a process of Feedline. */
+export const settingsOf = (name: ProcessName, mongodbUri: string): Settings => ({
+  ...shared,
+  ...own[name],
+  MONGODB_URI: mongodbUri,
+  MONGODB_DATABASE: 'faults',
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'warn',
+})

@@ -49,7 +49,9 @@ export async function startApp(config: Config, log: Log): Promise<App> {
           () => false,
         ),
       ])
-    await registerStrategies(services, config.feed.maintained)
+    for (const warning of await registerStrategies(services, config.feed.maintained)) {
+      log.warn(warning)
+    }
     services.inline.start(services.tasks, log)
     const metrics = new Metrics()
     const watch = new DriftWatch(services, config.drift, log, metrics.sampled)

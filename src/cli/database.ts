@@ -20,3 +20,8 @@ export async function openForCommand(config: Config, prepare: boolean): Promise<
   const services = createServices(database.client, database.db, config)
   return { ...database, services }
 }
+
+/** Has the rebuild of timelines begin at the end of an import, however it ended. Without it, it begins a minute later. */
+export async function beginRebuilds({ upkeep }: Services): Promise<void> {
+  await upkeep.beginRebuilds().catch(() => say('Timelines are rebuilt a minute from now.'))
+}

@@ -68,7 +68,7 @@ export function servicesOver(
   return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
 }
 
-function testClock(): TestClock {
+export function testClock(): TestClock {
   let last = 0
   let ahead = 0
   return {

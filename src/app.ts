@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { openDatabase } from './db/open.ts'
 import { registerStrategies } from './feed/feeds.ts'
+import { RebuildWatch } from './feed/rebuild-watch.ts'
 import { createServer } from './graphql/server.ts'
 import { jobLeaseMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
@@ -52,7 +53,11 @@ export async function startApp(config: Config, log: Log): Promise<App> {
           () => false,
         ),
       ])
-    await registerStrategies(services, config.feed.maintained)
+    for (const warning of await registerStrategies(services, config.feed.maintained)) {
+      log.warn(warning)
+    }
+    const rebuilds = new RebuildWatch(services.registrations, log)
+    await rebuilds.look()
     services.inline.start(services.tasks, log)
     const metrics = new Metrics({ clockSkewSeconds: () => clock.skewSeconds() })
     const watch = new DriftWatch(services, config.drift, log, metrics.sampled)
@@ -61,6 +66,7 @@ export async function startApp(config: Config, log: Log): Promise<App> {
     const url = await listen(http, config)
     worker.start()
     watch.start()
+    rebuilds.start()
     log.info(`database: ${database.description}`)
     log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
     const { strategy, maintained } = config.feed
@@ -68,7 +74,7 @@ export async function startApp(config: Config, log: Log): Promise<App> {
     const close = async () => {
       await using _ = database
       await http.close()
-      await Promise.all([worker.stop(), watch.stop()])
+      await Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
     }
     return { url, services, lost: database.lost, [Symbol.asyncDispose]: close }
   } catch (error) {

@@ -95,6 +95,9 @@ const environment = z.object({
   CONTENT_VALIDATORS: list.default([]),
 })
 
+/** The names of all environment variables that Feedline reads. */
+export const variableNames: readonly string[] = Object.keys(environment.shape)
+
 /** Everything that can be configured, read once at start. README lists the variables. */
 export interface Config {
   readonly production: boolean

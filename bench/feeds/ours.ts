@@ -53,7 +53,9 @@ export async function backfill(database: FeedsDatabase): Promise<void> {
   const { services } = database
   await maintain(database, storedStrategies)
   // HYBRID reads what INBOX stores.
-  await services.registry.resume(storedStrategies.filter((name) => name !== 'HYBRID'))
+  for (const name of storedStrategies) {
+    if (name !== 'HYBRID') await services.registrations.rebuild(name)
+  }
   await drain(services)
 }
 

@@ -21,3 +21,8 @@ export async function openForCommand(config: Config, prepare: boolean): Promise<
   const services = createServices(client, db, config, [], clock.now)
   return { ...database, services }
 }
+
+/** Has the rebuild of timelines begin at the end of an import, however it ended. Without it, it begins a minute later. */
+export async function beginRebuilds({ upkeep }: Services): Promise<void> {
+  await upkeep.beginRebuilds().catch(() => say('Timelines are rebuilt a minute from now.'))
+}

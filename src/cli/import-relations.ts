@@ -9,7 +9,7 @@ import {
 import { ImportInterrupted } from '../imports/interrupted.ts'
 import { RelationFile } from '../imports/relation-file.ts'
 import type { Services } from '../services.ts'
-import { openForCommand, say } from './database.ts'
+import { beginRebuilds, openForCommand, say } from './database.ts'
 import { interruption } from './failure.ts'
 import { perSecond, showProgress } from './progress.ts'
 
@@ -89,11 +89,11 @@ async function relations(
   const onBusy = () => say('Other writes are in the way: trying on.')
   const options = { file, signal, onProgress: display.update, onBusy }
   if (dryRun) return previewRelations(services, options)
-  // No job tells of what is imported: until all is there, and has been back-filled, pages are assembled when read.
-  await services.registry.suspend()
-  const result = await importRelations(services, options)
-  await services.registry.resume((await services.registry.read()).keys())
-  return result
+  try {
+    return await importRelations(services, options)
+  } finally {
+    await beginRebuilds(services)
+  }
 }
 
 const passedOver = ({ known, blocked, deleted, empty }: RelationCounts) => ({

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import type { BadLines } from '../imports/edge-list.ts'
+import { type BadLines, EdgeList } from '../imports/edge-list.ts'
 import {
   type GraphImportResult,
   type ImportServices,
@@ -8,7 +8,8 @@ import {
 } from '../imports/import-graph.ts'
 import { ImportInterrupted } from '../imports/interrupted.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
-import { openForCommand, say } from './database.ts'
+import { TextFile } from '../imports/text-file.ts'
+import { beginRebuilds, openForCommand, say } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { perSecond, showProgress } from './progress.ts'
@@ -57,6 +58,7 @@ Examples:
 
 async function load(file: string, options: LoadOptions): Promise<void> {
   const startedAt = performance.now()
+  await readable(file)
   await using database = await openForCommand(readConfig(), true)
   using interrupt = interruption()
   const { services } = database
@@ -66,8 +68,6 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     const seconds = Math.round(performance.now() - startedAt) / 1000
     if (options.json) console.log(JSON.stringify({ ...summary(done, seconds), ...more }))
   }
-  // No job tells of what is loaded: until all is there, and has been back-filled, pages are assembled when read.
-  await services.registry.suspend()
   try {
     done.graph = await loadGraph(services, file, options.mutual === true, signal)
     if (options.posts > 0) done.posts = await loadPosts(services, file, options, signal)
@@ -76,9 +76,18 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     done[done.graph ? 'posts' : 'graph'] = error.soFar
     report({ interrupted: true })
     throw error.cause
+  } finally {
+    await beginRebuilds(services)
   }
-  await services.registry.resume((await services.registry.read()).keys())
   report()
+}
+
+/**
+ * Reads a file to its first edge, before anything is opened that could be changed.
+ * @throws {DomainError} BAD_USER_INPUT when that cannot be done.
+ */
+async function readable(file: string): Promise<void> {
+  for await (const _ of new EdgeList(await TextFile.open(file))) return
 }
 
 /** What a run has come to. */

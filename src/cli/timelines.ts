@@ -1,9 +1,10 @@
 import { Argument, Command } from 'commander'
 import { readConfig } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
-import { removeStored } from '../feed/remove-stored.ts'
 import type { MaterialisedName } from '../feed/strategy.ts'
 import { openForCommand, say } from './database.ts'
+import { interruption } from './failure.ts'
+import { wholeNumber } from './numbers.ts'
 
 const names = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
 
@@ -25,9 +26,10 @@ export const timelinesCommand = (): Command =>
         .addArgument(strategyArgument())
         .action(async (name: MaterialisedName) => {
           await using database = await openForCommand(readConfig(), true)
+          using interrupt = interruption()
           const { services } = database
           say('Pages come from FANOUT_ON_READ. Removing what is stored.')
-          const dropped = await services.registry.drop(name, () => removeStored(services, name))
+          const dropped = await services.registrations.drop(name, interrupt.signal)
           if (!dropped) throw new Error(`${name} is not maintained here`)
           console.log(`${name} is dropped.`)
         }),
@@ -38,12 +40,24 @@ export const timelinesCommand = (): Command =>
         .addArgument(strategyArgument())
         .action(async (name: MaterialisedName) => {
           await using database = await openForCommand(readConfig(), true)
-          const { registry } = database.services
-          if (!(await registry.read()).has(name)) throw new Error(`${name} is not maintained here`)
-          await registry.resume([name])
+          if (!(await database.services.registrations.rebuild(name))) {
+            throw new Error(`${name} is not maintained here`)
+          }
           console.log(
             `${name} is back-filled by whoever runs jobs: feedline serve, feedline worker.`,
           )
+        }),
+    )
+    .addCommand(
+      new Command('threshold')
+        .description('Set from how many followers on HYBRID reads an author, for all processes.')
+        .argument('<followers>', 'authors change sides with their next post', wholeNumber(1, 1e9))
+        .action(async (followers: number) => {
+          await using database = await openForCommand(readConfig(), true)
+          if (!(await database.services.registrations.setThreshold(followers))) {
+            throw new Error('HYBRID is not maintained here')
+          }
+          console.log(`HYBRID reads authors with ${followers} followers or more.`)
         }),
     )
 

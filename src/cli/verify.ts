@@ -1,7 +1,6 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { feedStrategyNames, readConfig } from '../config.ts'
 import { createServices } from '../services.ts'
-import { feedAsKept } from '../verify/as-kept.ts'
 import { type Difference, Tally } from '../verify/run.ts'
 import type { Readers } from '../verify/timelines.ts'
 import { verify } from '../verify/verify.ts'
@@ -53,7 +52,8 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   const startedAt = performance.now()
   const config = readConfig()
   await using database = await openForCommand(config, false)
-  const feed = feedAsKept(config.feed, await database.services.registry.read())
+  // Every strategy can be asked for; and no cache lives longer because of this look.
+  const feed = { ...config.feed, maintained: feedStrategyNames, cacheAwayDays: 0 }
   const services = createServices(
     database.client,
     database.db,

@@ -1,5 +1,5 @@
 import { atOnce } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
+import type { Collections, StrategyDoc } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
@@ -12,7 +12,7 @@ import type { Delivery, Materialised } from './delivery.ts'
 import type { EntryReader } from './entry-reader.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { Registry } from './registry.ts'
-import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
+import { type MaterialisedName, type StoredTimelines, under } from './strategy.ts'
 
 /** Posts that are added to, or taken out of, a timeline at a time. */
 const stretchSize = 500
@@ -73,10 +73,7 @@ export class Backfill {
    */
   async unfollowed(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
     const { follower, followee } = pair
-    const registered = [...(await this.parts.registry.read()).keys()]
-    const targets = registered.flatMap((name) =>
-      name === 'FANOUT_ON_READ' ? [] : this.parts.strategies[name],
-    )
+    const targets = this.parts.delivery.allOf(await this.parts.registry.read())
     if (targets.length === 0) return undefined
     const isOver = turn()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
@@ -113,10 +110,10 @@ export class Backfill {
       run.signal.throwIfAborted()
       const registration = (await this.parts.registry.read()).get(name)
       if (registration?.epoch.toHexString() !== epoch) return undefined
-      const strategy = this.parts.strategies[name]
-      const readers = strategy.backfilled ? await this.readersAfter(registration.covered) : []
+      const { backfilled } = this.parts.strategies[name]
+      const readers = backfilled ? await this.readersAfter(registration.covered) : []
       for (const some of chunks(readers, readersTogether)) {
-        await Promise.all(some.map((reader) => this.fill(name, strategy, reader, run.signal)))
+        await Promise.all(some.map((reader) => this.fill(name, registration, reader, run.signal)))
       }
       const last = readers.at(-1)
       if (last) await this.parts.registry.advance(name, epoch, last, readers.length)
@@ -131,10 +128,9 @@ export class Backfill {
 
   /** Fills all timelines of one reader anew, as far as they are kept. */
   async refill(reader: UserId, signal: AbortSignal): Promise<void> {
-    for (const name of (await this.parts.registry.read()).keys()) {
-      if (name === 'FANOUT_ON_READ') continue
-      const strategy = this.parts.strategies[name]
-      if (strategy.backfilled) await this.fill(name, strategy, reader, signal)
+    for (const [name, registration] of await this.parts.registry.read()) {
+      if (name === 'FANOUT_ON_READ' || !this.parts.strategies[name].backfilled) continue
+      await this.fill(name, registration, reader, signal)
     }
   }
 
@@ -144,9 +140,9 @@ export class Backfill {
     run: Run,
   ): Promise<'unfinished' | undefined> {
     if (!(await this.parts.celebrities.isFalling(author, fall))) return undefined
-    const registered = await this.parts.registry.read()
-    if (registered.has('HYBRID')) {
-      const { HYBRID } = this.parts.strategies
+    const registration = (await this.parts.registry.read()).get('HYBRID')
+    if (registration) {
+      const HYBRID = under(this.parts.strategies.HYBRID, registration)
       const left = await walkFollowers(this.parts.follows, author, run, async (readers) => {
         for (const some of chunks(readers, readersTogether)) {
           await Promise.all(some.map((reader) => this.add(HYBRID, reader, author, run.signal)))
@@ -161,7 +157,7 @@ export class Backfill {
 
   /** All of an author's posts into one reader's timeline. */
   private async add(
-    strategy: MaterialisedStrategy,
+    strategy: StoredTimelines,
     reader: UserId,
     author: UserId,
     signal: AbortSignal,
@@ -179,10 +175,11 @@ export class Backfill {
   /** All that a reader's timeline holds now; what is read under HYBRID is not stored. */
   private async fill(
     name: MaterialisedName,
-    strategy: MaterialisedStrategy,
+    registration: StrategyDoc,
     reader: UserId,
     signal: AbortSignal,
   ): Promise<void> {
+    const strategy = under(this.parts.strategies[name], registration)
     const refused =
       name === 'HYBRID'
         ? await this.parts.celebrities.readBy(reader, this.parts.follows)

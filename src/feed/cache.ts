@@ -10,6 +10,7 @@ import { smallMax, together } from './audience.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
 import type { EntryReader } from './entry-reader.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
+import { optionOf } from './options.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 const dayMs = 86_400_000
@@ -27,12 +28,11 @@ export interface CacheParts {
  * Fan-out on write into one document of bounded size a reader, for those alone who read (seed 1). It is made on the
  * first read: first an empty document that takes deliveries, then what fan-out on read finds, merged into it; so no
  * post falls between. It knows down to where it holds everything; beyond, fan-out on read goes on.
+ * Its size belongs to the registration. A cache takes nothing from an operation under another registration: once it is
+ * built, it holds all that was posted and followed before.
  */
 export class Cache implements MaterialisedStrategy {
-  readonly options: { readonly size: number }
   readonly backfilled = false
-  /** One more than it serves at once, to tell whether a page follows. */
-  readonly depthMax: number
 
   private readonly small: GroupCommit<readonly Push[], undefined>
   /** How long its reader may be away before it is dropped. */
@@ -41,19 +41,22 @@ export class Cache implements MaterialisedStrategy {
   constructor(
     private readonly caches: Collections['timeline_cache'],
     private readonly parts: CacheParts,
-    { cacheSize, cacheAwayDays }: Pick<Config['feed'], 'cacheSize' | 'cacheAwayDays'>,
+    { cacheAwayDays }: Pick<Config['feed'], 'cacheAwayDays'>,
   ) {
-    this.options = { size: cacheSize }
-    this.depthMax = cacheSize + 1
     this.awayMs = cacheAwayDays * dayMs
     this.small = together((pushes) => caches.bulkWrite(pushes))
   }
 
+  /** One more than it serves at once, to tell whether a page follows. */
+  depthMax(registration: StrategyDoc): number {
+    return optionOf(registration, 'size') + 1
+  }
+
   /** One command on one document; three more and fan-out on read where it is made first. */
   async candidates({ reader, range, refused, registration }: Ask): Promise<Candidates> {
-    const cache = await this.read(reader, registration)
+    const cache = registration && (await this.read(reader, registration))
     if (!cache) return { entries: [], complete: false }
-    const floor = fromObjectId<PostId>(this.floorOf(cache))
+    const floor = fromObjectId<PostId>(floorOf(cache, this.depthMax(registration)))
     const { newerThan, oldestFirst } = range
     const reaches = floor === lowest || (newerThan !== undefined && newerThan >= below(floor))
     if (oldestFirst && !reaches) return { entries: [], complete: false }
@@ -67,16 +70,21 @@ export class Cache implements MaterialisedStrategy {
   }
 
   /** One command, which small audiences share. Who has no cache gets none. */
-  async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
-    const pushes = this.pushes(toEntryDoc(entry), readers)
+  async deliver(
+    entry: Entry,
+    readers: readonly UserId[],
+    registration: StrategyDoc,
+  ): Promise<void> {
+    const pushes = this.pushes(toEntryDoc(entry), readers, registration)
     if (readers.length > smallMax) await this.caches.bulkWrite(pushes)
     else await this.small.submit('', pushes)
   }
 
-  private pushes(doc: EntryDoc, readers: readonly UserId[]): Push[] {
+  private pushes(doc: EntryDoc, readers: readonly UserId[], registration: StrategyDoc): Push[] {
+    const { epoch } = registration
     const push = (where: object, how: object): Push => {
-      const filter = { _id: { $in: [...readers] }, floor: { $lte: doc.post }, ...where }
-      const entries = { $each: [doc], ...how, $slice: this.depthMax }
+      const filter = { _id: { $in: [...readers] }, epoch, floor: { $lte: doc.post }, ...where }
+      const entries = { $each: [doc], ...how, $slice: this.depthMax(registration) }
       return { updateMany: { filter, update: { $push: { entries } } } }
     }
     return [
@@ -90,20 +98,32 @@ export class Cache implements MaterialisedStrategy {
   }
 
   /** One command. Who has no cache gets none. */
-  async merge(reader: UserId, { entries, newest, oldest }: Stretch): Promise<void> {
+  async merge(
+    reader: UserId,
+    { entries, newest, oldest }: Stretch,
+    registration: StrategyDoc,
+  ): Promise<void> {
     if (!newest) return
-    const some = entries.slice(0, this.depthMax)
+    const depth = this.depthMax(registration)
+    const some = entries.slice(0, depth)
     const all = oldest && some.length === entries.length
     const last = some.at(-1)
     const floor = all || !last ? lowestId : toObjectId(last.id)
-    await this.caches.updateOne({ _id: reader }, this.merged(some.map(toEntryDoc), floor))
+    const { epoch } = registration
+    await this.caches.updateOne({ _id: reader, epoch }, merged(some.map(toEntryDoc), floor, depth))
   }
 
   /** One command. */
-  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+  async forget(
+    readers: readonly UserId[],
+    posts: readonly PostId[],
+    registration: StrategyDoc,
+  ): Promise<void> {
     const gone = posts.map(toObjectId)
-    await this.caches.updateMany({ _id: { $in: [...readers] }, 'entries.post': { $in: gone } }, [
-      { $set: { floor: this.floor } },
+    const { epoch } = registration
+    const holding = { _id: { $in: [...readers] }, epoch, 'entries.post': { $in: gone } }
+    await this.caches.updateMany(holding, [
+      { $set: { floor: raisedFloor(this.depthMax(registration)) } },
       {
         $set: {
           entries: {
@@ -121,14 +141,13 @@ export class Cache implements MaterialisedStrategy {
 
   private async read(
     reader: UserId,
-    registration: StrategyDoc | undefined,
+    registration: StrategyDoc,
   ): Promise<TimelineCacheDoc | undefined> {
-    if (!registration) return undefined
     const { epoch } = registration
     const isWhole = (doc: TimelineCacheDoc | null) =>
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
     const found = isWhole(await this.caches.findOne({ _id: reader }, bounded))
-    if (!found) return isWhole(await this.build(reader, epoch))
+    if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
     const expiresAt = this.expiry()
     // Once in a while, not with every read.
     if (expiresAt.getTime() - found.expiresAt.getTime() > this.awayMs / 8) {
@@ -138,7 +157,11 @@ export class Cache implements MaterialisedStrategy {
   }
 
   /** Several that build at once do not harm each other: the last to begin is the one that ends. */
-  private async build(reader: UserId, epoch: ObjectId): Promise<TimelineCacheDoc | null> {
+  private async build(
+    reader: UserId,
+    epoch: ObjectId,
+    depth: number,
+  ): Promise<TimelineCacheDoc | null> {
     const building = toObjectId(this.parts.mint.next<PostId>())
     const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.expiry() }
     try {
@@ -161,48 +184,48 @@ export class Cache implements MaterialisedStrategy {
       if (isDuplicateKey(error)) return null
       throw error
     }
-    const range = { oldestFirst: false, limit: this.depthMax }
+    const range = { oldestFirst: false, limit: depth }
     const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
     const { entries: refs } = await this.parts.oracle.candidates(ask)
-    const last = refs.length < this.depthMax ? undefined : refs.at(-1)
+    const last = refs.length < depth ? undefined : refs.at(-1)
     const docs = (await this.parts.entries.of(refs)).map(toEntryDoc)
     return this.caches.findOneAndUpdate(
       { _id: reader, building },
-      [...this.merged(docs, last ? toObjectId(last.id) : lowestId), { $unset: 'building' }],
+      [...merged(docs, last ? toObjectId(last.id) : lowestId, depth), { $unset: 'building' }],
       { ...bounded, returnDocument: 'after' },
     )
-  }
-
-  /** Adds entries that hold all down to `floor`; the cache then holds all down to the higher of both floors. */
-  private merged(docs: readonly EntryDoc[], floor: ObjectId): Document[] {
-    const added = docs.map(({ post }) => post)
-    const kept = {
-      $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', added] }] } },
-    }
-    const all = { $concatArrays: [kept, { $literal: docs }] }
-    const held = { $filter: { input: all, cond: { $gte: ['$$this.post', '$floor'] } } }
-    const sorted = { $sortArray: { input: held, sortBy: { post: -1 } } }
-    return [
-      { $set: { floor: { $max: [this.floor, floor] } } },
-      { $set: { entries: { $slice: [sorted, this.depthMax] } } },
-    ]
-  }
-
-  /** From where on a cache holds everything, in an update: once full, down to its last entry alone. */
-  private get floor(): Document {
-    const full = { $gte: [{ $size: '$entries' }, this.depthMax] }
-    return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }
-  }
-
-  /** The same of one that was read. */
-  private floorOf({ entries, floor }: TimelineCacheDoc): ObjectId {
-    const last = entries.length < this.depthMax ? undefined : entries.at(-1)?.post
-    return last && floor.toHexString() < last.toHexString() ? last : floor
   }
 
   private expiry(): Date {
     return new Date(this.parts.now() + this.awayMs)
   }
+}
+
+/** Adds entries that hold all down to `floor`; the cache then holds all down to the higher of both floors. */
+function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Document[] {
+  const added = docs.map(({ post }) => post)
+  const kept = {
+    $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', added] }] } },
+  }
+  const all = { $concatArrays: [kept, { $literal: docs }] }
+  const held = { $filter: { input: all, cond: { $gte: ['$$this.post', '$floor'] } } }
+  const sorted = { $sortArray: { input: held, sortBy: { post: -1 } } }
+  return [
+    { $set: { floor: { $max: [raisedFloor(depth), floor] } } },
+    { $set: { entries: { $slice: [sorted, depth] } } },
+  ]
+}
+
+/** From where on a cache holds everything, in an update: once full, down to its last entry alone. */
+function raisedFloor(depth: number): Document {
+  const full = { $gte: [{ $size: '$entries' }, depth] }
+  return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }
+}
+
+/** The same of one that was read. */
+function floorOf({ entries, floor }: TimelineCacheDoc, depth: number): ObjectId {
+  const last = entries.length < depth ? undefined : entries.at(-1)?.post
+  return last && floor.toHexString() < last.toHexString() ? last : floor
 }
 
 type Push = AnyBulkWriteOperation<TimelineCacheDoc>

@@ -20,13 +20,11 @@ type Standing = 'DELIVERED' | 'READ' | 'BOTH'
 export class Celebrities {
   private known: { readonly version: string; readonly authors: readonly UserId[] } | undefined
 
-  /** @param threshold from so many followers on an author is read. */
   constructor(
     private readonly collections: Pick<Collections, 'celebrities' | 'strategies'>,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
     private readonly mint: IdMint,
-    private readonly threshold: number,
   ) {}
 
   /** Those among the reader's followees, and the reader, who are to be read. One covered command; one more where the marks have changed. */
@@ -63,10 +61,14 @@ export class Celebrities {
   /**
    * Has an author with so many followers change sides if it is time: at once to being read; to being delivered by way
    * of both, until a job has delivered what was left out. One command, and a transaction where something changes.
+   * @param registration HYBRID's, whose threshold is the number of followers from which on an author is read. Without a
+   *   threshold, as in a registration of an older version until a server starts, no author changes sides.
    */
-  async settle(author: UserId, followers: number): Promise<void> {
+  async settle(author: UserId, followers: number, registration: StrategyDoc): Promise<void> {
+    const { threshold } = registration.options
+    if (threshold === undefined) return
     const now = await this.standingOf(author)
-    if (followers >= this.threshold && now !== 'READ') {
+    if (followers >= threshold && now !== 'READ') {
       await this.mark(async (tx) => {
         await this.collections.celebrities.replaceOne(
           { _id: author },
@@ -74,7 +76,7 @@ export class Celebrities {
           { session: tx.session, upsert: true },
         )
       })
-    } else if (followers < this.threshold * fallShare && now === 'READ') {
+    } else if (followers < threshold * fallShare && now === 'READ') {
       const falling = toObjectId(this.mint.next<PostId>())
       await this.mark(async (tx) => {
         const read = { _id: author, falling: { $exists: false } }

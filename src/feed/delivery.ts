@@ -1,12 +1,17 @@
-import type { FeedStrategyName } from '../config.ts'
+import type { StrategyDoc } from '../db/collections.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { turn, type WalkCheckpoint, walkFollowers } from './audience.ts'
 import type { Celebrities } from './celebrities.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
-import type { Registered, Registry } from './registry.ts'
-import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
+import { isMaintained, maintainedIn, type Registered, type Registry } from './registry.ts'
+import {
+  type MaterialisedName,
+  type MaterialisedStrategy,
+  type StoredTimelines,
+  under,
+} from './strategy.ts'
 
 /** Every strategy that stores timelines: deliveries go to those that are registered, whatever is served here. */
 export type Materialised = Readonly<Record<MaterialisedName, MaterialisedStrategy>>
@@ -53,7 +58,7 @@ export class Delivery {
 
   /** Takes a deleted post out of timelines, where it does not show any more. Two commands, and as many as a delivery. */
   async takeBack({ id, author }: PostRef, run: Run): Promise<'unfinished' | undefined> {
-    const targets = this.of((await this.registry.read()).keys())
+    const targets = this.allOf(await this.registry.read())
     if (targets.length === 0) return undefined
     const forget = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.forget(readers, [id])))
@@ -64,7 +69,7 @@ export class Delivery {
 
   /** Takes posts of an author who leaves out of the followers' timelines. */
   async takeAllBack(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
-    const targets = this.of((await this.registry.read()).keys())
+    const targets = this.allOf(await this.registry.read())
     if (targets.length === 0) return
     const forget = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.forget(readers, posts)))
@@ -75,24 +80,29 @@ export class Delivery {
 
   /** Removes the timelines of a reader who leaves, and what is noted of the author they were. */
   async forgetReader(reader: UserId): Promise<void> {
-    for (const strategy of this.of((await this.registry.read()).keys())) {
+    for (const strategy of this.allOf(await this.registry.read())) {
       await strategy.forgetReader(reader)
     }
     await this.celebrities.forget(reader)
   }
 
-  /** The strategies that take an author's posts now. */
-  async targetsOf(author: UserId, registered: Registered): Promise<MaterialisedStrategy[]> {
+  /** The stored timelines of every strategy that the database maintains. */
+  allOf(registered: Registered): StoredTimelines[] {
+    return this.of(maintainedIn(registered))
+  }
+
+  /** The stored timelines that take an author's posts now, each under the registration that was read. */
+  async targetsOf(author: UserId, registered: Registered): Promise<StoredTimelines[]> {
     return this.of(await this.receiving(author, registered))
   }
 
-  private async receiving(author: UserId, registered: Registered): Promise<FeedStrategyName[]> {
-    const names = [...registered.keys()]
+  private async receiving(author: UserId, registered: Registered): Promise<StrategyDoc[]> {
+    const all = maintainedIn(registered)
+    const withoutHybrid = all.filter(({ _id }) => _id !== 'HYBRID')
     // Both store in one collection: what INBOX takes, HYBRID has.
-    if (names.includes('INBOX')) return names.filter((name) => name !== 'HYBRID')
-    if (!names.includes('HYBRID')) return names
-    const standing = await this.celebrities.standingOf(author)
-    return standing === 'READ' ? names.filter((name) => name !== 'HYBRID') : names
+    if (isMaintained(registered, 'INBOX')) return withoutHybrid
+    if (!isMaintained(registered, 'HYBRID')) return all
+    return (await this.celebrities.standingOf(author)) === 'READ' ? withoutHybrid : all
   }
 
   /** As {@link targetsOf}, for a post that is being delivered: an author who crossed HYBRID's threshold changes sides first. */
@@ -100,14 +110,18 @@ export class Delivery {
     author: UserId,
     registered: Registered,
     followers: number,
-  ): Promise<MaterialisedStrategy[]> {
-    if (registered.has('HYBRID') && !registered.has('INBOX')) {
-      await this.celebrities.settle(author, followers)
+  ): Promise<StoredTimelines[]> {
+    const hybrid = registered.get('HYBRID')
+    if (hybrid && !hybrid.dropping && !isMaintained(registered, 'INBOX')) {
+      await this.celebrities.settle(author, followers, hybrid)
     }
     return this.targetsOf(author, registered)
   }
 
-  private of(names: Iterable<FeedStrategyName>): MaterialisedStrategy[] {
-    return [...names].flatMap((name) => (name === 'FANOUT_ON_READ' ? [] : this.strategies[name]))
+  private of(registrations: Iterable<StrategyDoc>): StoredTimelines[] {
+    return [...registrations].flatMap((registration) => {
+      const { _id: name } = registration
+      return name === 'FANOUT_ON_READ' ? [] : under(this.strategies[name], registration)
+    })
   }
 }

@@ -4,6 +4,7 @@ import type { Transactions } from '../db/transaction.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
+import type { TimelineUpkeep } from '../imports/upkeep.ts'
 import type { Tasks } from '../jobs/attempt.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint } from '../lib/ids.ts'
@@ -18,14 +19,17 @@ import { FanoutOnRead } from './fanout-on-read.ts'
 import { FeedService } from './feed.ts'
 import { Hybrid } from './hybrid.ts'
 import { Inbox } from './inbox.ts'
+import { configuredOptions, type Options, optionWarnings } from './options.ts'
 import { Pending } from './pending.ts'
 import { Reasons } from './reasons.ts'
+import { Registrations } from './registrations.ts'
 import { Registry } from './registry.ts'
 import { SizedBuckets } from './sized-buckets.ts'
 import type { MaterialisedName } from './strategy.ts'
 import { createTasks, type TaskParts } from './tasks.ts'
 import { TimeBuckets } from './time-buckets.ts'
 import { Truth } from './truth.ts'
+import { Upkeep } from './upkeep.ts'
 
 /** What timelines are built upon. */
 export interface FeedParts {
@@ -49,7 +53,11 @@ export interface Feeds {
   readonly reasons: Reasons
   readonly truth: Truth
   readonly registry: Registry
+  readonly registrations: Registrations
+  readonly upkeep: TimelineUpkeep
   readonly strategies: Materialised
+  /** The options that a new registration takes over from this process. */
+  readonly configured: Readonly<Record<MaterialisedName, Options>>
   readonly tasks: Tasks
 }
 
@@ -59,20 +67,15 @@ export function createFeeds(
   config: Config['feed'],
 ): Feeds {
   const { follows, posts, stats, edges } = core
-  const registry = new Registry(collections, outbox, transactions, mint)
+  const registry = new Registry(collections.strategies)
+  const registrations = new Registrations({ collections, outbox, transactions, mint })
   const truth = new Truth(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
-  const celebrities = new Celebrities(
-    collections,
-    outbox,
-    transactions,
-    mint,
-    config.hybridThreshold,
-  )
+  const celebrities = new Celebrities(collections, outbox, transactions, mint)
   const inbox = new Inbox(collections.inbox)
   const strategies: Materialised = {
-    TIME_BUCKETS: new TimeBuckets(collections.timed_buckets, config.timeBucketDays),
+    TIME_BUCKETS: new TimeBuckets(collections.timed_buckets),
     SIZED_BUCKETS: new SizedBuckets(collections.sized_buckets, mint, config.sizedBucketSize),
     CACHE: new Cache(collections.timeline_cache, { oracle, entries, mint, now }, config),
     INBOX: inbox,
@@ -108,15 +111,39 @@ export function createFeeds(
   const tasks = createTasks({ ...core, delivery, backfill })
   const pending = new Pending(collections.outbox, follows)
   const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
-  return { feed, pending, reasons, truth, registry, strategies, tasks }
+  const configured = configuredOptions(config)
+  return {
+    feed,
+    pending,
+    reasons,
+    truth,
+    registry,
+    registrations,
+    upkeep: new Upkeep(registrations, outbox),
+    strategies,
+    configured,
+    tasks,
+  }
 }
 
-/** Has the database maintain the strategies that are served here; those that are new are back-filled by a job. */
+/**
+ * Has the database maintain the strategies that are served here; those that are new are back-filled by a job.
+ * A strategy that is registered already keeps its options.
+ * @returns one sentence for each option that is configured otherwise here.
+ * @throws {ConfigError} when one of them is being dropped.
+ */
 export async function registerStrategies(
-  { registry, strategies }: Pick<Feeds, 'registry' | 'strategies'>,
+  {
+    registry,
+    registrations,
+    strategies,
+    configured,
+  }: Pick<Feeds, 'registry' | 'registrations' | 'strategies' | 'configured'>,
   maintained: readonly FeedStrategyName[],
-): Promise<void> {
-  for (const name of maintained) {
-    if (name !== 'FANOUT_ON_READ') await registry.register(name, strategies[name])
+): Promise<string[]> {
+  const names = maintained.filter((name): name is MaterialisedName => name !== 'FANOUT_ON_READ')
+  for (const name of names) {
+    await registrations.register(name, configured[name], strategies[name].backfilled)
   }
+  return optionWarnings(await registry.read(), configured, names)
 }

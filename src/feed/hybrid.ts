@@ -12,8 +12,6 @@ import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './st
  * the delivery's to decide ({@link Celebrities}).
  */
 export class Hybrid implements MaterialisedStrategy {
-  readonly options = {}
-  readonly depthMax = Number.POSITIVE_INFINITY
   readonly backfilled = true
 
   constructor(
@@ -36,6 +34,10 @@ export class Hybrid implements MaterialisedStrategy {
       this.read.newest(authors, range),
     ])
     return { entries: inOrder([...delivered.entries, ...theirs], range), complete: true }
+  }
+
+  depthMax(): number {
+    return Number.POSITIVE_INFINITY
   }
 
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {

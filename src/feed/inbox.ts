@@ -17,14 +17,16 @@ const removedAtOnce = 1_000
  * one scan in stored order, and the `_id` alone makes repeats impossible.
  */
 export class Inbox implements MaterialisedStrategy {
-  readonly options = {}
-  readonly depthMax = Number.POSITIVE_INFINITY
   readonly backfilled = true
 
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
   constructor(private readonly inbox: Collections['inbox']) {
     this.small = together((docs) => this.insert(docs))
+  }
+
+  depthMax(): number {
+    return Number.POSITIVE_INFINITY
   }
 
   /** One command on one shard, which reads as many documents as entries. */

@@ -1,15 +1,22 @@
-import { isDeepStrictEqual } from 'node:util'
-import { ConfigError, type FeedStrategyName } from '../config.ts'
+import type { FeedStrategyName } from '../config.ts'
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, StrategyDoc } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
-import type { Transactions } from '../db/transaction.ts'
-import type { Outbox } from '../jobs/outbox.ts'
-import type { IdMint, PostId, UserId } from '../lib/ids.ts'
-import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
+import type { MaterialisedName } from './strategy.ts'
 
 /** Which strategies the database maintains. */
 export type Registered = ReadonlyMap<FeedStrategyName, StrategyDoc>
+
+/** The registrations of the strategies that are not being dropped. */
+export const maintainedIn = (registered: Registered): StrategyDoc[] =>
+  [...registered.values()].filter(({ dropping }) => !dropping)
+
+/** Whether a strategy is registered and not being dropped. */
+export const isMaintained = (registered: Registered, name: FeedStrategyName): boolean => {
+  const registration = registered.get(name)
+  return registration !== undefined && !registration.dropping
+}
 
 /** Whether a reader's timeline holds all that was posted before the registration. */
 export const covers = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
@@ -25,21 +32,16 @@ export const isSame = (then: StrategyDoc | undefined, now: StrategyDoc | undefin
 /**
  * The strategies that deliveries go to. It is the database that maintains them, not a process: a delivery reads the
  * registrations afresh after its post is committed, and one that was registered later back-fills that post. So
- * processes whose configurations differ lose nothing for each other.
+ * processes whose configurations differ lose nothing for each other. {@link Registrations} makes and ends them.
  */
 export class Registry {
   private latest: Registered | undefined
 
-  constructor(
-    private readonly collections: Pick<Collections, 'strategies' | 'user_stats'>,
-    private readonly outbox: Outbox,
-    private readonly transactions: Transactions,
-    private readonly mint: IdMint,
-  ) {}
+  constructor(private readonly strategies: Collections['strategies']) {}
 
   /** The registrations as they are now. One command. */
   async read(): Promise<Registered> {
-    return this.accept(await this.collections.strategies.find({}, atOnce).toArray())
+    return this.accept(await this.strategies.find({}, atOnce).toArray())
   }
 
   /** Takes over registrations that somebody else read. */
@@ -54,43 +56,6 @@ export class Registry {
     return this.latest ?? this.read()
   }
 
-  /**
-   * Has the database maintain a strategy from now on; readers are covered one by one by a job. A repeat changes nothing.
-   * @throws {ConfigError} when what is stored depends on options that are others now, or is being dropped.
-   */
-  async register(
-    name: MaterialisedName,
-    { options, backfilled }: MaterialisedStrategy,
-  ): Promise<void> {
-    const { strategies, user_stats } = this.collections
-    await this.transactions.run(async (tx) => {
-      const found = await strategies.findOne({ _id: name }, { session: tx.session })
-      if (found?.dropping) {
-        throw new ConfigError([
-          `${name} is being dropped: wait, or repeat "feedline timelines drop"`,
-        ])
-      }
-      if (found && !isDeepStrictEqual(found.options, { ...options }))
-        throw otherOptions(found, options)
-      if (found) return
-      const epoch = this.mint.next<PostId>()
-      const total = await user_stats.countDocuments({}, { session: tx.session })
-      await strategies.insertOne(
-        {
-          _id: name,
-          epoch: toObjectId(epoch),
-          covered: '',
-          complete: !backfilled || total === 0,
-          readers: { done: 0, total },
-          options: { ...options },
-        },
-        { session: tx.session },
-      )
-      if (backfilled && total > 0) await this.promise(tx, name, epoch)
-    })
-    await this.read()
-  }
-
   /** Keeps how far a back-fill has come. @returns false when its registration is over. One command. */
   async advance(
     name: MaterialisedName,
@@ -98,7 +63,7 @@ export class Registry {
     covered: UserId,
     done: number,
   ): Promise<boolean> {
-    const { matchedCount } = await this.collections.strategies.updateOne(
+    const { matchedCount } = await this.strategies.updateOne(
       { _id: name, epoch: toObjectId(epoch) },
       { $set: { covered }, $inc: { 'readers.done': done } },
       bounded,
@@ -109,78 +74,6 @@ export class Registry {
   /** Ends a back-fill: all readers are covered. One command. */
   async complete(name: MaterialisedName, epoch: PostId): Promise<void> {
     const registration = { _id: name, epoch: toObjectId(epoch) }
-    await this.collections.strategies.updateOne(registration, { $set: { complete: true } }, bounded)
+    await this.strategies.updateOne(registration, { $set: { complete: true } }, bounded)
   }
-
-  /**
-   * Ends a registration: pages come from FANOUT_ON_READ at once, and nothing is delivered any more once `remove` has
-   * removed what is stored. A drop that was cut off goes on when it is repeated.
-   * @returns false when there was none.
-   */
-  async drop(name: MaterialisedName, remove: () => Promise<void>): Promise<boolean> {
-    const { strategies } = this.collections
-    const epoch = toObjectId(this.mint.next<PostId>())
-    const { matchedCount } = await strategies.updateOne(
-      { _id: name },
-      { $set: { epoch, covered: '', complete: false, dropping: true } },
-      bounded,
-    )
-    if (matchedCount === 0) return false
-    await remove()
-    await strategies.deleteOne({ _id: name, dropping: true }, bounded)
-    return true
-  }
-
-  /** Has all pages come from FANOUT_ON_READ, until {@link resume}: posts and edges are about to come that no job tells of. */
-  async suspend(): Promise<void> {
-    const uncovered = { complete: false, covered: '', epoch: toObjectId(this.mint.next<PostId>()) }
-    await this.collections.strategies.updateMany({}, { $set: uncovered }, bounded)
-  }
-
-  /** Back-fills these strategies anew; those that are not registered are passed over. */
-  async resume(names: Iterable<FeedStrategyName>): Promise<void> {
-    const { strategies, user_stats } = this.collections
-    for (const name of names) {
-      if (name === 'FANOUT_ON_READ') continue
-      await this.transactions.run(async (tx) => {
-        const epoch = this.mint.next<PostId>()
-        const total = await user_stats.countDocuments({}, { session: tx.session })
-        const anew = { epoch: toObjectId(epoch), covered: '', complete: false, 'readers.done': 0 }
-        const { matchedCount } = await strategies.updateOne(
-          { _id: name, dropping: { $exists: false } },
-          { $set: { ...anew, 'readers.total': total } },
-          { session: tx.session },
-        )
-        if (matchedCount === 1) await this.promise(tx, name, epoch)
-      })
-    }
-  }
-
-  private async promise(
-    tx: Parameters<Outbox['append']>[0],
-    strategy: MaterialisedName,
-    epoch: PostId,
-  ): Promise<void> {
-    await this.outbox.append(tx, 'strategy.backfill', { strategy, epoch }, { lane: 'BULK' })
-  }
-}
-
-const variables: Readonly<Record<string, string>> = {
-  periodMs: 'TIME_BUCKET_DAYS',
-  size: 'CACHE_SIZE',
-}
-
-function otherOptions(found: StrategyDoc, options: Readonly<Record<string, number>>): ConfigError {
-  const named = (of: Readonly<Record<string, number>>) =>
-    Object.entries(of)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(', ')
-  return new ConfigError([
-    `${Object.keys(options)
-      .map((name) => variables[name] ?? name)
-      .join(
-        ', ',
-      )}: this database keeps ${found._id} with ${named(found.options)}, not ${named(options)}; ` +
-      `set it back, or drop what is kept with "feedline timelines drop ${found._id}"`,
-  ])
 }

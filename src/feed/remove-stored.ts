@@ -1,23 +1,54 @@
-import type { Collections } from '../db/collections.ts'
-import type { Registry } from './registry.ts'
+import type { CollectionName, Collections } from '../db/collections.ts'
+import type { Collection } from '../db/mongo.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { MaterialisedName } from './strategy.ts'
 
+/** Documents that one transaction removes at most: some 20 ms, so that other writes do not wait long. */
+const removedAtOnce = 1_000
+
+/** What belongs to each strategy alone. */
+const own: Readonly<Record<MaterialisedName, CollectionName | undefined>> = {
+  TIME_BUCKETS: 'timed_buckets',
+  SIZED_BUCKETS: 'sized_buckets',
+  CACHE: 'timeline_cache',
+  INBOX: undefined,
+  HYBRID: 'celebrities',
+}
+
+/** The strategies that store in the same collection: what is stored there stays while the other one is maintained. */
+export const sharing: Readonly<Partial<Record<MaterialisedName, MaterialisedName>>> = {
+  INBOX: 'HYBRID',
+  HYBRID: 'INBOX',
+}
+
 /**
- * Removes all that a strategy has stored. INBOX and HYBRID store in one collection, which stays while the other is
- * maintained. Two commands at most.
+ * Removes a bounded part of what a strategy has stored. Two commands for each of its collections.
+ * @param withShared whether what INBOX and HYBRID both store goes, too.
+ * @returns false when nothing was left.
  */
-export async function removeStored(
-  { collections, registry }: { readonly collections: Collections; readonly registry: Registry },
+export async function removeSome(
+  collections: Collections,
+  tx: Tx,
   name: MaterialisedName,
-): Promise<void> {
-  const { timed_buckets, sized_buckets, timeline_cache, inbox, celebrities } = collections
-  const registered = await registry.read()
-  if (name === 'TIME_BUCKETS') await timed_buckets.deleteMany({})
-  if (name === 'SIZED_BUCKETS') await sized_buckets.deleteMany({})
-  if (name === 'CACHE') await timeline_cache.deleteMany({})
-  if (name === 'HYBRID') await celebrities.deleteMany({})
-  const other = { INBOX: 'HYBRID', HYBRID: 'INBOX' } as const
-  if ((name === 'INBOX' || name === 'HYBRID') && !registered.has(other[name])) {
-    await inbox.deleteMany({})
+  withShared: boolean,
+): Promise<boolean> {
+  const names = [own[name], sharing[name] && withShared ? ('inbox' as const) : undefined]
+  let removed = false
+  for (const each of names) {
+    if (each && (await removeFrom(collections[each] as unknown as Collection, tx))) removed = true
   }
+  return removed
+}
+
+async function removeFrom(collection: Collection, { session }: Tx): Promise<boolean> {
+  const some = await collection
+    .find({}, { session, projection: { _id: 1 } })
+    .sort({ _id: 1 })
+    .limit(removedAtOnce)
+    .toArray()
+  const last = some.at(-1)
+  if (!last) return false
+  // A range, not a list of keys: MongoDB 6 serves a list on a clustered collection by a scan of it.
+  await collection.deleteMany({ _id: { $lte: last._id } }, { session })
+  return true
 }

@@ -18,8 +18,6 @@ const spareBuckets = 3
  * back-filled makes buckets overlap: they are merged when read, and repeats vanish.
  */
 export class SizedBuckets implements MaterialisedStrategy {
-  readonly options = {}
-  readonly depthMax = Number.POSITIVE_INFINITY
   readonly backfilled = true
 
   /** @param size how many entries a bucket takes. */
@@ -28,6 +26,10 @@ export class SizedBuckets implements MaterialisedStrategy {
     private readonly mint: IdMint,
     private readonly size: number,
   ) {}
+
+  depthMax(): number {
+    return Number.POSITIVE_INFINITY
+  }
 
   /** One command on one shard where buckets do not overlap; where they do, one more each time they double. */
   async candidates({ reader, range, refused }: Ask): Promise<Candidates> {

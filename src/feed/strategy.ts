@@ -50,23 +50,50 @@ export interface Stretch {
   readonly oldest: boolean
 }
 
-/** A strategy that stores timelines. Each write may be cut off anywhere, and done again it changes nothing. */
+/**
+ * A strategy that stores timelines. Each write may be cut off anywhere, and done again it changes nothing.
+ * The options that the stored form depends on come with the registration that the operation read: never from the
+ * configuration of the process.
+ */
 export interface MaterialisedStrategy extends FeedStrategy {
-  /** The facts its stored form depends on, told apart by name: changing one needs a registration anew. */
-  readonly options: Readonly<Record<string, number>>
-  /** How many of the newest entries of a timeline it can use at most. */
-  readonly depthMax: number
   /** Whether a reader who was never delivered to lacks something, so that a new registration is to be back-filled. */
   readonly backfilled: boolean
+  /** How many of the newest entries of a timeline it can use at most. */
+  depthMax(registration: StrategyDoc): number
   /** Adds a post to the timelines of so many readers, of a batch's size. */
-  deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
+  deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
   /** Adds to a reader's timeline what was posted before. */
-  merge(reader: UserId, stretch: Stretch): Promise<void>
+  merge(reader: UserId, stretch: Stretch, registration: StrategyDoc): Promise<void>
   /** Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping. */
-  forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void>
+  forget(
+    readers: readonly UserId[],
+    posts: readonly PostId[],
+    registration: StrategyDoc,
+  ): Promise<void>
   /** Removes a reader's timeline. Housekeeping. */
   forgetReader(reader: UserId): Promise<void>
 }
 
 /** Every strategy that stores timelines, by name. */
 export type MaterialisedName = Exclude<FeedStrategyName, 'FANOUT_ON_READ'>
+
+/** A strategy's stored timelines under one registration. */
+export interface StoredTimelines {
+  readonly depthMax: number
+  deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
+  merge(reader: UserId, stretch: Stretch): Promise<void>
+  forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void>
+  forgetReader(reader: UserId): Promise<void>
+}
+
+/** Has all operations use the options of one registration: the one that was read after the edge or post was committed. */
+export const under = (
+  strategy: MaterialisedStrategy,
+  registration: StrategyDoc,
+): StoredTimelines => ({
+  depthMax: strategy.depthMax(registration),
+  deliver: (entry, readers) => strategy.deliver(entry, readers, registration),
+  merge: (reader, stretch) => strategy.merge(reader, stretch, registration),
+  forget: (readers, posts) => strategy.forget(readers, posts, registration),
+  forgetReader: (reader) => strategy.forgetReader(reader),
+})

@@ -1,14 +1,14 @@
 import { atOnce, bounded } from '../db/client.ts'
-import type { Collections, EntryDoc, TimedBucketDoc } from '../db/collections.ts'
+import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { Document, Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import { groupBy } from '../lib/batch.ts'
 import { type PostId, type TimeId, timeOf, type UserId } from '../lib/ids.ts'
 import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
+import { optionOf } from './options.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
-const dayMs = 86_400_000
 /** Entries a bucket holds at most: with 3,000 bytes of text each, well below MongoDB's 16 MB. */
 const bucketMax = 2_000
 
@@ -17,22 +17,20 @@ type Key = TimedBucketDoc['_id']
 /**
  * Fan-out on write into a document a reader and period (seed 1). The period is that of the post, so that what is late
  * or back-filled lands in its own; a period that is too full for a document is left to fan-out on read.
+ * How long a period is belongs to the registration.
  */
 export class TimeBuckets implements MaterialisedStrategy {
-  readonly options: { readonly periodMs: number }
-  readonly depthMax = Number.POSITIVE_INFINITY
   readonly backfilled = true
 
-  /** @param periodDays how many days of a timeline one document holds. */
-  constructor(
-    private readonly buckets: Collections['timed_buckets'],
-    periodDays: number,
-  ) {
-    this.options = { periodMs: Math.round(periodDays * dayMs) }
+  constructor(private readonly buckets: Collections['timed_buckets']) {}
+
+  depthMax(): number {
+    return Number.POSITIVE_INFINITY
   }
 
   /** One command on one shard, which stops at the bucket that fills the page. */
-  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+  async candidates({ reader, range, refused, registration }: Ask): Promise<Candidates> {
+    if (!registration) return { entries: [], complete: false }
     const { olderThan, newerThan, oldestFirst, limit } = range
     const bounds = {
       ...(olderThan === undefined ? {} : { $lt: toObjectId(olderThan) }),
@@ -45,8 +43,11 @@ export class TimeBuckets implements MaterialisedStrategy {
           {
             $match: {
               _id: {
-                $gte: { reader, period: newerThan ? this.periodOf(newerThan) : 0 },
-                $lte: { reader, period: olderThan ? this.periodOf(olderThan) : Infinity },
+                $gte: { reader, period: newerThan ? this.periodOf(newerThan, registration) : 0 },
+                $lte: {
+                  reader,
+                  period: olderThan ? this.periodOf(olderThan, registration) : Infinity,
+                },
               },
             },
           },
@@ -76,9 +77,13 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command where each reader has the bucket already, else up to five. */
-  async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
+  async deliver(
+    entry: Entry,
+    readers: readonly UserId[],
+    registration: StrategyDoc,
+  ): Promise<void> {
     const doc = toEntryDoc(entry)
-    const period = this.periodOf(entry.id)
+    const period = this.periodOf(entry.id, registration)
     const keys = readers.map((reader) => ({ reader, period }))
     const pushed = await this.push(keys, doc)
     if (pushed === keys.length) return
@@ -94,8 +99,8 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command for each period, by 500. */
-  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
-    const byPeriod = [...groupBy(entries, ({ id }) => this.periodOf(id))]
+  async merge(reader: UserId, { entries }: Stretch, registration: StrategyDoc): Promise<void> {
+    const byPeriod = [...groupBy(entries, ({ id }) => this.periodOf(id, registration))]
     const updates = byPeriod.map(([period, some]) => ({
       updateOne: {
         filter: { _id: { reader, period } },
@@ -114,8 +119,12 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command, which takes the post out and leaves an empty bucket to be filled again. */
-  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
-    const periods = [...new Set(posts.map((post) => this.periodOf(post)))]
+  async forget(
+    readers: readonly UserId[],
+    posts: readonly PostId[],
+    registration: StrategyDoc,
+  ): Promise<void> {
+    const periods = [...new Set(posts.map((post) => this.periodOf(post, registration)))]
     const keys = readers.flatMap((reader) => periods.map((period) => ({ reader, period })))
     const gone = posts.map(toObjectId)
     const holding = { _id: { $in: keys }, 'entries.post': { $in: gone } }
@@ -129,8 +138,8 @@ export class TimeBuckets implements MaterialisedStrategy {
     })
   }
 
-  private periodOf(id: TimeId): number {
-    return Math.floor(timeOf(id).getTime() / this.options.periodMs)
+  private periodOf(id: TimeId, registration: StrategyDoc): number {
+    return Math.floor(timeOf(id).getTime() / optionOf(registration, 'periodMs'))
   }
 
   /** @returns how many buckets took it. One command. */

@@ -21,6 +21,7 @@ import type { ImportProgress, ImportRun, ImportServices } from './import-graph.t
 import { withSoFar } from './interrupted.ts'
 import { type BatchWriter, writePatiently } from './patience.ts'
 import type { RelationFile, RelationFindings, RelationRow } from './relation-file.ts'
+import { type ImportSize, sizeOf, type TimelineUpkeep } from './upkeep.ts'
 
 export interface RelationImportOptions extends ImportRun {
   readonly file: RelationFile
@@ -42,8 +43,9 @@ const batchRows = 1_000
  * Imports the relations of a file and opens accounts for whom it names (seed 3). One transaction a batch writes
  * accounts, edges, history, counters and the checkpoint: a kill at any moment resumes exactly where it was, a repeat
  * changes nothing, and counters stay exact beside live traffic. What it writes depends on the file alone, but for
- * what is there already: that is left as it is.
- * Cost: ten to sixteen commands per batch of 1,000 rows. Reads the file from its beginning, also to resume.
+ * what is there already: that is left as it is. Stored timelines come to hold the edges by jobs of the same
+ * transaction ({@link TimelineUpkeep}).
+ * Cost: ten to twenty-one commands per batch of 1,000 rows. Reads the file from its beginning, also to resume.
  * @throws {DomainError} BAD_USER_INPUT when the file cannot be read to its end; CONFLICT when another process runs
  *   the same import; UNAVAILABLE after 150 s without progress.
  */
@@ -54,7 +56,8 @@ export async function importRelations(
   const checkpoints = new Checkpoints(services.collections.imports)
   const key = { kind: 'relations', file: options.file.file, options: {} } as const
   const start = await checkpoints.open<Counter>(key, nothing, (options.now ?? Date.now)())
-  return new RelationImport(services, checkpoints, start, options).run()
+  const size = await sizeOf(options.file.file)
+  return new RelationImport({ services, checkpoints, start, size, options }).run()
 }
 
 /**
@@ -83,15 +86,29 @@ export async function previewRelations(
   return { run, total: run, ...file.findings }
 }
 
+interface RelationImportParts {
+  readonly services: ImportServices
+  readonly checkpoints: Checkpoints
+  readonly start: Checkpoint<Counter>
+  readonly size: ImportSize
+  readonly options: RelationImportOptions
+}
+
 class RelationImport implements BatchWriter<RelationRow> {
   private checkpoint: Checkpoint<Counter>
 
-  constructor(
-    private readonly services: ImportServices,
-    private readonly checkpoints: Checkpoints,
-    private readonly start: Checkpoint<Counter>,
-    private readonly options: RelationImportOptions,
-  ) {
+  private readonly services: ImportServices
+  private readonly checkpoints: Checkpoints
+  private readonly start: Checkpoint<Counter>
+  private readonly size: ImportSize
+  private readonly options: RelationImportOptions
+
+  constructor({ services, checkpoints, start, size, options }: RelationImportParts) {
+    this.services = services
+    this.checkpoints = checkpoints
+    this.start = start
+    this.size = size
+    this.options = options
     this.checkpoint = start
   }
 
@@ -155,7 +172,7 @@ class RelationImport implements BatchWriter<RelationRow> {
 
   /** An edge has the id of the event that began it: its time is since when. */
   private async insert(tx: Tx, rows: readonly RelationRow[]): Promise<void> {
-    const { edges, collections } = this.services
+    const { edges, collections, upkeep } = this.services
     const idOf = ({ line, events }: RelationRow, at: number) =>
       importedId<EdgeId>(this.checkpoint.id, events[at]?.atMs ?? 0, placeOf(line, at))
     const standing = rows.filter(stands).map((row) => {
@@ -163,7 +180,10 @@ class RelationImport implements BatchWriter<RelationRow> {
       const source: EdgeSource = events.at(-1)?.source ?? 'IMPORT'
       return { id: idOf(row, events.length - 1), follower, followee, source }
     })
-    if (standing.length > 0) await edges.store(tx, standing)
+    if (standing.length > 0) {
+      await edges.store(tx, standing)
+      await upkeep.leaveJobs(tx, { follows: standing, posts: [] }, this.size)
+    }
     const events = rows.flatMap((row) =>
       row.events.map(({ type, source, atMs }, at) => ({
         _id: toObjectId(idOf(row, at)),

@@ -9,6 +9,7 @@ import { withSoFar } from './interrupted.ts'
 import { type MadeUpPost, madeUpPosts } from './made-up-posts.ts'
 import { type BatchWriter, writePatiently } from './patience.ts'
 import { TextFile } from './text-file.ts'
+import { smallImportMax, type TimelineUpkeep } from './upkeep.ts'
 
 export interface SeedPostsOptions extends ImportRun {
   /** The edge list whose people post. */
@@ -37,7 +38,8 @@ const usersMax = 5_000_000
  * Writes `postsPerUser` times as many posts as the file names people, by {@link madeUpPosts}.
  * One transaction a batch writes posts, counters and the checkpoint: a kill at any moment resumes
  * exactly where it was and a repeat changes nothing. Posts of people without an account are left
- * out. Cost: four commands per batch of 2,000 posts; one walk through the file and up to 500 MB for
+ * out. Stored timelines come to hold the posts by jobs of the same transaction ({@link TimelineUpkeep}).
+ * Cost: six to nine commands per batch of 2,000 posts; one walk through the file and up to 500 MB for
  * 5 million people.
  * @throws {DomainError} BAD_USER_INPUT for a file that cannot be read or is too large, and for
  *   numbers out of bounds; CONFLICT when another process seeds the same; UNAVAILABLE after 150 s
@@ -117,9 +119,11 @@ class Seeding implements BatchWriter<number> {
 
   async write(indexes: readonly number[]): Promise<void> {
     const { services, checkpoint } = this
+    const size = this.total <= smallImportMax ? 'SMALL' : 'LARGE'
     const docs = indexes.map((index) => {
       const { author, text, atMs } = this.post(index)
-      return { _id: toObjectId(importedId<PostId>(checkpoint.id, atMs, index)), author, text }
+      const id = importedId<PostId>(checkpoint.id, atMs, index)
+      return { _id: toObjectId(id), id, author, text }
     })
     const position = (indexes.at(-1) ?? checkpoint.position) + 1
     this.checkpoint = await services.transactions.run(async (tx) => {
@@ -130,7 +134,9 @@ class Seeding implements BatchWriter<number> {
       const own = docs.filter(({ author }) => live.has(author))
       if (own.length > 0) {
         await services.stats.change(tx, changesOf(own))
-        await services.collections.posts.insertMany(own, { session: tx.session })
+        const posts = own.map(({ id: _, ...doc }) => doc)
+        await services.collections.posts.insertMany(posts, { session: tx.session })
+        await services.upkeep.leaveJobs(tx, { follows: [], posts: own }, size)
       }
       const posts = checkpoint.counts.posts + own.length
       const done = position >= this.total

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { bounded } from '../db/client.ts'
 import type { Collections, JobDoc, JobLane } from '../db/collections.ts'
+import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
@@ -41,18 +43,32 @@ export class Outbox {
     return this.newJob(kind, payload, options.lane)
   }
 
-  /** Keeps promised jobs, whoever promised them. An upsert, because only an update can take `runAt` from the server's clock. */
-  async keep(tx: Tx, jobs: readonly Job[]): Promise<void> {
+  /**
+   * Keeps promised jobs, whoever promised them. An upsert, because only an update can take `runAt` from the server's clock.
+   * @param delayMs how much later than otherwise the jobs are due.
+   */
+  async keep(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     const upserts = jobs.map(({ id, kind, payload, lane, attempts, fence, leaseMs }) => {
       const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
       const state = 'READY' as const
       const fixed = { $literal: { kind, payload, state, lane, fence, attempts, ...leased } }
       const update = [
-        { $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs) }] } },
+        { $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs + delayMs) }] } },
       ]
       return { updateOne: { filter: { _id: toObjectId(id) }, update, upsert: true } }
     })
     await this.outbox.bulkWrite(upserts, { session: tx.session })
+  }
+
+  /** Removes the jobs that match, within the caller's transaction. A worker that runs one loses its lease. One command. */
+  async cancel(tx: Tx, jobs: Filter<JobDoc>): Promise<void> {
+    await this.outbox.deleteMany(jobs, { session: tx.session })
+  }
+
+  /** Makes the jobs that match due at once, if no worker has ever claimed them. One command. */
+  async hasten(jobs: Filter<JobDoc>): Promise<void> {
+    const waiting = { ...jobs, state: 'READY' as const, fence: 0 }
+    await this.outbox.updateMany(waiting, [{ $set: { runAt: '$$NOW' } }], bounded)
   }
 
   /**

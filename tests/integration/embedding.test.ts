@@ -9,7 +9,14 @@ import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { sizes, useFeedStage } from '../support/feed-stage.ts'
 import { type RecordedCommand, recorded, type TestDatabase } from '../support/mongo.ts'
-import { drain, handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import {
+  drain,
+  handle,
+  openAccounts,
+  servicesOver,
+  storeOf,
+  useServices,
+} from '../support/services.ts'
 
 const truth = 'read following, restrictions, user_stats, posts, strategies'
 const reads = {
@@ -126,7 +133,7 @@ describe.each(stored)('a post that is embedded under %s', (name) => {
     })
     expect(await shown(reader)).toMatchObject([newest, oldest])
     await stage.rest()
-    await strategy.deliver({ author, ...middle }, [reader])
+    await (await storeOf(stage.services, name)).deliver({ author, ...middle }, [reader])
     expect(await shown(reader)).toMatchObject([newest, oldest])
   })
 
@@ -166,7 +173,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
 
   beforeAll(async () => {
     const { services, clock } = harness
-    const { collections, edges, transactions, strategies } = services
+    const { collections, edges, transactions } = services
     const mint = new IdMint(clock.now)
     await openAccounts(services, [...crowd, ...readers.map(reader)])
     const authors = [...crowd, ...Array.from({ length: 13 }, () => crowd.slice(0, 10)).flat()]
@@ -188,13 +195,14 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
       for (const name of names) {
         if (name === 'FANOUT_ON_READ') continue
         const old = entries.slice(3)
-        await strategies[name].merge(reader(followees), {
+        const store = await storeOf(services, name)
+        await store.merge(reader(followees), {
           entries: old,
           newest: true,
           oldest: true,
         })
         for (const entry of entries.slice(0, 3)) {
-          await strategies[name].deliver(entry, [reader(followees)])
+          await store.deliver(entry, [reader(followees)])
         }
       }
     }

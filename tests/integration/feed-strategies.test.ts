@@ -5,6 +5,7 @@ import type { PostId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import { type FeedStage, newestFirst, useFeedStage } from '../support/feed-stage.ts'
 import { describeFeedStrategy } from '../support/feed-strategy.conformance.ts'
+import { storeOf } from '../support/services.ts'
 
 for (const strategy of feedStrategyNames) {
   // What stores no entries is the same whatever they hold.
@@ -62,8 +63,8 @@ describe('deliveries that meet', () => {
       const { author, entries, all } = await scene(stage, 2)
       const [one, other] = entries as [Entry, Entry]
       const { timed_buckets } = stage.collections
-      const deliver = (entry: Entry) =>
-        stage.services.strategies.TIME_BUCKETS.deliver(entry, [author])
+      const store = await storeOf(stage.services, 'TIME_BUCKETS')
+      const deliver = (entry: Entry) => store.deliver(entry, [author])
       const find = timed_buckets.find.bind(timed_buckets)
       const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
         const cursor = find(filter as object, options)
@@ -81,7 +82,7 @@ describe('deliveries that meet', () => {
         const { author, entries, all } = await scene(stage, 2_001, 400)
         const [late, taken, ...rest] = entries as [Entry, Entry, ...Entry[]]
         const { timed_buckets } = stage.collections
-        const { TIME_BUCKETS } = stage.services.strategies
+        const TIME_BUCKETS = await storeOf(stage.services, 'TIME_BUCKETS')
         const stretch = { entries: [taken, ...rest], newest: true, oldest: true }
         await TIME_BUCKETS.merge(author, stretch)
         await stage.remove(author, taken.id)
@@ -105,8 +106,8 @@ describe('deliveries that meet', () => {
       const { author, entries, all } = await scene(stage, 4)
       const [next, twice, ...before] = entries as [Entry, Entry, ...Entry[]]
       const { sized_buckets } = stage.collections
-      const deliver = (entry: Entry) =>
-        stage.services.strategies.SIZED_BUCKETS.deliver(entry, [author])
+      const store = await storeOf(stage.services, 'SIZED_BUCKETS')
+      const deliver = (entry: Entry) => store.deliver(entry, [author])
       for (const entry of before) await deliver(entry)
       const update = sized_buckets.updateMany.bind(sized_buckets)
       const writes = vi

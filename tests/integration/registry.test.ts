@@ -87,7 +87,8 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     const knowing = later()
     const [reader] = readers as [UserId]
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
-    await harness.services.registry.suspend()
+    const { registrations, transactions } = harness.services
+    await transactions.run((tx) => registrations.invalidate(tx, 60_000))
     // Behind the services' back, as an import writes.
     posts.unshift(neighbour(posts[0] as PostId, 1))
     const _id = toObjectId(posts[0] as PostId)
@@ -96,7 +97,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
       ids: posts,
       servedBy: 'FANOUT_ON_READ',
     })
-    await harness.services.registry.resume([strategy])
+    expect(await registrations.rebuild(strategy)).toBe(true)
     expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
     await harness.rest()
     await knowing.registry.read()
@@ -107,13 +108,13 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     const knowing = later()
     const [reader] = readers as [UserId]
     expect((await page(knowing, reader, strategy)).servedBy).toBe(strategy)
-    const { registry } = harness.services
-    const dropped = registry.drop(strategy, async () => {
-      expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
-      await expect(registerStrategies(later(), maintained)).rejects.toThrow(/is being dropped/)
-    })
-    expect(await dropped).toBe(true)
-    expect(await registry.drop(strategy, async () => {})).toBe(false)
+    const { registry, registrations } = harness.services
+    const cut = registrations.drop(strategy, AbortSignal.abort(new Error('cut off')))
+    await expect(cut).rejects.toThrow('cut off')
+    expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
+    await expect(registerStrategies(later(), maintained)).rejects.toThrow(/is being dropped/)
+    expect(await registrations.drop(strategy)).toBe(true)
+    expect(await registrations.drop(strategy)).toBe(false)
     expect((await registry.read()).size).toBe(0)
     await publish()
     await harness.rest()
@@ -130,7 +131,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
 
 describe('a strategy whose stored form depends on an option', () => {
   const harness = useServices('collection', undefined, {
-    maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'CACHE'],
+    maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'CACHE', 'HYBRID'],
     timeBucketDays: 1,
     cacheSize: 20,
   })
@@ -138,8 +139,9 @@ describe('a strategy whose stored form depends on an option', () => {
   test.each([
     ['TIME_BUCKETS', { timeBucketDays: 2 }, 'TIME_BUCKET_DAYS'],
     ['CACHE', { cacheSize: 10 }, 'CACHE_SIZE'],
+    ['HYBRID', { hybridThreshold: 3 }, 'HYBRID_THRESHOLD'],
   ] as const)(
-    '%s is not registered with another one, and says which',
+    '%s keeps the value of the database, and the process says which',
     async (name, feed, variable) => {
       const maintained = ['FANOUT_ON_READ', name] as const
       const other = { timeBucketDays: 1, cacheSize: 20, ...feed, maintained }
@@ -150,7 +152,10 @@ describe('a strategy whose stored form depends on an option', () => {
         'collection',
         other,
       )
-      await expect(registerStrategies(services, maintained)).rejects.toThrow(variable)
+      const before = await services.collections.strategies.find().toArray()
+      const warnings = await registerStrategies(services, maintained)
+      expect(warnings).toEqual([expect.stringMatching(`^${variable} is `)])
+      expect(await services.collections.strategies.find().toArray()).toEqual(before)
     },
   )
 })

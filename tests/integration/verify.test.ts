@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { feedline } from '../support/process.ts'
-import { handle, type ServicesHarness, useServices } from '../support/services.ts'
+import { handle, type ServicesHarness, storeOf, useServices } from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 
 const everyStrategy = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
@@ -111,8 +111,9 @@ describe('a stored timeline', () => {
   }
   /** Gives it back. */
   async function deliver(): Promise<void> {
-    for (const strategy of Object.values(harness.services.strategies)) {
-      await strategy.deliver(post, [handle('ann')])
+    for (const name of everyStrategy) {
+      const store = await storeOf(harness.services, name)
+      await store.deliver(post, [handle('ann')])
     }
   }
   const missing = (more = '') =>

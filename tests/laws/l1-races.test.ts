@@ -82,12 +82,8 @@ const deletePost: Step = async (main) => {
   const [newest] = await main.posts.refsByAuthors([author], { oldestFirst: false, limit: 1 })
   if (newest) await main.posts.delete(author, newest)
 }
-const drop: Step = async ({ registry, collections }) => {
-  for (const name of (await registry.read()).keys()) {
-    await registry.drop(name as 'INBOX', async () => {
-      await collections.inbox.deleteMany({})
-    })
-  }
+const drop: Step = async ({ registry, registrations }) => {
+  for (const name of (await registry.read()).keys()) await registrations.drop(name as 'INBOX')
 }
 
 async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {

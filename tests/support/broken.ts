@@ -4,6 +4,7 @@ import type { Celebrities } from '../../src/feed/celebrities.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../../src/feed/entries.ts'
 import type { EntryReader } from '../../src/feed/entry-reader.ts'
 import type { FanoutOnRead } from '../../src/feed/fanout-on-read.ts'
+import { optionOf } from '../../src/feed/options.ts'
 import type { Entry, MaterialisedName } from '../../src/feed/strategy.ts'
 import { TimeBuckets } from '../../src/feed/time-buckets.ts'
 import type { Facts, Truth } from '../../src/feed/truth.ts'
@@ -31,15 +32,16 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
   TIME_BUCKETS: {
     'an entry is put into the period in which it arrives': ({ strategies }) => {
       const right = strategies.TIME_BUCKETS
-      const { periodMs } = inside<{ periodMs: number }>(right.options)
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
-      const periodOf = () => Math.floor(parts.now() / periodMs)
+      const periodOf = (_: TimeId, registration: StrategyDoc) =>
+        Math.floor(parts.now() / optionOf(registration, 'periodMs'))
       const late = Object.assign(Object.create(right), { periodOf })
       right.deliver = (...given) => TimeBuckets.prototype.deliver.apply(late, given)
     },
     'periods come round again': ({ strategies: { TIME_BUCKETS } }) => {
-      const { periodMs } = inside<{ periodMs: number }>(TIME_BUCKETS.options)
-      Object.assign(TIME_BUCKETS, { periodOf: (id: TimeId) => timeOf(id).getTime() % periodMs })
+      const periodOf = (id: TimeId, registration: StrategyDoc) =>
+        timeOf(id).getTime() % optionOf(registration, 'periodMs')
+      Object.assign(TIME_BUCKETS, { periodOf })
     },
   },
   SIZED_BUCKETS: {
@@ -72,13 +74,13 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
   CACHE: {
     'it is written once it is read, and takes nothing before': ({ strategies, collections }) => {
       const { timeline_cache } = collections
-      const { parts, depthMax } = inside<{ parts: Parts; depthMax: number }>(strategies.CACHE)
-      const build = async (reader: UserId, epoch: StrategyDoc['epoch']) => {
-        const range = { oldestFirst: false, limit: depthMax }
+      const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
+      const build = async (reader: UserId, epoch: StrategyDoc['epoch'], depth: number) => {
+        const range = { oldestFirst: false, limit: depth }
         const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
         const { entries: refs } = await parts.oracle.candidates(ask)
         const entries = (await parts.entries.of(refs)).map(toEntryDoc)
-        const last = refs.length < depthMax ? undefined : refs.at(-1)
+        const last = refs.length < depth ? undefined : refs.at(-1)
         const floor = last ? toObjectId(last.id) : lowestId
         const doc = { epoch, entries, floor, expiresAt: new Date(parts.now() + 1e9) }
         const options = { upsert: true, returnDocument: 'after' } as const
@@ -101,11 +103,11 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
   INBOX: {
     'a batch of which one has the post is not delivered again': ({ strategies, collections }) => {
       const right = strategies.INBOX.deliver.bind(strategies.INBOX)
-      strategies.INBOX.deliver = async (entry, readers) => {
+      strategies.INBOX.deliver = async (entry, readers, registration) => {
         const post = toObjectId(entry.id)
         const keys = readers.map((reader) => ({ reader, post }))
         if (await collections.inbox.findOne({ _id: { $in: keys } })) return
-        await right(entry, readers)
+        await right(entry, readers, registration)
       }
     },
     'who follows gets what is posted from then on': ({ strategies }) => {
@@ -115,12 +117,12 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
   HYBRID: {
     'an author is marked once a first post was left out': ({ strategies }) => {
       const { celebrities } = inside<{ celebrities: Celebrities }>(strategies.HYBRID)
-      const { threshold } = inside<{ threshold: number }>(celebrities)
       const settle = celebrities.settle.bind(celebrities)
       const standingOf = celebrities.standingOf.bind(celebrities)
       const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
-      celebrities.settle = async (author, followers) => {
-        if (followers < threshold || known.has(author)) return settle(author, followers)
+      celebrities.settle = async (author, followers, registration) => {
+        const isCelebrity = followers >= optionOf(registration, 'threshold')
+        if (!isCelebrity || known.has(author)) return settle(author, followers, registration)
         known.add(author)
         leftOut.add(author)
       }
@@ -130,8 +132,8 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
     'a fall lifts the mark before what was left out is delivered': ({ strategies }) => {
       const { celebrities } = inside<{ celebrities: Celebrities }>(strategies.HYBRID)
       const settle = celebrities.settle.bind(celebrities)
-      celebrities.settle = async (author, followers) => {
-        await settle(author, followers)
+      celebrities.settle = async (author, followers, registration) => {
+        await settle(author, followers, registration)
         if ((await celebrities.standingOf(author)) === 'BOTH') await celebrities.forget(author)
       }
       celebrities.isFalling = async () => true

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import { type FollowingMode, readConfig } from '../../src/config.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
+import { type MaterialisedName, type StoredTimelines, under } from '../../src/feed/strategy.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
@@ -67,7 +68,7 @@ export function servicesOver(
   return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
 }
 
-function testClock(): TestClock {
+export function testClock(): TestClock {
   let last = 0
   let ahead = 0
   return {
@@ -101,6 +102,16 @@ export const lawRuns = (standard: number): number => Number(process.env.FEEDLINE
 /** The seed to replay a failure with: `FEEDLINE_SEED`, as fast-check printed it. */
 export const lawSeed = (): { seed?: number } =>
   process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}
+
+/** What a strategy stores, as deliveries write it under the registration of this moment. */
+export async function storeOf(
+  { registry, strategies }: Pick<Services, 'registry' | 'strategies'>,
+  name: MaterialisedName,
+): Promise<StoredTimelines> {
+  const registration = (await registry.read()).get(name)
+  if (!registration) throw new Error(`${name} is not registered`)
+  return under(strategies[name], registration)
+}
 
 /** Opens accounts, all at once and without posts. */
 export async function openAccounts({ collections }: Services, ids: readonly UserId[]) {

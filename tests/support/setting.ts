@@ -1,6 +1,5 @@
 import type { FeedStrategyName } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { removeStored } from '../../src/feed/remove-stored.ts'
 import type { MaterialisedName } from '../../src/feed/strategy.ts'
 import { type EdgeId, type PostId, type PostRef, type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../src/services.ts'
@@ -87,11 +86,8 @@ export async function drop(
   name: MaterialisedName,
   cut: boolean,
 ): Promise<void> {
-  const remove = async () => {
-    if (cut) throw new CutOff()
-    await removeStored(services, name)
-  }
-  await services.registry.drop(name, remove).catch((error) => {
+  const signal = cut ? AbortSignal.abort(new CutOff()) : undefined
+  await services.registrations.drop(name, signal).catch((error) => {
     if (!(error instanceof CutOff)) throw error
   })
 }

@@ -117,7 +117,8 @@ export class Stage {
       case 'register':
         return this.register([this.materialised(step.strategy)])
       case 'rebuild':
-        return main.registry.resume([this.materialised(step.strategy)])
+        await main.registrations.rebuild(this.materialised(step.strategy))
+        return
       case 'advance':
         return this.setting.harness.clock.advance(step.ms)
       case 'expire':

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig } from '../../src/config.ts'
+import { ConfigError, readConfig, variableNames } from '../../src/config.ts'
 
 const secret = 's'.repeat(32)
 const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret }
@@ -119,4 +121,12 @@ describe('configuration', () => {
   test('reads lists, whatever the spaces', () => {
     expect(readConfig({ BLOCKED_WORDS: ' a, b ,,c' }).posts.blockedWords).toEqual(['a', 'b', 'c'])
   })
+})
+
+test('docs/processes.md says of every variable, in one row, whether processes may differ in it', async () => {
+  const text = await readFile(join(import.meta.dirname, '../../docs/processes.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| `([A-Z_]+)` *\| ([a-z ]+?) *\|/gm)]
+  expect(rows.map(([, name]) => name).sort()).toEqual([...variableNames].sort())
+  const kinds = ['any value', 'follows the database', 'must be equal']
+  for (const [, name, kind] of rows) expect(kinds, name).toContain(kind)
 })

@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { useDatabase } from '../support/mongo.ts'
+import { type FeedlineProcess, feedline } from '../support/process.ts'
+import { handle, openAccounts, servicesOver, testClock } from '../support/services.ts'
+import { verified } from '../support/verify.ts'
+
+const database = useDatabase()
+const withoutInbox = feedStrategyNames.filter((name) => name !== 'INBOX')
+const running = new Set<FeedlineProcess>()
+afterAll(() => {
+  for (const { child } of running) child.kill('SIGKILL')
+})
+
+/** Settings of which none equals that of another process, apart from the database's name and place. */
+const settings = {
+  first: {
+    FEED_STRATEGY: 'CACHE',
+    FEED_MAINTAINED: withoutInbox.join(),
+    TIMELINE_ENTRIES: 'text',
+    TIME_BUCKET_DAYS: '0.01',
+    SIZED_BUCKET_SIZE: '7',
+    CACHE_SIZE: '8',
+    CACHE_AWAY_DAYS: '2',
+    HYBRID_THRESHOLD: '3',
+    FANOUT_INLINE_MAX: '0',
+    LIKES_THRESHOLD: '2',
+    COMMENTS_THRESHOLD: '1',
+    SHARES_THRESHOLD: '1',
+    OVERFLOW_CAPACITY: '2',
+    LOG_LEVEL: 'info',
+  },
+  worker: {
+    FEED_STRATEGY: 'SIZED_BUCKETS',
+    FEED_MAINTAINED: '',
+    TIMELINE_ENTRIES: 'id',
+    TIME_BUCKET_DAYS: '30',
+    SIZED_BUCKET_SIZE: '2',
+    CACHE_SIZE: '3',
+    CACHE_AWAY_DAYS: '0.01',
+    HYBRID_THRESHOLD: '1000',
+    FANOUT_INLINE_MAX: '100',
+    LIKES_THRESHOLD: '50',
+    COMMENTS_THRESHOLD: '50',
+    SHARES_THRESHOLD: '50',
+    OVERFLOW_CAPACITY: '50',
+    LOG_LEVEL: 'debug',
+  },
+  second: {
+    FEED_STRATEGY: 'INBOX',
+    FEED_MAINTAINED: feedStrategyNames.join(),
+    TIMELINE_ENTRIES: 'author',
+    TIME_BUCKET_DAYS: '7',
+    SIZED_BUCKET_SIZE: '11',
+    CACHE_SIZE: '5',
+    CACHE_AWAY_DAYS: '30',
+    HYBRID_THRESHOLD: '1',
+    FANOUT_INLINE_MAX: '1',
+    LIKES_THRESHOLD: '1',
+    COMMENTS_THRESHOLD: '3',
+    SHARES_THRESHOLD: '3',
+    OVERFLOW_CAPACITY: '3',
+    LOG_LEVEL: 'warn',
+  },
+} as const
+
+function started(command: 'serve' | 'worker', env: Readonly<Record<string, string>>) {
+  const { uri, name } = database
+  const process = feedline([command], {
+    ...env,
+    MONGODB_URI: uri,
+    MONGODB_DATABASE: name,
+    PORT: '0',
+  })
+  running.add(process)
+  return process
+}
+
+async function stopped(process: FeedlineProcess): Promise<void> {
+  process.child.kill('SIGTERM')
+  expect(await process.ended, process.err()).toBe(0)
+  running.delete(process)
+}
+
+const [reader, fan, quiet] = [handle('reader'), handle('fan'), handle('quiet')]
+const [famous, friend] = [handle('famous'), handle('friend')]
+const everyone = [reader, fan, quiet, famous, friend]
+
+test('a server, a worker and a second server with other settings each lose no post and double none', async () => {
+  const first = started('serve', settings.first)
+  await first.says(/timeline strategy/)
+  // A third process, with the defaults.
+  const services = servicesOver(database, testClock(), {
+    thresholds: { likes: 3, comments: 3, shares: 3 },
+    capacity: 4,
+  })
+  const { collections, follows, posts } = services
+  await openAccounts(services, everyone)
+  const followed = new Map<UserId, Set<UserId>>(everyone.map((one) => [one, new Set()]))
+  const follow = async (one: UserId, other: UserId) => {
+    await follows.follow(one, other)
+    followed.get(one)?.add(other)
+  }
+  const unfollow = async (one: UserId, other: UserId) => {
+    await follows.unfollow(one, other)
+    followed.get(one)?.delete(other)
+  }
+  const written: PostRef[] = []
+  const publish = async (author: UserId, times: number) => {
+    for (let n = 0; n < times; n++) {
+      written.unshift({ id: (await posts.create(author, { text: `${n}` })).id, author })
+    }
+  }
+  const delivered = async () => {
+    const giveUpAt = performance.now() + 60_000
+    for (;;) {
+      const job = await collections.outbox.findOne({})
+      if (!job) return
+      if (performance.now() > giveUpAt) throw new Error(`left: ${JSON.stringify(job)}`)
+      await sleep(20)
+    }
+  }
+
+  for (const one of [reader, fan, quiet]) await follow(one, famous)
+  await follow(reader, friend)
+  await delivered()
+  await stopped(first)
+
+  // The worker alone delivers these; the readers' caches were made before, under the first server's size.
+  const maintaining = servicesOver(
+    database,
+    testClock(),
+    { thresholds: { likes: 1, comments: 1, shares: 1 }, capacity: 1 },
+    'collection',
+    { maintained: feedStrategyNames, cacheSize: 9, timeBucketDays: 3, hybridThreshold: 2 },
+  )
+  for (const one of everyone) await walked(maintaining, one, 'CACHE', false)
+  const worker = started('worker', settings.worker)
+  await publish(famous, 12)
+  await publish(friend, 6)
+  await unfollow(quiet, famous)
+  await follow(quiet, friend)
+  await delivered()
+
+  // As an older version left it: pages come from FANOUT_ON_READ, and no job changes that.
+  const uncovered = { $set: { complete: false, covered: '' } }
+  await collections.strategies.updateOne({ _id: 'SIZED_BUCKETS' }, uncovered)
+  const second = started('serve', settings.second)
+  await second.says(/HYBRID_THRESHOLD is 1 here, but this database keeps HYBRID with 3/)
+  await second.says(/SIZED_BUCKETS covers .* No job was back-filling the others: one is queued now/)
+  for (const name of ['TIME_BUCKET_DAYS', 'CACHE_SIZE']) expect(second.out()).toContain(name)
+  await publish(famous, 3)
+  await follow(quiet, famous)
+  await publish(friend, 2)
+  await unfollow(fan, famous)
+  await delivered()
+  for (const [n, one] of everyone.entries()) {
+    const { engagements } = n % 2 === 0 ? services : maintaining
+    await engagements.mark('likes', one, written[0] as PostRef)
+  }
+
+  for (const one of everyone) {
+    const right = written
+      .filter(({ author }) => author === one || followed.get(one)?.has(author))
+      .map(({ id }) => id)
+    for (const strategy of feedStrategyNames) {
+      for (const backward of [false, true]) {
+        const found = await walked(maintaining, one, strategy, backward)
+        expect(found, `${strategy} of ${one}, backward ${backward}`).toEqual(right)
+      }
+    }
+  }
+  expect((await verified(maintaining)).differences).toEqual([])
+  const registered = [...(await maintaining.registry.read()).values()]
+  expect(registered.map(({ complete }) => complete)).toEqual(registered.map(() => true))
+  await stopped(worker)
+  await stopped(second)
+
+  async function walked(
+    { feed }: Services,
+    of: UserId,
+    strategy: FeedStrategyName,
+    backward: boolean,
+  ): Promise<PostId[]> {
+    const all: PostId[] = []
+    for (;;) {
+      const cursor = backward ? { before: all[0] } : { after: all.at(-1) }
+      const window = { limit: 7, backward, ...cursor }
+      const { items } = await feed.timeline(of, { window, strategy, depth: 'ref' })
+      const ids = items.map(({ id }) => id)
+      if (backward) all.unshift(...ids)
+      else all.push(...ids)
+      if (ids.length < 7) return all
+    }
+  }
+}, 120_000)

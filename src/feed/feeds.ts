@@ -102,7 +102,6 @@ export function createFeeds(
   const backfill = new Backfill(
     { strategies, registry, delivery, entries, follows, celebrities, oracle },
     collections.user_stats,
-    outbox,
     transactions,
   )
   const tasks = createTasks({ ...core, delivery, backfill })

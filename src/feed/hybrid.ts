@@ -1,3 +1,4 @@
+import type { Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Celebrities } from './celebrities.ts'
@@ -46,8 +47,8 @@ export class Hybrid implements MaterialisedStrategy {
     await this.inbox.merge(reader, stretch)
   }
 
-  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
-    await this.inbox.forget(readers, posts)
+  async forget(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void> {
+    await this.inbox.forget(readers, posts, tx)
   }
 
   async forgetReader(reader: UserId): Promise<void> {

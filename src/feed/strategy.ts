@@ -1,5 +1,6 @@
 import type { FeedStrategyName } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 
@@ -62,8 +63,11 @@ export interface MaterialisedStrategy extends FeedStrategy {
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
   /** Adds to a reader's timeline what was posted before. */
   merge(reader: UserId, stretch: Stretch): Promise<void>
-  /** Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping. */
-  forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void>
+  /**
+   * Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping.
+   * @param tx removes them in this transaction.
+   */
+  forget(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
   /** Removes a reader's timeline. Housekeeping. */
   forgetReader(reader: UserId): Promise<void>
 }

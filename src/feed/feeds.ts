@@ -60,7 +60,7 @@ export function createFeeds(
 ): Feeds {
   const { follows, posts, stats, edges } = core
   const registry = new Registry(collections, outbox, transactions, mint)
-  const truth = new Truth(collections, edges, registry)
+  const truth = new Truth(collections, edges)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
   const celebrities = new Celebrities(
@@ -81,20 +81,22 @@ export function createFeeds(
   const served = config.maintained.filter(
     (name): name is MaterialisedName => name !== 'FANOUT_ON_READ',
   )
-  const feed = new FeedService(
-    {
+  const pending = new Pending(collections, edges)
+  const feed = new FeedService({
+    strategies: {
       FANOUT_ON_READ: oracle,
       ...Object.fromEntries(served.map((name) => [name, strategies[name]])),
     },
-    config.strategy,
+    standard: config.strategy,
     registry,
     truth,
+    pending,
     posts,
-  )
+  })
   const delivery = new Delivery(
     strategies,
     registry,
-    new DeliveryFactsReader(collections, edges, registry, config.entries),
+    new DeliveryFactsReader(collections, edges, config.entries),
     follows,
     celebrities,
     config.inlineMax,
@@ -105,7 +107,6 @@ export function createFeeds(
     transactions,
   )
   const tasks = createTasks({ ...core, delivery, backfill })
-  const pending = new Pending(collections.outbox, follows)
   const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
   return { feed, pending, reasons, truth, registry, strategies, tasks }
 }

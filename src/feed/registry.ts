@@ -11,6 +11,10 @@ import type { MaterialisedName, MaterialisedStrategy } from './strategy.ts'
 /** Which strategies the database maintains. */
 export type Registered = ReadonlyMap<FeedStrategyName, StrategyDoc>
 
+/** The registrations by name, from all documents of `strategies`. */
+export const registeredOf = (docs: readonly StrategyDoc[]): Registered =>
+  new Map(docs.map((doc) => [doc._id, doc]))
+
 /** Whether a reader's timeline holds all that was posted before the registration. */
 export const covers = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
   registration !== undefined && (registration.complete || reader <= registration.covered)
@@ -39,14 +43,14 @@ export class Registry {
 
   /** The registrations as they are now. One command. */
   async read(): Promise<Registered> {
-    return this.accept(await this.collections.strategies.find({}, atOnce).toArray())
+    const registered = registeredOf(await this.collections.strategies.find({}, atOnce).toArray())
+    this.update(registered)
+    return registered
   }
 
-  /** Takes over registrations that somebody else read. */
-  accept(docs: readonly StrategyDoc[]): Registered {
-    const registered = new Map(docs.map((doc) => [doc._id, doc]))
+  /** Keeps registrations that another command of this process has just read. */
+  update(registered: Registered): void {
     this.latest = registered
-    return registered
   }
 
   /** The registrations as they were last seen here: whoever relies on them compares with what is so afterwards. */

@@ -1,9 +1,8 @@
 import { atOnce } from '../db/client.ts'
 import type { Collections, StrategyDoc } from '../db/collections.ts'
-import type { Transactions } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
-import type { Outbox } from '../jobs/outbox.ts'
 import { chunks } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import { turn, walkFollowers } from './audience.ts'
@@ -41,7 +40,6 @@ export class Backfill {
   constructor(
     private readonly parts: BackfillParts,
     private readonly stats: Collections['user_stats'],
-    private readonly outbox: Outbox,
     private readonly transactions: Transactions,
   ) {}
 
@@ -68,11 +66,11 @@ export class Backfill {
   }
 
   /**
-   * Takes a former followee's posts out of the follower's timelines, where they do not show any more. Should the edge
-   * be back by then, its own back-fill may have come before, so there is another one.
+   * Takes a former followee's posts out of the follower's timelines, where they do not show any more.
+   * Ends as soon as the edge is back: from then on what is stored belongs there.
+   * For 500 posts, one command to read them, one to keep the checkpoint, and one transaction.
    */
   async unfollowed(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const { follower, followee } = pair
     const targets = this.parts.delivery.allOf(await this.parts.registry.read())
     if (targets.length === 0) return undefined
     const isOver = turn()
@@ -80,24 +78,39 @@ export class Backfill {
     for (;;) {
       run.signal.throwIfAborted()
       const { entries, oldest, last } = await this.parts.entries.stretch(
-        followee,
+        pair.followee,
         olderThan,
         stretchSize,
       )
       const posts = entries.map(({ id }) => id)
-      if (posts.length > 0) {
-        await Promise.all(targets.map((strategy) => strategy.forget([follower], posts)))
-      }
-      // Looked at after each stretch, before anything can end this run: what was just taken out may belong again.
-      if (await this.isEdge(pair)) {
-        await this.transactions.run((tx) => this.outbox.append(tx, 'follow.created', { ...pair }))
-        return undefined
-      }
-      if (oldest) return undefined
+      const isEnded = posts.length === 0 || (await this.removeFormer(pair, posts, targets))
+      if (oldest || !isEnded) return undefined
       olderThan = last as PostId
       await run.save({ olderThan })
       if (isOver()) return 'unfinished'
     }
+  }
+
+  /**
+   * Removes posts from the follower's timelines if the edge is gone, in one transaction. It raises the follower's guard
+   * as every new edge does, so that no edge begins between the look and the removal, however late this runs.
+   * @returns false if the edge is back, or the follower has no account; nothing was removed.
+   */
+  private async removeFormer(
+    pair: Pair,
+    posts: readonly PostId[],
+    targets: readonly StoredTimelines[],
+  ): Promise<boolean> {
+    return this.transactions.run(async (tx) => {
+      const guarded = await this.stats.updateOne(
+        { _id: pair.follower },
+        { $inc: { guard: 1 } },
+        { session: tx.session },
+      )
+      if (guarded.matchedCount === 0 || (await this.isEdge(pair, tx))) return false
+      for (const strategy of targets) await strategy.forget([pair.follower], posts, tx)
+      return true
+    })
   }
 
   /** Fills the timelines of all readers under a new registration, in the order of their handles. */
@@ -210,7 +223,9 @@ export class Backfill {
     return found.map(({ _id }) => _id as UserId)
   }
 
-  private async isEdge({ follower, followee }: Pair): Promise<boolean> {
-    return (await this.parts.follows.followeesAmong(follower, [followee])).has(followee)
+  private async isEdge({ follower, followee }: Pair, tx?: Tx): Promise<boolean> {
+    return (await this.parts.follows.followeesAmong(follower, [followee], undefined, tx)).has(
+      followee,
+    )
   }
 }

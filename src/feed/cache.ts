@@ -5,6 +5,7 @@ import { isDuplicateKey } from '../db/errors.ts'
 import type { GroupCommit } from '../db/group-commit.ts'
 import type { AnyBulkWriteOperation, Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../lib/ids.ts'
 import { smallMax, together } from './audience.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
@@ -118,20 +119,18 @@ export class Cache implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
+    tx?: Tx,
   ): Promise<void> {
     const gone = posts.map(toObjectId)
     const { epoch } = registration
-    const holding = { _id: { $in: [...readers] }, epoch, 'entries.post': { $in: gone } }
-    await this.caches.updateMany(holding, [
-      { $set: { floor: raisedFloor(this.depthMax(registration)) } },
-      {
-        $set: {
-          entries: {
-            $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', gone] }] } },
-          },
-        },
-      },
-    ])
+    const rest = {
+      $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', gone] }] } },
+    }
+    await this.caches.updateMany(
+      { _id: { $in: [...readers] }, epoch, 'entries.post': { $in: gone } },
+      [{ $set: { floor: raisedFloor(this.depthMax(registration)) } }, { $set: { entries: rest } }],
+      { ...tx },
+    )
   }
 
   /** One command. */

@@ -8,7 +8,7 @@ import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import { windowSize } from './audience.ts'
 import { entryOf } from './entries.ts'
-import type { Registered, Registry } from './registry.ts'
+import { type Registered, registeredOf } from './registry.ts'
 import type { Entry } from './strategy.ts'
 
 /** What a delivery needs to know once its post is committed. */
@@ -49,7 +49,6 @@ export class DeliveryFactsReader {
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
-    private readonly registry: Registry,
     private readonly holds: EntryContent,
   ) {}
 
@@ -58,7 +57,7 @@ export class DeliveryFactsReader {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })
     const [post] = row.post
     return {
-      registered: this.registry.accept(row.strategies),
+      registered: registeredOf(row.strategies),
       entry: post && entryOf({ id, author, text: post.text }, this.holds),
       followers: row.stats[0]?.followers ?? 0,
       window: row.followers,

@@ -40,6 +40,7 @@ export class Delivery {
     if (idle && (await this.registry.read()).size === 0) return undefined
     const { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
     const { registered, entry, followers, window } = await this.facts.about(post, after)
+    this.registry.update(registered)
     if (!entry || registered.size === 0) return undefined
     const targets = await this.targetsFor(author, registered, followers)
     if (targets.length === 0) return undefined

@@ -6,6 +6,7 @@ import { blocks } from '../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { fillPage, type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
 import type { Post, Posts } from '../posts/posts.ts'
+import type { Pending } from './pending.ts'
 import { covers, isSame, type Registry } from './registry.ts'
 import type { Entry, FeedStrategy } from './strategy.ts'
 import type { Facts, Truth } from './truth.ts'
@@ -21,6 +22,8 @@ export interface TimelineRequest {
   /** Only the authors in this group of the reader's; their own posts are in none. */
   readonly group?: string | undefined
   readonly depth: Depth
+  /** Whether {@link TimelinePage.pending} is needed. Default: no. */
+  readonly pending?: boolean
 }
 
 /** A post as a page shows it: whole, or what its entry holds where that is enough. */
@@ -32,6 +35,12 @@ export interface TimelinePage extends Page<TimelineItem> {
   readonly strategy: FeedStrategyName
   /** Which one the page came from: FANOUT_ON_READ where the other does not reach, or does not cover the reader yet. */
   readonly servedBy: FeedStrategyName
+  /**
+   * Whether a post that belongs to the timeline may be missing because its delivery has not ended. False means that
+   * the page holds every post of its window that belonged there when the page was requested.
+   * Undefined if the request did not ask for it.
+   */
+  readonly pending: boolean | undefined
   /** What was found out about the authors, for those who ask more about them. */
   readonly facts: readonly Facts[]
 }
@@ -41,54 +50,83 @@ export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrat
   readonly FANOUT_ON_READ: FeedStrategy
 }
 
+/** What a {@link FeedService} reads from. */
+export interface FeedServiceParts {
+  readonly strategies: FeedStrategies
+  /** The strategy of requests that name none. */
+  readonly standard: FeedStrategyName
+  readonly registry: Registry
+  readonly truth: Truth
+  readonly pending: Pending
+  readonly posts: Posts
+}
+
+/** How often a page is read again because registrations changed while it was read. */
+const triesMax = 3
+
 /**
  * Serves timelines (seed 1's feed service). A page is the strategy's candidates, less what the graph and the posts
  * say now, refilled until it is full: unfollow, mute, block and delete take effect at once whatever the strategy.
  * @see law L1
  */
 export class FeedService {
-  constructor(
-    private readonly strategies: FeedStrategies,
-    private readonly standard: FeedStrategyName,
-    private readonly registry: Registry,
-    private readonly truth: Truth,
-    private readonly posts: Posts,
-  ) {}
+  constructor(private readonly parts: FeedServiceParts) {}
 
   /**
    * One page of the reader's timeline, newest first, gap-free and without repeats along its cursors.
    * Costs the strategy's commands and one for what is true, content included; as many again for a refill.
+   * With `pending`, one or two more, unless FANOUT_ON_READ was asked for.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that is not maintained.
    */
   async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
     const { window, depth } = request
-    const strategy = request.strategy ?? this.standard
-    if (!this.strategies[strategy]) {
-      const maintained = Object.keys(this.strategies).join(', ')
+    const { strategies, standard, pending } = this.parts
+    const strategy = request.strategy ?? standard
+    if (!strategies[strategy]) {
+      const maintained = Object.keys(strategies).join(', ')
       throw badInput('strategy', `${strategy} is not maintained here; maintained: ${maintained}`)
     }
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
-    const read = (range: Range, depth: Depth) =>
-      this.read(strategy, { reader, group, depth }, range)
-    const { items, servedBy, facts } = await read(rangeOf(window), depth)
-    const any = async (range: Range) => (await read(range, 'ref')).items.length > 0
-    return { ...pageFrom(window, items, any), strategy, servedBy, facts }
+    // Before the candidates: a delivery that ends in between has written its entries.
+    const waits =
+      request.pending && strategy !== 'FANOUT_ON_READ' && (await pending.to(reader, group))
+    const { items, servedBy, isStored, facts } = await this.read(
+      strategy,
+      { reader, group, depth },
+      rangeOf(window),
+    )
+    // A page that lacks nothing must not be told by stored entries what lies beyond it.
+    const probed = isStored ? strategy : 'FANOUT_ON_READ'
+    const any = async (range: Range) =>
+      (await this.read(probed, { reader, group, depth: 'ref' }, range)).items.length > 0
+    return {
+      ...pageFrom(window, items, any),
+      strategy,
+      servedBy,
+      pending: request.pending && isStored && waits,
+      facts,
+    }
   }
 
   /**
-   * Reads under the registration that was last seen, and again should there be another one by then. Who is not
-   * covered reads from FANOUT_ON_READ.
+   * Reads under the registrations that were last seen, and again under those that the page itself has read if they
+   * differ; after three tries from FANOUT_ON_READ, which depends on none. A reader whose timeline is not back-filled
+   * reads from FANOUT_ON_READ at once.
    */
   private async read(name: FeedStrategyName, whose: Whose, range: Range): Promise<Found> {
-    for (let registered = await this.registry.lastSeen(); ; ) {
+    const { registry } = this.parts
+    let registered = await registry.lastSeen()
+    for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
-      const covered = covers(registration, whose.reader)
-      const found = await this.fill(covered ? name : 'FANOUT_ON_READ', registration, whose, range)
-      if (!covered) return found
+      const isCovered = tries <= triesMax && covers(registration, whose.reader)
+      const found = await this.fill(isCovered ? name : 'FANOUT_ON_READ', registration, whose, range)
       const seen = found.facts.map((facts) => facts.registered)
-      if (seen.length === 0) seen.push(await this.registry.read())
-      if (seen.every((now) => isSame(registration, now.get(name)))) return found
-      registered = await this.registry.lastSeen()
+      // A page without candidates has read no facts.
+      if (isCovered && seen.length === 0) seen.push(await registry.read())
+      const last = seen.at(-1) ?? registered
+      registry.update(last)
+      if (!isCovered || seen.every((now) => isSame(registration, now.get(name)))) return found
+      registered = last
     }
   }
 
@@ -98,12 +136,14 @@ export class FeedService {
     whose: Whose,
     range: Range,
   ): Promise<Found> {
+    const { strategies } = this.parts
     const { reader, group } = whose
     const refused = new Set<UserId>()
     const facts: Facts[] = []
     let servedBy = name
+    let isStored = false
     const candidates = (range: Range) =>
-      (this.strategies[servedBy] ?? this.strategies.FANOUT_ON_READ).candidates({
+      (strategies[servedBy] ?? strategies.FANOUT_ON_READ).candidates({
         reader,
         range,
         group,
@@ -115,6 +155,7 @@ export class FeedService {
       async (last, limit) => {
         const rest = past(range, last, limit)
         const { entries, complete } = await candidates(rest)
+        if (servedBy !== 'FANOUT_ON_READ' && (complete || entries.length > 0)) isStored = true
         if (complete || entries.length >= limit) return entries
         servedBy = 'FANOUT_ON_READ'
         const more = await candidates(past(rest, entries.at(-1), limit - entries.length))
@@ -126,7 +167,7 @@ export class FeedService {
         return found.items
       },
     )
-    return { items, servedBy, facts }
+    return { items, servedBy, isStored, facts }
   }
 
   /** Those entries that law L1 admits now; notes authors it does not admit. */
@@ -138,7 +179,7 @@ export class FeedService {
     const refs = await this.refsOf(entries)
     const embedded = depth === 'text' && entries.every(({ text }) => text !== undefined)
     const content = depth !== 'ref' && !embedded
-    const facts = await this.truth.about(reader, refs, group, content)
+    const facts = await this.parts.truth.about(reader, refs, group, content)
     for (const author of facts.authors) {
       const between = facts.restrictions.get(author)
       const hidden = between !== undefined && (between.has('MUTE') || blocks(between))
@@ -158,7 +199,7 @@ export class FeedService {
   private async refsOf(entries: readonly Entry[]): Promise<PostRef[]> {
     const unknown = entries.filter(({ author }) => author === undefined).map(({ id }) => id)
     const authors =
-      unknown.length > 0 ? await this.posts.authorsOf(unknown) : new Map<PostId, UserId>()
+      unknown.length > 0 ? await this.parts.posts.authorsOf(unknown) : new Map<PostId, UserId>()
     return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }
@@ -179,5 +220,7 @@ interface Whose {
 interface Found {
   readonly items: TimelineItem[]
   readonly servedBy: FeedStrategyName
+  /** Whether stored entries say what any part of the range holds. */
+  readonly isStored: boolean
   readonly facts: readonly Facts[]
 }

@@ -69,7 +69,7 @@ export function createFeeds(
   const { follows, posts, stats, edges } = core
   const registry = new Registry(collections.strategies)
   const registrations = new Registrations({ collections, outbox, transactions, mint })
-  const truth = new Truth(collections, edges, registry)
+  const truth = new Truth(collections, edges)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
   const celebrities = new Celebrities(collections, outbox, transactions, mint)
@@ -84,20 +84,22 @@ export function createFeeds(
   const served = config.maintained.filter(
     (name): name is MaterialisedName => name !== 'FANOUT_ON_READ',
   )
-  const feed = new FeedService(
-    {
+  const pending = new Pending(collections, edges)
+  const feed = new FeedService({
+    strategies: {
       FANOUT_ON_READ: oracle,
       ...Object.fromEntries(served.map((name) => [name, strategies[name]])),
     },
-    config.strategy,
+    standard: config.strategy,
     registry,
     truth,
+    pending,
     posts,
-  )
+  })
   const delivery = new Delivery(
     strategies,
     registry,
-    new DeliveryFactsReader(collections, edges, registry, config.entries),
+    new DeliveryFactsReader(collections, edges, config.entries),
     follows,
     celebrities,
     config.inlineMax,
@@ -105,11 +107,9 @@ export function createFeeds(
   const backfill = new Backfill(
     { strategies, registry, delivery, entries, follows, celebrities, oracle },
     collections.user_stats,
-    outbox,
     transactions,
   )
   const tasks = createTasks({ ...core, delivery, backfill })
-  const pending = new Pending(collections.outbox, follows)
   const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
   const configured = configuredOptions(config)
   return {

@@ -1,3 +1,5 @@
+import type { StrategyDoc } from '../db/collections.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Celebrities } from './celebrities.ts'
@@ -48,8 +50,13 @@ export class Hybrid implements MaterialisedStrategy {
     await this.inbox.merge(reader, stretch)
   }
 
-  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
-    await this.inbox.forget(readers, posts)
+  async forget(
+    readers: readonly UserId[],
+    posts: readonly PostId[],
+    registration: StrategyDoc,
+    tx?: Tx,
+  ): Promise<void> {
+    await this.inbox.forget(readers, posts, registration, tx)
   }
 
   async forgetReader(reader: UserId): Promise<void> {

@@ -1,9 +1,10 @@
 import { atOnce, bounded } from '../db/client.ts'
-import type { Collections, InboxDoc } from '../db/collections.ts'
+import type { Collections, InboxDoc, StrategyDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { GroupCommit } from '../db/group-commit.ts'
 import type { Condition } from '../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import { smallMax, together } from './audience.ts'
@@ -61,12 +62,18 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /** One command for 1,000 pairs. */
-  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+  async forget(
+    readers: readonly UserId[],
+    posts: readonly PostId[],
+    _: StrategyDoc,
+    tx?: Tx,
+  ): Promise<void> {
     const keys = readers.flatMap((reader) =>
       posts.map((post) => ({ reader, post: toObjectId(post) })),
     )
     for (let from = 0; from < keys.length; from += removedAtOnce) {
-      await this.inbox.deleteMany({ _id: { $in: keys.slice(from, from + removedAtOnce) } })
+      const some = { _id: { $in: keys.slice(from, from + removedAtOnce) } }
+      await this.inbox.deleteMany(some, { ...tx })
     }
   }
 

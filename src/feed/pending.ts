@@ -1,40 +1,46 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
-import type { Follows } from '../follows/follows.ts'
+import type { Document } from '../db/mongo.ts'
+import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Pair } from './backfill.ts'
 
-/** Deliveries looked at before it is taken for granted that one of them concerns the reader. */
+/** Authors with waiting deliveries, and back-fills of one reader, that are looked at. Beyond that, the answer is yes. */
+const waitingMax = 2_000
+/** Waiting deliveries of the reader's authors whose posts are looked for. Beyond that, the answer is yes. */
 const deliveriesMax = 200
 
-/** Tells which deliveries have not come to their end, those that were parked included. */
+interface Row {
+  /** How many authors wait for deliveries, or for the reader's back-fills, whichever is more. */
+  readonly waiting: number
+  /** Authors with waiting deliveries whose posts the timeline shows. */
+  readonly delivered: UserId[]
+  /** Authors with waiting back-fills whose posts the timeline shows. */
+  readonly filled: UserId[]
+}
+
+/** Says which deliveries have not ended. A parked delivery has not ended. */
 export class Pending {
   constructor(
-    private readonly outbox: Collections['outbox'],
-    private readonly follows: Follows,
+    private readonly collections: Collections,
+    private readonly edges: Edges,
   ) {}
 
-  /** Whether something may still be on its way to the reader. Two commands, and one more while anything is delivered. */
-  async to(reader: UserId): Promise<boolean> {
-    const [posts, follow] = await Promise.all([
-      this.outbox
-        .find({ kind: 'post.created' }, { ...atOnce, projection: { _id: 0, 'payload.author': 1 } })
-        .limit(deliveriesMax)
-        .toArray(),
-      this.outbox.findOne(
-        { kind: 'follow.created', 'payload.author': null, 'payload.follower': reader },
-        { ...bounded, projection: { _id: 1 } },
-      ),
-    ])
-    if (follow || posts.length >= deliveriesMax) return true
-    const authors = [...new Set(posts.map(({ payload }) => payload.author as UserId))]
-    if (authors.length === 0 || authors.includes(reader)) return authors.length > 0
-    return (await this.follows.followeesAmong(reader, authors)).size > 0
+  /**
+   * Whether a post that belongs to the reader's timeline, or to that of one of their groups, may still be on its way.
+   * False means that every such post has been delivered before this was asked. True means that the delivery of such a
+   * post, or the back-fill of such an author, has not ended; or that more than 2,000 authors wait for deliveries.
+   * One command of at most 2,000 index seeks a part, and one more while a delivery to the reader waits.
+   */
+  async to(reader: UserId, group?: string): Promise<boolean> {
+    const { waiting, delivered, filled } = await this.waitingFor(reader, group)
+    if (waiting > waitingMax || filled.length > 0) return true
+    return delivered.length > 0 && this.isPosted(delivered)
   }
 
   /** Whether a post is being delivered, or all of a followee's posts to a follower. One command. */
   async isUnderWay({ id, author }: PostRef, { follower, followee }: Pair): Promise<boolean> {
-    const found = await this.outbox.findOne(
+    const found = await this.collections.outbox.findOne(
       {
         $or: [
           { kind: 'post.created', 'payload.author': author, 'payload.post': id },
@@ -50,4 +56,90 @@ export class Pending {
     )
     return found !== null
   }
+
+  /** The authors of waiting deliveries and back-fills, less those whose posts do not show. One command. */
+  private async waitingFor(reader: UserId, group: string | undefined): Promise<Row> {
+    const { outbox, restrictions, user_stats } = this.collections
+    const { collection, owner, other } = this.edges.following
+    const inGroup = group === undefined ? {} : { groups: group }
+    const byReader = { kind: 'follow.created', 'payload.author': null, 'payload.follower': reader }
+    const delivered = [{ $match: { kind: 'post.created' } }, { $group: { _id: '$payload.author' } }]
+    const filled = [{ $match: byReader }, { $project: { _id: '$payload.followee' } }]
+    const own = group === undefined ? { $setIntersection: [[reader], '$delivered._id'] } : []
+    const [row] = await outbox.db
+      .aggregate<Row>(
+        [
+          { $documents: [{}] },
+          { $lookup: { ...waiting(outbox, delivered), as: 'delivered' } },
+          { $lookup: { ...waiting(outbox, filled), as: 'filled' } },
+          { $set: { authors: { $setUnion: ['$delivered._id', '$filled._id'] } } },
+          {
+            $lookup: { ...among(collection, other, { [owner]: reader, ...inGroup }), as: 'edges' },
+          },
+          { $set: { authors: { $setUnion: [`$edges.${other}`, own] } } },
+          { $lookup: { ...among(restrictions, 'other', { owner: reader }), as: 'hidden' } },
+          { $lookup: { ...among(user_stats, '_id', {}), as: 'live' } },
+          { $set: { authors: { $setDifference: ['$live._id', '$hidden.other'] } } },
+          {
+            $project: {
+              waiting: { $max: [{ $size: '$delivered' }, { $size: '$filled' }] },
+              delivered: { $setIntersection: ['$authors', '$delivered._id'] },
+              filled: { $setIntersection: ['$authors', '$filled._id'] },
+            },
+          },
+        ],
+        atOnce,
+      )
+      .toArray()
+    if (!row) throw new Error('no answer to what waits for a reader')
+    return row
+  }
+
+  /** Whether any waiting delivery of these authors is of a post that exists. One command. */
+  private async isPosted(authors: readonly UserId[]): Promise<boolean> {
+    const { outbox, posts } = this.collections
+    const [row] = await outbox
+      .aggregate<{ waiting: number; posts: number }>(
+        [
+          { $match: { kind: 'post.created', 'payload.author': { $in: [...authors] } } },
+          { $limit: deliveriesMax },
+          {
+            $lookup: {
+              from: posts.collectionName,
+              localField: 'payload.author',
+              foreignField: 'author',
+              let: { post: { $toObjectId: '$payload.post' } },
+              pipeline: [
+                { $match: { $expr: { $eq: ['$_id', '$$post'] } } },
+                { $project: { _id: 1 } },
+              ],
+              as: 'posts',
+            },
+          },
+          { $group: { _id: null, waiting: { $sum: 1 }, posts: { $sum: { $size: '$posts' } } } },
+        ],
+        atOnce,
+      )
+      .toArray()
+    return row !== undefined && (row.posts > 0 || row.waiting >= deliveriesMax)
+  }
 }
+
+type Source = { readonly collectionName: string }
+
+/** The first authors that a pipeline over jobs finds. */
+const waiting = ({ collectionName: from }: Source, found: readonly Document[]) => ({
+  from,
+  pipeline: [...found, { $limit: waitingMax + 1 }],
+})
+
+/** Those of `authors` that stand in `field` of a document that matches. */
+const among = ({ collectionName: from }: Source, field: string, match: Document) => ({
+  from,
+  localField: 'authors',
+  foreignField: field,
+  pipeline: [
+    { $match: match },
+    { $project: field === '_id' ? { _id: 1 } : { _id: 0, [field]: 1 } },
+  ],
+})

@@ -53,7 +53,8 @@ export class Reasons {
   ) {}
 
   /**
-   * Why a post is, or is not, in the reader's timeline, or in that of one of their groups. Five commands.
+   * Why a post is, or is not, in the reader's timeline, or in that of one of their groups. Five commands, and one more
+   * while a delivery of the post waits.
    * @throws {DomainError} BAD_USER_INPUT for a group that is no name.
    */
   async of(reader: UserId, post: PostRef, given?: string): Promise<Verdict> {
@@ -90,9 +91,10 @@ export class Reasons {
     return { shown: true, reasons, pending }
   }
 
-  /** Where nothing is kept, nothing can be late. */
+  /** No delivery is late where the database maintains no strategy. One command, and one more while a job waits. */
   private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
-    if ((await this.registry.lastSeen()).size === 0) return false
-    return this.pending.isUnderWay(post, { follower: reader, followee: post.author })
+    const pair = { follower: reader, followee: post.author }
+    if (!(await this.pending.isUnderWay(post, pair))) return false
+    return (await this.registry.read()).size > 0
   }
 }

@@ -17,6 +17,9 @@ export const isMaintained = (registered: Registered, name: FeedStrategyName): bo
   const registration = registered.get(name)
   return registration !== undefined && !registration.dropping
 }
+/** The registrations by name, from all documents of `strategies`. */
+export const registeredOf = (docs: readonly StrategyDoc[]): Registered =>
+  new Map(docs.map((doc) => [doc._id, doc]))
 
 /** Whether a reader's timeline holds all that was posted before the registration. */
 export const covers = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
@@ -41,14 +44,14 @@ export class Registry {
 
   /** The registrations as they are now. One command. */
   async read(): Promise<Registered> {
-    return this.accept(await this.strategies.find({}, atOnce).toArray())
+    const registered = registeredOf(await this.strategies.find({}, atOnce).toArray())
+    this.update(registered)
+    return registered
   }
 
-  /** Takes over registrations that somebody else read. */
-  accept(docs: readonly StrategyDoc[]): Registered {
-    const registered = new Map(docs.map((doc) => [doc._id, doc]))
+  /** Keeps registrations that another command of this process has just read. */
+  update(registered: Registered): void {
     this.latest = registered
-    return registered
   }
 
   /** The registrations as they were last seen here: whoever relies on them compares with what is so afterwards. */

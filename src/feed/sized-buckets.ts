@@ -1,8 +1,9 @@
 import { atOnce } from '../db/client.ts'
-import type { Collections, EntryDoc, SizedBucketDoc } from '../db/collections.ts'
+import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
 import { chunks, groupBy } from '../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
@@ -113,7 +114,12 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** Two commands. A closed bucket that has become empty vanishes. */
-  async forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void> {
+  async forget(
+    readers: readonly UserId[],
+    posts: readonly PostId[],
+    _: StrategyDoc,
+    tx?: Tx,
+  ): Promise<void> {
     const gone = [...posts].sort().map(toObjectId)
     const [first, last] = [gone[0], gone.at(-1)]
     if (!first || !last) return
@@ -122,8 +128,10 @@ export class SizedBuckets implements MaterialisedStrategy {
     await this.buckets.updateMany(
       { ...reaching, 'entries.post': { $in: gone } },
       { $pull: { entries: { post: { $in: gone } } } },
+      { ...tx },
     )
-    await this.buckets.deleteMany({ ...reaching, open: { $exists: false }, entries: { $size: 0 } })
+    const empty = { ...reaching, open: { $exists: false }, entries: { $size: 0 } }
+    await this.buckets.deleteMany(empty, { ...tx })
   }
 
   /** One command. */

@@ -1,5 +1,6 @@
 import type { FeedStrategyName } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 
@@ -64,11 +65,15 @@ export interface MaterialisedStrategy extends FeedStrategy {
   deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
   /** Adds to a reader's timeline what was posted before. */
   merge(reader: UserId, stretch: Stretch, registration: StrategyDoc): Promise<void>
-  /** Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping. */
+  /**
+   * Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping.
+   * @param tx removes them in this transaction.
+   */
   forget(
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
+    tx?: Tx,
   ): Promise<void>
   /** Removes a reader's timeline. Housekeeping. */
   forgetReader(reader: UserId): Promise<void>
@@ -82,7 +87,7 @@ export interface StoredTimelines {
   readonly depthMax: number
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
   merge(reader: UserId, stretch: Stretch): Promise<void>
-  forget(readers: readonly UserId[], posts: readonly PostId[]): Promise<void>
+  forget(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
   forgetReader(reader: UserId): Promise<void>
 }
 
@@ -94,6 +99,6 @@ export const under = (
   depthMax: strategy.depthMax(registration),
   deliver: (entry, readers) => strategy.deliver(entry, readers, registration),
   merge: (reader, stretch) => strategy.merge(reader, stretch, registration),
-  forget: (readers, posts) => strategy.forget(readers, posts, registration),
+  forget: (readers, posts, tx) => strategy.forget(readers, posts, registration, tx),
   forgetReader: (reader) => strategy.forgetReader(reader),
 })

@@ -1,8 +1,9 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { atOnce } from '../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { Document, Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
 import { groupBy } from '../lib/batch.ts'
 import { type PostId, type TimeId, timeOf, type UserId } from '../lib/ids.ts'
 import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
@@ -76,7 +77,7 @@ export class TimeBuckets implements MaterialisedStrategy {
     return { entries, complete: end < 0 }
   }
 
-  /** One command where each reader has the bucket already, else up to five. */
+  /** One command where each reader has the bucket already, else up to four. */
   async deliver(
     entry: Entry,
     readers: readonly UserId[],
@@ -85,17 +86,13 @@ export class TimeBuckets implements MaterialisedStrategy {
     const doc = toEntryDoc(entry)
     const period = this.periodOf(entry.id, registration)
     const keys = readers.map((reader) => ({ reader, period }))
-    const pushed = await this.push(keys, doc)
-    if (pushed === keys.length) return
-    const there = new Set(
-      (await this.buckets.find({ _id: { $in: keys } }, ids).toArray()).map(({ _id }) => _id.reader),
-    )
+    if ((await this.push(keys, doc)) === keys.length) return
+    const there = await this.holding(keys, doc)
     const missing = keys.filter(({ reader }) => !there.has(reader))
     const met = await this.insert(missing.map((_id) => ({ _id, entries: [doc] })))
-    // What is there lacks it because a neighbour opened it since, or because it is full: taken and told in one step.
-    if (there.size + met.length > pushed) {
-      await this.buckets.updateMany(lacking(keys, doc), merged([doc]))
-    }
+    // Full, or opened by another delivery since: taken, or marked, in one step.
+    const late = [...keys.filter(({ reader }) => there.get(reader) === false), ...met]
+    if (late.length > 0) await this.buckets.updateMany(lacking(late, doc), merged([doc]))
   }
 
   /** One command for each period, by 500. */
@@ -123,12 +120,17 @@ export class TimeBuckets implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
+    tx?: Tx,
   ): Promise<void> {
     const periods = [...new Set(posts.map((post) => this.periodOf(post, registration)))]
     const keys = readers.flatMap((reader) => periods.map((period) => ({ reader, period })))
     const gone = posts.map(toObjectId)
     const holding = { _id: { $in: keys }, 'entries.post': { $in: gone } }
-    await this.buckets.updateMany(holding, { $pull: { entries: { post: { $in: gone } } } })
+    await this.buckets.updateMany(
+      holding,
+      { $pull: { entries: { post: { $in: gone } } } },
+      { ...tx },
+    )
   }
 
   /** One command. */
@@ -148,6 +150,17 @@ export class TimeBuckets implements MaterialisedStrategy {
     return (await this.buckets.updateMany(taking, { $push: { entries: doc } })).matchedCount
   }
 
+  /** The readers whose bucket exists, and whether it holds the post. One command. */
+  private async holding(keys: readonly Key[], { post }: EntryDoc): Promise<Map<string, boolean>> {
+    const holds = { $in: [post, '$entries.post'] }
+    const found = await this.buckets
+      .find({ _id: { $in: [...keys] } }, { ...atOnce, projection: { holds } })
+      .toArray()
+    return new Map(
+      found.map(({ _id, ...row }) => [_id.reader, (row as { holds?: boolean }).holds === true]),
+    )
+  }
+
   /** @returns the keys of those that were there already. */
   private async insert(docs: TimedBucketDoc[]): Promise<Key[]> {
     if (docs.length === 0) return []
@@ -156,7 +169,6 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 }
 
-const ids = { ...atOnce, ...bounded, projection: { _id: 1 } } as const
 const none = (): number[] => []
 
 const lacking = (keys: readonly Key[], { post }: EntryDoc): Filter<TimedBucketDoc> => ({

@@ -14,7 +14,7 @@ import type { RestrictionKind } from '../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../posts/posts.ts'
 import type { Stats } from '../users/stats.ts'
-import type { Registered, Registry } from './registry.ts'
+import { type Registered, registeredOf } from './registry.ts'
 
 /** What is so now about the candidates of a page, from the reader's side. */
 export interface Facts {
@@ -26,6 +26,7 @@ export interface Facts {
   readonly stats: ReadonlyMap<UserId, Stats>
   /** The posts that exist; whole ones when content was asked for. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  /** The registrations as they were when all of this was read. */
   readonly registered: Registered
 }
 
@@ -42,7 +43,6 @@ export class Truth {
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
-    private readonly registry: Registry,
   ) {}
 
   /** One command, each part of which names its shard; without content nothing but stats and registrations is fetched. */
@@ -120,7 +120,7 @@ export class Truth {
         ]),
       ),
       posts,
-      registered: this.registry.accept(row.strategies),
+      registered: registeredOf(row.strategies),
     }
   }
 }

@@ -100,8 +100,9 @@ export class Follows {
     follower: UserId,
     others: readonly UserId[],
     group?: string,
+    tx?: Tx,
   ): Promise<Set<UserId>> {
-    return this.among(this.edges.following, follower, others, group)
+    return this.among(this.edges.following, follower, others, group, tx)
   }
 
   /** Which of `others` follow the user now. One covered command on one shard. */
@@ -207,10 +208,12 @@ export class Follows {
     user: UserId,
     others: readonly UserId[],
     group?: string,
+    tx?: Tx,
   ): Promise<Set<UserId>> {
     const found = await collection
       .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
         ...atOnce,
+        ...tx,
         projection: { _id: 0, [other]: 1 },
         hint: (group !== undefined && index.groupMembership) || index.membership,
       })

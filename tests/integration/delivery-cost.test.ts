@@ -33,7 +33,7 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
   TIME_BUCKETS: {
     first: of('timed_buckets', 'update', 'read', 'insert'),
     steady: of('timed_buckets', 'update'),
-    again: of('timed_buckets', 'update', 'read', 'update'),
+    again: of('timed_buckets', 'update', 'read'),
     back: of('timed_buckets', 'update'),
     bytesEach: 250,
   },

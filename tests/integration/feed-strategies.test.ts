@@ -99,6 +99,30 @@ describe('deliveries that meet', () => {
     )
   })
 
+  describe('in timed buckets of which one is deleted', () => {
+    const stage = useFeedStage('TIME_BUCKETS', 'author')
+
+    test('a post is seen by a reader whose bucket is full though the bucket of another reader is deleted at that moment', async () => {
+      const { author, all, entries } = await scene(stage, 2_001, 400)
+      const { leaver } = await stage.people('leaver')
+      const [late, ...rest] = entries as [Entry, ...Entry[]]
+      const TIME_BUCKETS = await storeOf(stage.services, 'TIME_BUCKETS')
+      await TIME_BUCKETS.merge(author, { entries: rest, newest: true, oldest: true })
+      await TIME_BUCKETS.merge(leaver, { entries: rest.slice(-1), newest: true, oldest: true })
+      const { timed_buckets } = stage.collections
+      const find = timed_buckets.find.bind(timed_buckets)
+      const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
+        const cursor = find(filter as object, options)
+        const toArray = cursor.toArray.bind(cursor)
+        const leave = () => TIME_BUCKETS.forgetReader(leaver).then(toArray)
+        return Object.assign(cursor, { toArray: leave })
+      })
+      await TIME_BUCKETS.deliver(late, [author, leaver])
+      expect(looks).toHaveBeenCalled()
+      expect(await stage.walked(author, {})).toEqual(all)
+    })
+  })
+
   describe('in sized buckets', () => {
     const stage = useFeedStage('SIZED_BUCKETS', 'author')
 

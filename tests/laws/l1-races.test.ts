@@ -141,15 +141,22 @@ async function play(
   }
   await (dies ? running.catch(() => {}) : running)
   const calls = [...points]
+  const problems: string[] = []
+  const compare = async (services: Services, when: string) => {
+    const compared = await comparedTimelines(services, [reader, fan], feeds[which].maintained)
+    problems.push(...compared.problems.map((problem) => `${when}: ${problem}`))
+    for (const name of compared.served) served.add(name)
+    return compared.pending
+  }
+  if (point !== undefined) await compare(main, 'before jobs end')
   await harnesses[which].rest()
-  const problems = await repeatsStored(main.collections)
+  problems.push(...(await repeatsStored(main.collections)))
   const left = new Set(await postsAndEdges(main))
   problems.push(...there.filter((one) => !left.has(one)).map((one) => `${one} is lost`))
   // What the other process knows by now of HYBRID's marks is no reason to read something else.
   for (const services of which === 'stored' ? [main] : [main, slow]) {
-    const compared = await comparedTimelines(services, [reader, fan], feeds[which].maintained)
-    problems.push(...compared.problems)
-    for (const name of compared.served) served.add(name)
+    const pending = await compare(services, 'at rest')
+    problems.push(...pending.map((walk) => `pending at rest: ${walk}`))
   }
   return { points: calls, problems }
 }

@@ -147,10 +147,11 @@ describe('the law can fail', () => {
 
   const withStrategy =
     (wrap: (right: FeedStrategy) => FeedStrategy, spoilt?: keyof Facts) =>
-    ({ follows, posts, registry, truth }: Services) => {
-      const name = 'FANOUT_ON_READ'
-      const strategies = { [name]: wrap(new FanoutOnRead(follows, posts)) }
-      return new FeedService(strategies, name, registry, forgetful(truth, spoilt), posts)
+    ({ follows, posts, registry, truth, pending }: Services) => {
+      const standard = 'FANOUT_ON_READ'
+      const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts)) }
+      const spoiltTruth = forgetful(truth, spoilt)
+      return new FeedService({ strategies, standard, registry, truth: spoiltTruth, pending, posts })
     }
 
   const breaks: Record<string, (services: Services) => FeedService> = {

@@ -66,7 +66,7 @@ export class Deliveries {
     const [posts, pairs] = [new Set<PostId>(), new Set<string>()]
     for (const { kind, payload } of await this.waiting()) {
       if (kind === 'post.created') posts.add(payload.post as PostId)
-      if (kind === 'follow.created' || kind === 'follow.ended') {
+      if (kind === 'follow.created') {
         pairs.add(pairOf(payload.follower as UserId, payload.followee as UserId))
       }
     }

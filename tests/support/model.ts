@@ -116,7 +116,7 @@ export class Model {
   /** Law L1. */
   timeline(user: UserId, group?: string): PostId[] {
     return this.posts
-      .filter(({ author }) => this.live.has(author) && this.shows(user, author, group))
+      .filter(({ author }) => this.shows(user, author, group))
       .map(({ id }) => id)
       .sort()
       .reverse()
@@ -132,7 +132,9 @@ export class Model {
     }
   }
 
-  private shows(user: UserId, author: UserId, group: string | undefined): boolean {
+  /** Whether law L1 shows the author's posts to the user. */
+  shows(user: UserId, author: UserId, group: string | undefined): boolean {
+    if (!this.live.has(author)) return false
     if (author === user) return group === undefined
     const groups = this.edges.get(pair(user, author))
     if (!groups || (group !== undefined && !groups.includes(group))) return false

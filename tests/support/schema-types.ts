@@ -737,7 +737,7 @@ export type Timeline = {
   edges: Array<TimelineEdge>;
   /** Where the page lies in the list. */
   pageInfo: PageInfo;
-  /** Whether deliveries to this reader may still be under way; always false where the page was assembled when it was read. */
+  /** Whether a post that belongs to this timeline may be missing because its delivery has not ended. False: the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ. */
   pending: Scalars['Boolean']['output'];
   /** The strategy the page came from: FANOUT_ON_READ where the one asked for does not reach so far, or does not cover the reader yet. */
   servedBy: FeedStrategy;

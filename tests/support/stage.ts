@@ -11,7 +11,7 @@ import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
 import { Cast, groupNames, Model } from './model.ts'
 import { servicesOver } from './services.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
-import { Timelines } from './timelines.ts'
+import { type Seen, Timelines } from './timelines.ts'
 
 const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
 
@@ -142,14 +142,22 @@ export class Stage {
     // What frees a handle is not to meet whoever has it next.
     if (job?.kind === 'user.deleted') return
     if (held.kind === 'work' && !job) return
-    const seen = new Set<PostId>()
+    const ever = new Set<PostId>()
+    let always: ReadonlySet<PostId> | undefined
     if (held.kind === 'look') {
       if (expired) await this.do({ kind: 'expire', user: held.user })
       this.snapshots = () => {
-        const reader = this.cast.user(held.user)
-        for (const id of this.model.timeline(reader, held.group)) seen.add(id)
+        const now = this.model.timeline(this.cast.user(held.user), held.group)
+        for (const id of now) ever.add(id)
+        always = new Set(now.filter((id) => !always || always.has(id)))
       }
       this.snapshots()
+    }
+    const seen: Seen = {
+      ever,
+      get always() {
+        return always ?? ever
+      },
     }
     const running =
       held.kind === 'look'
@@ -173,7 +181,7 @@ export class Stage {
   private async look(
     { user, group, size, backward, content, after, before, strategy, by }: PageStep,
     services = this.by(by),
-    seen?: ReadonlySet<PostId>,
+    seen?: Seen,
   ): Promise<void> {
     const reader = this.cast.user(user)
     if (!this.model.users().includes(reader)) return

@@ -14,6 +14,14 @@ interface Asked {
   readonly strategy: FeedStrategyName
 }
 
+/** What belonged to a timeline while one of its pages was read. */
+export interface Seen {
+  /** At some time. */
+  readonly ever: ReadonlySet<PostId>
+  /** All the time. */
+  readonly always: ReadonlySet<PostId>
+}
+
 /** A walk to the end. */
 interface Walk extends Omit<Asked, 'strategy'> {
   readonly backward: boolean
@@ -35,22 +43,18 @@ export class Timelines {
 
   /**
    * One page while deliveries wait: in order, of what belongs there, with no gap but for what is under way.
-   * FANOUT_ON_READ has none.
-   * @param seen all that belonged there at some time while the page was made; without it, what does now.
+   * A page that lacks a post says that a delivery is pending. FANOUT_ON_READ lacks nothing.
+   * @param seen what belonged there while the page was read; without it, what belongs there now.
    */
-  async inFlight(
-    services: Services,
-    asked: Asked,
-    window: Window,
-    seen?: ReadonlySet<PostId>,
-  ): Promise<Found> {
+  async inFlight(services: Services, asked: Asked, window: Window, seen?: Seen): Promise<Found> {
     const { reader, group, strategy } = asked
     const { posts, pairs } = await this.deliveries.underWay()
-    const found = await this.ask(services, asked, window, true)
+    const { pending, ...found } = await this.ask(services, asked, window, true)
     const { ids } = found
-    const all = seen ? [...seen].sort().reverse() : this.model.timeline(reader, group)
-    if (strategy === 'FANOUT_ON_READ' && !seen) {
-      expect(found, strategy).toEqual(pageOf(all, window))
+    const all = seen ? newestFirst(seen.ever) : this.model.timeline(reader, group)
+    if (strategy === 'FANOUT_ON_READ') expect(pending, `${strategy} pending`).toBe(false)
+    if (!pending && !seen) {
+      expect(found, `${strategy} without anything pending`).toEqual(pageOf(all, window))
       return found
     }
     const { limit, backward, before } = window
@@ -58,13 +62,25 @@ export class Timelines {
     expect(ids, `${strategy} in flight`).toEqual(inside.filter((id) => ids.includes(id)))
     expect(ids.length, strategy).toBeLessThanOrEqual(limit)
     if (ids.length < limit && !before && !backward) expect(found.next, strategy).toBe(false)
-    if (seen) return found
     const [first, last] = [ids[0], ids.at(-1)]
     const reached = (id: PostId) =>
       ids.length < limit || (backward ? first && id < first : last && id > last)
+    const missing = inside.filter((id) => reached(id) && !ids.includes(id))
+    if (seen) {
+      const always = missing.filter((id) => seen.always.has(id))
+      if (!pending) expect(always, `${strategy} lacks a post and is not pending`).toEqual([])
+      return found
+    }
     const isUnderWay = (id: PostId) => posts.has(id) || pairs.has(pairOf(reader, this.authorOf(id)))
-    const missing = inside.filter((id) => reached(id) && !ids.includes(id) && !isUnderWay(id))
-    expect(missing, `${strategy} lacks what was delivered`).toEqual([])
+    const lost = missing.filter((id) => !isUnderWay(id))
+    expect(lost, `${strategy} lacks what was delivered`).toEqual([])
+    this.count(missing.length > 0 ? `${strategy} pending, posts missing` : `${strategy} pending`)
+    const follows = this.model.users().filter((author) => pairs.has(pairOf(reader, author)))
+    const awaited = [
+      ...all.filter((id) => posts.has(id)),
+      ...follows.filter((author) => this.model.shows(reader, author, group)),
+    ]
+    expect(awaited, `${strategy} is pending for nothing that will show`).not.toEqual([])
     return found
   }
 
@@ -95,7 +111,7 @@ export class Timelines {
       const found = await this.ask(services, { ...asked, strategy }, window, probed)
       const { ids, next, previous } = pageOf(all, window)
       const ahead = backward ? { previous } : { next }
-      const expected = { ids, ...(probed ? { next, previous } : ahead) }
+      const expected = { ids, pending: false, ...(probed ? { next, previous } : ahead) }
       expect(found, `${strategy} at rest`).toEqual(expected)
       cursor = backward ? ids[0] : ids.at(-1)
       if (ids.length < limit) return
@@ -109,7 +125,7 @@ export class Timelines {
     probed: boolean,
   ): Promise<Found> {
     const depth = content ? 'content' : 'text'
-    const page = await feed.timeline(reader, { window, group, strategy, depth })
+    const page = await feed.timeline(reader, { window, group, strategy, depth, pending: true })
     this.count(`${strategy} by ${page.servedBy}`)
     for (const item of page.items) {
       const author = this.authorOf(item.id)
@@ -118,6 +134,7 @@ export class Timelines {
     const ids = page.items.map(({ id }) => id)
     return {
       ids,
+      pending: page.pending,
       ...(probed || !window.backward ? { next: await page.hasNextPage() } : {}),
       ...(probed || window.backward ? { previous: await page.hasPreviousPage() } : {}),
     }
@@ -128,8 +145,12 @@ export class Timelines {
   }
 }
 
+/** What a page is. */
 interface Found {
   readonly ids: PostId[]
+  readonly pending?: boolean | undefined
   readonly next?: boolean
   readonly previous?: boolean
 }
+
+const newestFirst = (ids: ReadonlySet<PostId>) => [...ids].sort().reverse()

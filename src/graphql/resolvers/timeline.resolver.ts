@@ -1,17 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import {
-  Arg,
-  Args,
-  ArgsType,
-  Ctx,
-  Field,
-  FieldResolver,
-  ID,
-  Info,
-  Query,
-  Resolver,
-  Root,
-} from 'type-graphql'
+import { Arg, Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
 import { type Reason, reasonCodes } from '../../feed/reasons.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
@@ -66,18 +54,11 @@ export class TimelineResolver {
       strategy: strategy ?? undefined,
       group: group ?? undefined,
       depth: depthOf(asked.of('edges', 'node')),
+      pending: asked.has('pending'),
     })
     prime(ctx.loaders, page.facts, group ?? undefined)
     const presented = await presentPostPage(ctx, page, asked)
-    return { ...presented, strategy: page.strategy, servedBy: page.servedBy, page }
-  }
-
-  @FieldResolver(() => Boolean, {
-    description:
-      'Whether deliveries to this reader may still be under way; always false where the page was assembled when it was read.',
-  })
-  async pending(@Root() { servedBy }: Timeline, @Ctx() ctx: Context) {
-    return servedBy !== 'FANOUT_ON_READ' && ctx.services.pending.to(ctx.requireViewer())
+    return { ...presented, strategy: page.strategy, servedBy: page.servedBy, pending: page.pending }
   }
 
   @Query(() => [TimelineReason], {

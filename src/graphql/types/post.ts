@@ -90,6 +90,12 @@ export class Timeline extends connectionOf(() => TimelineEdge) {
       'The strategy the page came from: FANOUT_ON_READ where the one asked for does not reach so far, or does not cover the reader yet.',
   })
   readonly servedBy!: FeedStrategyName
+
+  @Field(() => Boolean, {
+    description:
+      'Whether a post that belongs to this timeline may be missing because its delivery has not ended. False: the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ.',
+  })
+  readonly pending!: boolean
 }
 
 export const TimelineReasonCodeEnum = asEnum(Object.keys(reasonCodes) as ReasonCode[])

@@ -1,0 +1,193 @@
+import type { Document } from 'mongodb'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { FeedStrategy } from '../../src/feed/strategy.ts'
+import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+import { useFeedStage } from '../support/feed-stage.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { handle } from '../support/services.ts'
+
+const stage = useFeedStage('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
+const mint = new IdMint(Date.now)
+
+const pending = (reader: UserId, group?: string) => stage.services.pending.to(reader, group)
+
+/** Waiting jobs, as writes leave them. */
+async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
+  const jobs = payloads.map((payload) => ({
+    _id: toObjectId(mint.next<TimeId>()),
+    ...{ kind, payload, state, lane: 'QUICK', runAt: new Date(), fence: 0, attempts: 0 },
+  }))
+  await stage.collections.outbox.insertMany(jobs as never[])
+}
+
+/** Waiting deliveries of authors without accounts. */
+const strangers = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    author: handle(`stranger${n}`),
+    post: mint.next<PostId>(),
+  }))
+
+beforeEach(() => stage.collections.outbox.deleteMany({}))
+
+describe('pending', () => {
+  test('is true for the author and the followers of a post that waits, also of a parked one, and for no one else', async () => {
+    const { author, fan, other } = await stage.people('author', 'fan', 'other')
+    await stage.follow(fan, author)
+    await stage.rest()
+    await stage.post(author)
+    const all = async () => Promise.all([author, fan, other].map((one) => pending(one)))
+    expect(await all()).toEqual([true, true, false])
+    await stage.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
+    expect(await all()).toEqual([true, true, false])
+    await stage.takeJobs()
+    expect(await all()).toEqual([false, false, false])
+  })
+
+  test('is exact for each reader while 2,000 authors wait, and true for everyone beyond that', async () => {
+    const { author, fan, other } = await stage.people('author', 'fan', 'other')
+    await stage.follow(fan, author)
+    await stage.rest()
+    await waiting('post.created', strangers(1_999))
+    await stage.post(author)
+    expect([await pending(fan), await pending(other)]).toEqual([true, false])
+    await waiting('post.created', [{ author: handle('stranger-last'), post: mint.next() }])
+    expect([await pending(fan), await pending(other)]).toEqual([true, true])
+  })
+
+  test('is false while only posts wait that will never be shown', async () => {
+    const { reader, ...authors } = await stage.people('reader', 'muted', 'blocked', 'gone', 'quiet')
+    const { muted, blocked, gone, quiet } = authors
+    const { restrictions, users } = stage.services
+    for (const author of Object.values(authors)) await stage.follow(reader, author)
+    await stage.rest()
+    const posts = new Map<UserId, PostId>()
+    for (const author of Object.values(authors)) posts.set(author, await stage.post(author))
+    expect(await pending(reader)).toBe(true)
+    await restrictions.mute(reader, muted)
+    await restrictions.block(reader, blocked)
+    await users.delete(gone)
+    expect(await pending(reader)).toBe(true)
+    await stage.remove(quiet, posts.get(quiet) as PostId)
+    expect(await pending(reader)).toBe(false)
+    await restrictions.unmute(reader, muted)
+    expect(await pending(reader)).toBe(true)
+  })
+
+  test('of a group asks for its members alone, and not for the reader', async () => {
+    const { reader, inside, outside } = await stage.people('reader', 'inside', 'outside')
+    for (const author of [inside, outside]) await stage.follow(reader, author)
+    await stage.services.follows.setGroups(reader, inside, ['close'])
+    await stage.rest()
+    for (const author of [outside, reader]) await stage.post(author)
+    expect([await pending(reader), await pending(reader, 'close')]).toEqual([true, false])
+    await stage.post(inside)
+    expect(await pending(reader, 'close')).toBe(true)
+  })
+
+  test('counts a back-fill until the edge ends or the followee is muted', async () => {
+    const { reader, author, other } = await stage.people('reader', 'author', 'other')
+    await stage.follow(reader, author)
+    const all = async () => Promise.all([reader, author, other].map((one) => pending(one)))
+    expect(await all()).toEqual([true, false, false])
+    await stage.services.restrictions.mute(reader, author)
+    expect(await all()).toEqual([false, false, false])
+    await stage.services.restrictions.unmute(reader, author)
+    await stage.services.follows.unfollow(reader, author)
+    expect(await all()).toEqual([false, false, false])
+  })
+
+  test('costs one command, and one more while a delivery to the reader waits, with one key for each author', async () => {
+    const { author, fan, other } = await stage.people('author', 'fan', 'other')
+    await stage.follow(fan, author)
+    await stage.rest()
+    await stage.post(author)
+    const repeated = strangers(40).flatMap((one) => Array.from({ length: 50 }, () => one))
+    await waiting('post.created', repeated)
+    const sent = async (reader: UserId) =>
+      (await recorded(stage.harness.database.client, () => pending(reader))).commands
+    expect((await sent(fan)).map(({ name }) => name)).toEqual(['aggregate', 'aggregate'])
+    const [command, ...more] = await sent(other)
+    expect(more).toEqual([])
+    // At most three keys for each of 41 authors in each of its parts.
+    const { keys, docs } = await examined(command as RecordedCommand)
+    expect(docs).toBe(0)
+    expect(keys).toBeLessThan(130)
+  })
+})
+
+describe('a page', () => {
+  /** A reader with more posts than their cache holds, and one more post that waits. */
+  async function scene() {
+    const { reader, author } = await stage.people('reader', 'author')
+    await stage.follow(reader, author)
+    await stage.rest()
+    const old = await stage.stored(author, 8)
+    await stage.page(reader, {}, { strategy: 'CACHE' })
+    return { reader, late: await stage.post(author), old }
+  }
+
+  const read = async (reader: UserId, strategy: 'CACHE' | 'INBOX', limit = 20) => {
+    const window = { limit, backward: false }
+    const asked = { window, depth: 'ref', strategy, pending: true } as const
+    const page = await stage.services.feed.timeline(reader, asked)
+    return { ...page, ids: page.items.map(({ id }) => id) }
+  }
+
+  test('says that a delivery is pending though only its first part comes from a cache', async () => {
+    const { reader, late, old } = await scene()
+    const page = await read(reader, 'CACHE')
+    expect(page).toMatchObject({ ids: old, servedBy: 'FANOUT_ON_READ', pending: true })
+    await stage.rest()
+    expect(await read(reader, 'CACHE')).toMatchObject({ ids: [late, ...old], pending: false })
+  })
+
+  test('says so of a delivery that ends right after its candidates were read', async () => {
+    const { reader, late } = await scene()
+    const { INBOX } = stage.services.strategies
+    const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
+    INBOX.candidates = async (ask) => {
+      const found = await right(ask)
+      await stage.rest()
+      return found
+    }
+    const page = await read(reader, 'INBOX').finally(() => {
+      INBOX.candidates = right
+    })
+    expect(page.ids).not.toContain(late)
+    expect(page.pending).toBe(true)
+    expect((await read(reader, 'INBOX')).ids).toContain(late)
+  })
+
+  test('ends though another registration comes with every read of it', async () => {
+    const { reader, late, old } = await scene()
+    const { INBOX } = stage.services.strategies
+    const { strategies } = stage.collections
+    const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
+    let reads = 0
+    INBOX.candidates = async (ask) => {
+      reads++
+      await strategies.updateOne({ _id: 'INBOX' }, { $inc: { marks: 1 } })
+      return right(ask)
+    }
+    const page = await read(reader, 'INBOX').finally(() => {
+      INBOX.candidates = right
+    })
+    expect(reads).toBe(3)
+    expect(page).toMatchObject({ ids: [late, ...old], servedBy: 'FANOUT_ON_READ', pending: false })
+    expect((await read(reader, 'INBOX')).servedBy).toBe('INBOX')
+  })
+})
+
+/** What the parts of a command examined, as the server explains it. */
+async function examined({ command }: RecordedCommand) {
+  const { lsid, $db, $clusterTime, $readPreference, readConcern, writeConcern, ...bare } = command
+  const { db } = stage.harness.database
+  const plan = await db.command({ explain: bare, verbosity: 'executionStats' })
+  const total = { keys: 0, docs: 0 }
+  for (const part of [plan.executionStats ?? {}, ...(plan.stages ?? [])]) {
+    total.keys += Number(part.totalKeysExamined ?? 0)
+    total.docs += Number(part.totalDocsExamined ?? 0)
+  }
+  return total
+}

@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { atOnce } from '../db/client.ts'
 import type { Collections, InboxDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { GroupCommit } from '../db/group-commit.ts'
@@ -76,18 +76,16 @@ export class Inbox implements MaterialisedStrategy {
 
   /** Two commands for 1,000 entries, which read these entries alone. */
   async forgetReader(reader: UserId): Promise<void> {
-    const first = { reader, post: lowestId }
+    const all = keysOf(reader, {})
     for (;;) {
-      const [last] = await this.inbox
-        .find({ _id: keysOf(reader, {}) }, { ...bounded, projection: { _id: 1 } })
+      const some = await this.inbox
+        .find({ _id: all }, { ...atOnce, projection: { _id: 1 } })
         .sort({ _id: 1 })
-        .skip(removedAtOnce - 1)
-        .limit(1)
+        .limit(removedAtOnce)
         .toArray()
-      await this.inbox.deleteMany({
-        _id: last ? { $gte: first, $lte: last._id } : keysOf(reader, {}),
-      })
-      if (!last) return
+      const [first, last] = [some[0], some.at(-1)]
+      if (!first || !last) return
+      await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } })
     }
   }
 

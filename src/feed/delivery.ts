@@ -51,26 +51,54 @@ export class Delivery {
     return walkFollowers(this.follows, author, run, write, turn(), { window, besides })
   }
 
-  /** Takes a deleted post out of timelines, where it does not show any more. Two commands, and as many as a delivery. */
+  /**
+   * Takes a deleted post out of timelines, where it does not show any more. Two commands, one more under HYBRID, and as
+   * many as a delivery; no walk where the post was never stored.
+   */
   async takeBack({ id, author }: PostRef, run: Run): Promise<'unfinished' | undefined> {
-    const targets = this.of((await this.registry.read()).keys())
-    if (targets.length === 0) return undefined
-    const forget = async (readers: readonly UserId[]) => {
-      await Promise.all(targets.map((strategy) => strategy.forget(readers, [id])))
-    }
+    const forget = await this.forgetter(author, [id])
+    if (!forget) return undefined
     if (run.checkpoint === undefined) await forget([author])
     return walkFollowers(this.follows, author, run, forget)
   }
 
   /** Takes posts of an author who leaves out of the followers' timelines. */
   async takeAllBack(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
-    const targets = this.of((await this.registry.read()).keys())
-    if (targets.length === 0) return
-    const forget = async (readers: readonly UserId[]) => {
-      await Promise.all(targets.map((strategy) => strategy.forget(readers, posts)))
-    }
+    const forget = await this.forgetter(author, posts)
+    if (!forget) return
     const run = { checkpoint: undefined, save: async () => {}, signal }
     await walkFollowers(this.follows, author, run, forget, () => false)
+  }
+
+  /** What takes those of an author's posts that may be stored out of timelines; undefined where none is. */
+  private async forgetter(
+    author: UserId,
+    posts: readonly PostId[],
+  ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
+    const names = withoutTwin([...(await this.registry.read()).keys()])
+    const from = names.includes('HYBRID') ? await this.celebrities.unstoredFrom(author) : undefined
+    const holdings = names.flatMap((name) => {
+      const stored =
+        name === 'HYBRID' ? posts.filter((id) => from === undefined || id < from) : posts
+      return stored.length > 0 ? this.of([name]).map((strategy) => ({ strategy, stored })) : []
+    })
+    if (holdings.length === 0) return undefined
+    return async (readers) => {
+      await Promise.all(holdings.map(({ strategy, stored }) => strategy.forget(readers, stored)))
+    }
+  }
+
+  /**
+   * From which post on none of an author's is stored in any timeline; undefined where any may be. One command where
+   * HYBRID is all that is maintained, else none.
+   */
+  async unstoredFrom(
+    author: UserId,
+    names: readonly FeedStrategyName[],
+  ): Promise<PostId | undefined> {
+    return names.every((name) => name === 'HYBRID')
+      ? this.celebrities.unstoredFrom(author)
+      : undefined
   }
 
   /** Removes the timelines of a reader who leaves, and what is noted of the author they were. */
@@ -87,9 +115,7 @@ export class Delivery {
   }
 
   private async receiving(author: UserId, registered: Registered): Promise<FeedStrategyName[]> {
-    const names = [...registered.keys()]
-    // Both store in one collection: what INBOX takes, HYBRID has.
-    if (names.includes('INBOX')) return names.filter((name) => name !== 'HYBRID')
+    const names = withoutTwin([...registered.keys()])
     if (!names.includes('HYBRID')) return names
     const standing = await this.celebrities.standingOf(author)
     return standing === 'READ' ? names.filter((name) => name !== 'HYBRID') : names
@@ -111,3 +137,7 @@ export class Delivery {
     return [...names].flatMap((name) => (name === 'FANOUT_ON_READ' ? [] : this.strategies[name]))
   }
 }
+
+/** HYBRID and INBOX store in one collection: what INBOX takes, or removes, HYBRID does as well. */
+const withoutTwin = (names: readonly FeedStrategyName[]): FeedStrategyName[] =>
+  names.filter((name) => name !== 'HYBRID' || !names.includes('INBOX'))

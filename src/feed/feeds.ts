@@ -19,6 +19,7 @@ import { FeedService } from './feed.ts'
 import { Hybrid } from './hybrid.ts'
 import { Inbox } from './inbox.ts'
 import { Pending } from './pending.ts'
+import { PulledAuthors } from './pulled-authors.ts'
 import { Reasons } from './reasons.ts'
 import { Registry } from './registry.ts'
 import { SizedBuckets } from './sized-buckets.ts'
@@ -50,6 +51,7 @@ export interface Feeds {
   readonly truth: Truth
   readonly registry: Registry
   readonly strategies: Materialised
+  readonly celebrities: Celebrities
   readonly tasks: Tasks
 }
 
@@ -63,8 +65,10 @@ export function createFeeds(
   const truth = new Truth(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
+  const pulled = new PulledAuthors(collections.pulled_authors)
   const celebrities = new Celebrities(
     collections,
+    pulled,
     outbox,
     transactions,
     mint,
@@ -76,7 +80,7 @@ export function createFeeds(
     SIZED_BUCKETS: new SizedBuckets(collections.sized_buckets, mint, config.sizedBucketSize),
     CACHE: new Cache(collections.timeline_cache, { oracle, entries, mint, now }, config),
     INBOX: inbox,
-    HYBRID: new Hybrid(inbox, oracle, celebrities, follows),
+    HYBRID: new Hybrid(inbox, oracle, pulled, follows),
   }
   const served = config.maintained.filter(
     (name): name is MaterialisedName => name !== 'FANOUT_ON_READ',
@@ -100,7 +104,7 @@ export function createFeeds(
     config.inlineMax,
   )
   const backfill = new Backfill(
-    { strategies, registry, delivery, entries, follows, celebrities, oracle },
+    { strategies, registry, delivery, entries, follows, celebrities, pulled, oracle },
     collections.user_stats,
     outbox,
     transactions,
@@ -108,7 +112,7 @@ export function createFeeds(
   const tasks = createTasks({ ...core, delivery, backfill })
   const pending = new Pending(collections.outbox, follows)
   const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
-  return { feed, pending, reasons, truth, registry, strategies, tasks }
+  return { feed, pending, reasons, truth, registry, strategies, celebrities, tasks }
 }
 
 /** Has the database maintain the strategies that are served here; those that are new are back-filled by a job. */

@@ -27,11 +27,6 @@ const known: readonly { readonly from: string; readonly problem: RegExp; readonl
       why: 'a registration counts the readers it is to cover, once',
     },
     {
-      from: 'src/feed/celebrities.ts',
-      problem: /^scans COLLSCAN of celebrities$/,
-      why: 'all of them are read where one of them has changed',
-    },
-    {
       from: 'src/feed/sized-buckets.ts',
       problem: /^looks at \d+ for \d+$/,
       why: 'buckets may overlap, so it looks at a key, not a document, for each newer bucket of a reader',

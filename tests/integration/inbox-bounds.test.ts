@@ -46,7 +46,13 @@ test('taking posts out of INBOX reads these entries alone, however many others t
   expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(1_200 - 39)
 
   const left = await recorded(client, () => INBOX.forgetReader(readers[0]))
-  expect(left.commands.map(({ name }) => name)).toEqual(['find', 'delete', 'find', 'delete', 'find'])
+  expect(left.commands.map(({ name }) => name)).toEqual([
+    'find',
+    'delete',
+    'find',
+    'delete',
+    'find',
+  ])
   for (const entries of await examinedBy(left.commands)) expect(entries).toBeLessThanOrEqual(2)
   expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(0)
   expect(await inbox.countDocuments()).toBe(4_000 + 1_200 - 39)

@@ -149,7 +149,7 @@ async function play(
   const problems = await repeatsStored(main.collections)
   const left = new Set(await postsAndEdges(main))
   problems.push(...there.filter((one) => !left.has(one)).map((one) => `${one} is lost`))
-  // What the other process knows by now of HYBRID's marks is no reason to read something else.
+  // What the other process has seen by now is no reason to read something else.
   for (const services of which === 'stored' ? [main] : [main, slow]) {
     const compared = await comparedTimelines(services, [reader, fan], feeds[which].maintained)
     problems.push(...compared.problems)

@@ -131,6 +131,7 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
     expiresAt: new Date(startMs * 2),
   }),
   inbox: (n) => ({ _id: { reader: ownerAt(n), post: idAt(n) }, author: otherAt(n) }),
+  pulled_authors: (n) => ({ _id: { reader: ownerAt(n), author: otherAt(n) } }),
   celebrities: (n) => ({ _id: otherAt(n) }),
   outbox: jobAt,
   mutations: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),

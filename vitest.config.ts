@@ -29,6 +29,16 @@ export default defineConfig({
           globalSetup: 'tests/support/global-setup.ts',
         },
       },
+      {
+        // What the other tests have sent, so after them.
+        extends: true,
+        test: {
+          name: 'explained',
+          include: ['tests/explained/**/*.test.ts'],
+          globalSetup: 'tests/support/global-setup.ts',
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 })

@@ -13,6 +13,7 @@ import type {
   MutationDoc,
   OverflowDoc,
   PostDoc,
+  PulledAuthorDoc,
   ReconciliationDoc,
   RepairDoc,
   RestrictionDoc,
@@ -43,6 +44,7 @@ export interface Documents {
   inbox: InboxDoc
   strategies: StrategyDoc
   celebrities: CelebrityDoc
+  pulled_authors: PulledAuthorDoc
   outbox: JobDoc
   mutations: MutationDoc
   imports: ImportDoc
@@ -159,6 +161,11 @@ export const catalogue = (
   inbox: { indexes: [], clustered: true, shardKey: { _id: 1 } },
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
+  pulled_authors: {
+    indexes: [{ key: { '_id.author': 1 } }], // what a deleted author leaves behind
+    clustered: true,
+    shardKey: { _id: 1 },
+  },
   outbox: {
     indexes: [
       { key: { state: 1, lane: 1, runAt: 1 } }, // what is due

@@ -216,15 +216,22 @@ export interface StrategyDoc {
   readonly dropping?: true
   /** What its stored form depends on. */
   readonly options: Readonly<Record<string, number>>
-  /** Rises with every change to the authors who are read instead of delivered. */
-  readonly marks?: number
 }
 
-/** An author whose posts are read instead of delivered. */
+/** An author whose posts are read instead of delivered, once neither of the two changes is going on. */
 export interface CelebrityDoc {
   readonly _id: string
+  /** Posts are delivered still, and a job of this name notes the author with each follower. */
+  readonly promoting?: ObjectId
+  /** When posts came to be read alone: those that were made later are in no inbox. */
+  readonly readFrom?: ObjectId
   /** Posts are delivered again, and a job of this name delivers those that were left out: soon no longer one. */
   readonly falling?: ObjectId
+}
+
+/** A note that a reader's inbox may lack posts of an author. */
+export interface PulledAuthorDoc {
+  readonly _id: { readonly reader: string; readonly author: string }
 }
 
 /** The first result of a mutation that carried a clientMutationId. */

@@ -10,6 +10,7 @@ import type { Celebrities } from './celebrities.ts'
 import type { Delivery, Materialised } from './delivery.ts'
 import type { EntryReader } from './entry-reader.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
+import type { PulledAuthors } from './pulled-authors.ts'
 import type { Registry } from './registry.ts'
 import { type MaterialisedName, type StoredTimelines, under } from './strategy.ts'
 
@@ -32,6 +33,7 @@ export interface BackfillParts {
   readonly entries: EntryReader
   readonly follows: Follows
   readonly celebrities: Celebrities
+  readonly pulled: PulledAuthors
   readonly oracle: FanoutOnRead
 }
 
@@ -51,6 +53,7 @@ export class Backfill {
     const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.targetsOf(followee, registered)
+    if (registered.has('HYBRID')) await this.parts.celebrities.noteFollow(follower, followee)
     const isOver = turn()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
     for (;;) {
@@ -71,10 +74,12 @@ export class Backfill {
    * For 500 posts, one command to read them, one to keep the checkpoint, and one transaction.
    */
   async unfollowed(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const targets = this.parts.delivery.allOf(await this.parts.registry.read())
+    const registered = await this.parts.registry.read()
+    const targets = this.parts.delivery.allOf(registered)
     if (targets.length === 0) return undefined
     const isOver = turn()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
+    olderThan ??= await this.parts.delivery.unstoredFrom(pair.followee, registered)
     for (;;) {
       run.signal.throwIfAborted()
       const { entries, oldest, last } = await this.parts.entries.stretch(
@@ -147,16 +152,32 @@ export class Backfill {
     }
   }
 
+  /** Notes an author with all followers, and the author; then the author's posts are read alone. One command for 500 followers. */
+  async promote(
+    { author, promotion }: { author: UserId; promotion: string },
+    run: Run,
+  ): Promise<'unfinished' | undefined> {
+    const { celebrities, pulled, follows } = this.parts
+    if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
+    const note = async (readers: readonly UserId[]) => pulled.add(readers, [author])
+    await note([author])
+    const left = await walkFollowers(follows, author, run, note)
+    if (!left) await celebrities.promoted(author, promotion)
+    return left
+  }
+
   /** Delivers what was left out while an author was read, to all followers; then the author is delivered again alone. */
   async fall(
     { author, fall }: { author: UserId; fall: string },
     run: Run,
   ): Promise<'unfinished' | undefined> {
-    if (!(await this.parts.celebrities.isFalling(author, fall))) return undefined
+    if (!(await this.parts.celebrities.isChanging(author, 'falling', fall))) return undefined
     const registration = (await this.parts.registry.read()).get('HYBRID')
     if (registration) {
       const HYBRID = under(this.parts.strategies.HYBRID, registration)
       const left = await walkFollowers(this.parts.follows, author, run, async (readers) => {
+        // An author who rose again is read: what this run still stored would be known to nobody.
+        if (!(await this.parts.celebrities.isChanging(author, 'falling', fall))) return
         for (const some of chunks(readers, readersTogether)) {
           await Promise.all(some.map((reader) => this.add(HYBRID, reader, author, run.signal)))
         }
@@ -195,7 +216,7 @@ export class Backfill {
     const strategy = under(this.parts.strategies[name], registration)
     const refused =
       name === 'HYBRID'
-        ? await this.parts.celebrities.readBy(reader, this.parts.follows)
+        ? await this.parts.celebrities.noteFollowed(reader, this.parts.follows)
         : new Set<UserId>()
     let olderThan: PostId | undefined
     for (;;) {

@@ -1,143 +1,168 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { CelebrityDoc, Collections, StrategyDoc } from '../db/collections.ts'
-import { toObjectId } from '../db/object-id.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { Transactions } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { IdMint, PostId, UserId } from '../lib/ids.ts'
+import { batches } from '../lib/batch.ts'
+import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
+import type { PulledAuthors } from './pulled-authors.ts'
 
 /** An author falls once followers are below this share of the threshold, so that one on the edge does not swing. */
 const fallShare = 0.8
+/** How long after an author came to be read the ids of posts that were still delivered may be: clocks differ by less. */
+const clockMarginMs = 60_000
+/** Followees whose standing is looked up at a time. */
+const followeesAtOnce = 1_000
 
-/** How an author's posts reach timelines; BOTH while posts that were left out are being delivered. */
+/** How an author's posts reach timelines. BOTH while an author changes from one of the two to the other. */
 type Standing = 'DELIVERED' | 'READ' | 'BOTH'
 
 /**
- * The authors whom HYBRID reads instead of delivering, which only a delivery decides: it marks the author before it
- * leaves out the first post, and lifts the mark after all posts that were left out have been delivered. In between both
- * is done. Every change raises the number in HYBRID's registration, by which a page tells that what it knew is old.
+ * The authors whom HYBRID reads instead of delivering. Only a delivery decides who they are.
+ * A delivery that finds many followers begins a promotion: posts are delivered and the author is noted with each
+ * follower ({@link PulledAuthors}); once all followers have the note, posts are read alone. A delivery that finds few
+ * followers begins a fall: posts are delivered again, and a job delivers those that were left out.
+ * So each reader has a post, or a note of its author, at every moment.
  */
 export class Celebrities {
-  private known: { readonly version: string; readonly authors: readonly UserId[] } | undefined
-
   constructor(
-    private readonly collections: Pick<Collections, 'celebrities' | 'strategies'>,
+    private readonly collections: Pick<Collections, 'celebrities'>,
+    private readonly pulled: PulledAuthors,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
     private readonly mint: IdMint,
   ) {}
 
-  /** Those among the reader's followees, and the reader, who are to be read. One covered command; one more where the marks have changed. */
-  async followedBy(
-    reader: UserId,
-    follows: Follows,
-    { epoch, marks = 0 }: StrategyDoc,
-    group: string | undefined,
-  ): Promise<Set<UserId>> {
-    const version = `${epoch.toHexString()}/${marks}`
-    let known = this.known
-    if (known?.version !== version) {
-      // Read after the number, so at least as new as that.
-      const all = await this.collections.celebrities.find({}, atOnce).toArray()
-      known = { version, authors: all.map(({ _id }) => _id as UserId) }
-      this.known = known
+  /**
+   * Notes with a reader those celebrities whom the reader follows, and the reader if it is one.
+   * @returns those of them whose posts are not delivered now. Two commands for 1,000 followees, and one more where
+   *   some of them are noted.
+   */
+  async noteFollowed(reader: UserId, follows: Follows): Promise<Set<UserId>> {
+    const read = new Set<UserId>()
+    for await (const some of batches(withSelf(reader, follows), followeesAtOnce)) {
+      const found = await this.collections.celebrities
+        .find({ _id: { $in: some } }, atOnce)
+        .toArray()
+      const authors = found.map(({ _id }) => _id as UserId)
+      await this.pulled.add([reader], authors)
+      for (const doc of found) if (standing(doc) === 'READ') read.add(doc._id as UserId)
     }
-    return among(reader, known.authors, follows, group)
+    return read
   }
 
-  /** As {@link followedBy}, those alone whose posts are not delivered at this moment. Two commands. */
-  async readBy(reader: UserId, follows: Follows): Promise<Set<UserId>> {
-    const read = { falling: { $exists: false } }
-    const all = await this.collections.celebrities.find(read, atOnce).toArray()
-    const authors = all.map(({ _id }) => _id as UserId)
-    return among(reader, authors, follows, undefined)
+  /** Notes an author with a new follower, unless the author's posts are delivered alone. One command, two with a note. */
+  async noteFollow(follower: UserId, author: UserId): Promise<void> {
+    if ((await this.standingOf(author)) !== 'DELIVERED') await this.pulled.add([follower], [author])
   }
 
   /** How posts of this author are treated now. One command. */
   async standingOf(author: UserId): Promise<Standing> {
-    return standing(await this.collections.celebrities.findOne({ _id: author }, bounded))
+    return standing(await this.find(author))
   }
 
   /**
-   * Has an author with so many followers change sides if it is time: at once to being read; to being delivered by way
-   * of both, until a job has delivered what was left out. One command, and a transaction where something changes.
+   * From which post on none of the author's is stored in any inbox; undefined where any may be. Posts below it may be
+   * stored. One command.
+   */
+  async unstoredFrom(author: UserId): Promise<PostId | undefined> {
+    const found = await this.find(author)
+    if (!found?.readFrom || standing(found) !== 'READ') return undefined
+    const afterMargin = timeOf(fromObjectId<PostId>(found.readFrom)).getTime() + clockMarginMs
+    return timeIdAt<PostId>(afterMargin, '0'.repeat(12))
+  }
+
+  /**
+   * Begins a promotion or a fall if it is time. An author who falls and has many followers again is read at once:
+   * each follower has the note. One command, and one or a transaction where something changes.
    * @param registration HYBRID's, whose threshold is the number of followers from which on an author is read. Without a
    *   threshold, as in a registration of an older version until a server starts, no author changes sides.
    */
   async settle(author: UserId, followers: number, registration: StrategyDoc): Promise<void> {
     const { threshold } = registration.options
     if (threshold === undefined) return
-    const now = await this.standingOf(author)
-    if (followers >= threshold && now !== 'READ') {
-      await this.mark(async (tx) => {
-        await this.collections.celebrities.replaceOne(
-          { _id: author },
-          {},
-          { session: tx.session, upsert: true },
-        )
-      })
-    } else if (followers < threshold * fallShare && now === 'READ') {
-      const falling = toObjectId(this.mint.next<PostId>())
-      await this.mark(async (tx) => {
-        const read = { _id: author, falling: { $exists: false } }
-        const fell = await this.collections.celebrities.updateOne(
-          read,
-          { $set: { falling } },
-          { session: tx.session },
-        )
-        const payload = { author, fall: falling.toHexString() }
-        if (fell.matchedCount === 1) {
-          await this.outbox.append(tx, 'author.fell', payload, { lane: 'BULK' })
-        }
-      })
+    const found = await this.find(author)
+    if (followers >= threshold) {
+      if (!found) await this.beginPromotion(author)
+      else if (found.falling) await this.endChange(author, { falling: found.falling })
+    } else if (followers < threshold * fallShare && standing(found) === 'READ') {
+      await this.beginFall(author)
     }
   }
 
-  /** Whether this fall of the author's is still going on. One command. */
-  async isFalling(author: UserId, fall: string): Promise<boolean> {
-    const found = await this.collections.celebrities.findOne({ _id: author }, bounded)
-    return found?.falling?.toHexString() === fall
+  /** Whether this promotion or fall of the author's is still going on. One command. */
+  async isChanging(author: UserId, change: 'promoting' | 'falling', id: string): Promise<boolean> {
+    return (await this.find(author))?.[change]?.toHexString() === id
   }
 
-  /** Ends a fall, unless the author rose again. One transaction. */
+  /** Ends a promotion: every follower has the note. Changes nothing where it is over. One command. */
+  async promoted(author: UserId, promotion: string): Promise<void> {
+    await this.endChange(author, { promoting: toObjectId(promotion as PostId) })
+  }
+
+  /** Ends a fall, unless the author rose again. One command. */
   async fallen(author: UserId, fall: string): Promise<void> {
     const own = { _id: author, falling: toObjectId(fall as PostId) }
-    await this.mark(async ({ session }) => {
-      await this.collections.celebrities.deleteOne(own, { session })
-    })
+    await this.collections.celebrities.deleteOne(own, bounded)
   }
 
-  /** Lifts the mark of an author who is gone. One command, and a transaction where there is one. */
-  async forget(author: UserId): Promise<void> {
-    if ((await this.standingOf(author)) === 'DELIVERED') return
-    await this.mark(async ({ session }) => {
-      await this.collections.celebrities.deleteOne({ _id: author }, { session })
-    })
+  /** Removes all that is noted of a user who leaves, as a reader and as an author. */
+  async forget(user: UserId): Promise<void> {
+    await this.collections.celebrities.deleteOne({ _id: user }, bounded)
+    await this.pulled.forget(user)
   }
 
-  private async mark(change: (tx: Tx) => Promise<void>): Promise<void> {
+  private async find(author: UserId): Promise<CelebrityDoc | null> {
+    return this.collections.celebrities.findOne({ _id: author }, bounded)
+  }
+
+  /** Has posts read alone from now on. */
+  private async endChange(
+    author: UserId,
+    change: Pick<CelebrityDoc, 'promoting' | 'falling'>,
+  ): Promise<void> {
+    await this.collections.celebrities.updateOne(
+      { _id: author, ...change },
+      {
+        $unset: { promoting: '', falling: '' },
+        $set: { readFrom: toObjectId(this.mint.next<PostId>()) },
+      },
+      bounded,
+    )
+  }
+
+  private async beginPromotion(author: UserId): Promise<void> {
+    const promotion = this.mint.next<PostId>()
     await this.transactions.run(async (tx) => {
-      await change(tx)
-      await this.collections.strategies.updateOne(
-        { _id: 'HYBRID' },
-        { $inc: { marks: 1 } },
+      const { upsertedCount } = await this.collections.celebrities.updateOne(
+        { _id: author },
+        { $setOnInsert: { promoting: toObjectId(promotion) } },
+        { session: tx.session, upsert: true },
+      )
+      if (upsertedCount === 0) return
+      await this.outbox.append(tx, 'author.promoted', { author, promotion }, { lane: 'BULK' })
+    })
+  }
+
+  private async beginFall(author: UserId): Promise<void> {
+    const fall = this.mint.next<PostId>()
+    await this.transactions.run(async (tx) => {
+      const { matchedCount } = await this.collections.celebrities.updateOne(
+        { _id: author, promoting: { $exists: false }, falling: { $exists: false } },
+        { $set: { falling: toObjectId(fall) } },
         { session: tx.session },
       )
+      if (matchedCount === 0) return
+      await this.outbox.append(tx, 'author.fell', { author, fall }, { lane: 'BULK' })
     })
   }
 }
 
 const standing = (found: CelebrityDoc | null): Standing =>
-  !found ? 'DELIVERED' : found.falling ? 'BOTH' : 'READ'
+  !found ? 'DELIVERED' : found.promoting || found.falling ? 'BOTH' : 'READ'
 
-async function among(
-  reader: UserId,
-  authors: readonly UserId[],
-  follows: Follows,
-  group: string | undefined,
-): Promise<Set<UserId>> {
-  if (authors.length === 0) return new Set()
-  const followed = await follows.followeesAmong(reader, authors, group)
-  if (group === undefined && authors.includes(reader)) followed.add(reader)
-  return followed
+async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserId> {
+  yield reader
+  yield* follows.followeesOf(reader)
 }

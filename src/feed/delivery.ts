@@ -57,26 +57,55 @@ export class Delivery {
     return walkFollowers(this.follows, author, run, write, turn(), { window, besides })
   }
 
-  /** Takes a deleted post out of timelines, where it does not show any more. Two commands, and as many as a delivery. */
+  /**
+   * Takes a deleted post out of timelines, where it does not show any more. Two commands, one more under HYBRID, and as
+   * many as a delivery; no walk where the post was never stored.
+   */
   async takeBack({ id, author }: PostRef, run: Run): Promise<'unfinished' | undefined> {
-    const targets = this.allOf(await this.registry.read())
-    if (targets.length === 0) return undefined
-    const forget = async (readers: readonly UserId[]) => {
-      await Promise.all(targets.map((strategy) => strategy.forget(readers, [id])))
-    }
+    const forget = await this.forgetter(author, [id])
+    if (!forget) return undefined
     if (run.checkpoint === undefined) await forget([author])
     return walkFollowers(this.follows, author, run, forget)
   }
 
   /** Takes posts of an author who leaves out of the followers' timelines. */
   async takeAllBack(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
-    const targets = this.allOf(await this.registry.read())
-    if (targets.length === 0) return
-    const forget = async (readers: readonly UserId[]) => {
-      await Promise.all(targets.map((strategy) => strategy.forget(readers, posts)))
-    }
+    const forget = await this.forgetter(author, posts)
+    if (!forget) return
     const run = { checkpoint: undefined, save: async () => {}, signal }
     await walkFollowers(this.follows, author, run, forget, () => false)
+  }
+
+  /** What takes those of an author's posts that may be stored out of timelines; undefined where none is. */
+  private async forgetter(
+    author: UserId,
+    posts: readonly PostId[],
+  ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
+    const all = withoutTwin(maintainedIn(await this.registry.read()))
+    const from = all.some(({ _id }) => _id === 'HYBRID')
+      ? await this.celebrities.unstoredFrom(author)
+      : undefined
+    const holdings = all.flatMap((registration) => {
+      const unstored = registration._id === 'HYBRID' ? from : undefined
+      const stored = unstored === undefined ? posts : posts.filter((id) => id < unstored)
+      return stored.length > 0
+        ? this.of([registration]).map((strategy) => ({ strategy, stored }))
+        : []
+    })
+    if (holdings.length === 0) return undefined
+    return async (readers) => {
+      await Promise.all(holdings.map(({ strategy, stored }) => strategy.forget(readers, stored)))
+    }
+  }
+
+  /**
+   * From which post on none of an author's is stored in any timeline; undefined where any may be. One command where
+   * HYBRID is all that is maintained, else none.
+   */
+  async unstoredFrom(author: UserId, registered: Registered): Promise<PostId | undefined> {
+    return maintainedIn(registered).every(({ _id }) => _id === 'HYBRID')
+      ? this.celebrities.unstoredFrom(author)
+      : undefined
   }
 
   /** Removes the timelines of a reader who leaves, and what is noted of the author they were. */
@@ -98,12 +127,10 @@ export class Delivery {
   }
 
   private async receiving(author: UserId, registered: Registered): Promise<StrategyDoc[]> {
-    const all = maintainedIn(registered)
-    const withoutHybrid = all.filter(({ _id }) => _id !== 'HYBRID')
-    // Both store in one collection: what INBOX takes, HYBRID has.
-    if (isMaintained(registered, 'INBOX')) return withoutHybrid
-    if (!isMaintained(registered, 'HYBRID')) return all
-    return (await this.celebrities.standingOf(author)) === 'READ' ? withoutHybrid : all
+    const all = withoutTwin(maintainedIn(registered))
+    if (!all.some(({ _id }) => _id === 'HYBRID')) return all
+    const isRead = (await this.celebrities.standingOf(author)) === 'READ'
+    return isRead ? all.filter(({ _id }) => _id !== 'HYBRID') : all
   }
 
   /** As {@link targetsOf}, for a post that is being delivered: an author who crossed HYBRID's threshold changes sides first. */
@@ -126,3 +153,9 @@ export class Delivery {
     })
   }
 }
+
+/** HYBRID and INBOX store in one collection: what INBOX takes, or removes, HYBRID does as well. */
+const withoutTwin = (registrations: readonly StrategyDoc[]): StrategyDoc[] =>
+  registrations.filter(
+    ({ _id }) => _id !== 'HYBRID' || !registrations.some((other) => other._id === 'INBOX'),
+  )

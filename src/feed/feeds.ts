@@ -21,6 +21,7 @@ import { Hybrid } from './hybrid.ts'
 import { Inbox } from './inbox.ts'
 import { configuredOptions, type Options, optionWarnings } from './options.ts'
 import { Pending } from './pending.ts'
+import { PulledAuthors } from './pulled-authors.ts'
 import { Reasons } from './reasons.ts'
 import { Registrations } from './registrations.ts'
 import { Registry } from './registry.ts'
@@ -58,6 +59,7 @@ export interface Feeds {
   readonly strategies: Materialised
   /** The options that a new registration takes over from this process. */
   readonly configured: Readonly<Record<MaterialisedName, Options>>
+  readonly celebrities: Celebrities
   readonly tasks: Tasks
 }
 
@@ -72,14 +74,15 @@ export function createFeeds(
   const truth = new Truth(collections, edges)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
-  const celebrities = new Celebrities(collections, outbox, transactions, mint)
+  const pulled = new PulledAuthors(collections.pulled_authors)
+  const celebrities = new Celebrities(collections, pulled, outbox, transactions, mint)
   const inbox = new Inbox(collections.inbox)
   const strategies: Materialised = {
     TIME_BUCKETS: new TimeBuckets(collections.timed_buckets),
     SIZED_BUCKETS: new SizedBuckets(collections.sized_buckets, mint, config.sizedBucketSize),
     CACHE: new Cache(collections.timeline_cache, { oracle, entries, mint, now }, config),
     INBOX: inbox,
-    HYBRID: new Hybrid(inbox, oracle, celebrities, follows),
+    HYBRID: new Hybrid(inbox, oracle, pulled, follows),
   }
   const served = config.maintained.filter(
     (name): name is MaterialisedName => name !== 'FANOUT_ON_READ',
@@ -105,7 +108,7 @@ export function createFeeds(
     config.inlineMax,
   )
   const backfill = new Backfill(
-    { strategies, registry, delivery, entries, follows, celebrities, oracle },
+    { strategies, registry, delivery, entries, follows, celebrities, pulled, oracle },
     collections.user_stats,
     transactions,
   )
@@ -121,6 +124,7 @@ export function createFeeds(
     registrations,
     upkeep: new Upkeep(registrations, outbox),
     strategies,
+    celebrities,
     configured,
     tasks,
   }

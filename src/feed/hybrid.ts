@@ -2,16 +2,16 @@ import type { StrategyDoc } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import type { Celebrities } from './celebrities.ts'
 import { inOrder } from './entries.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { Inbox } from './inbox.ts'
+import type { PulledAuthors } from './pulled-authors.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 /**
  * The inbox for ordinary authors; those with very many followers are read instead of delivered, and merged in.
- * It stores in INBOX's collection: what INBOX delivered besides vanishes as a repeat. Which authors are delivered is
- * the delivery's to decide ({@link Celebrities}).
+ * It stores in INBOX's collection: what INBOX delivered as well is a repeat and changes nothing. Deliveries decide which
+ * authors are delivered, and note with each reader those who are not ({@link PulledAuthors}).
  */
 export class Hybrid implements MaterialisedStrategy {
   readonly backfilled = true
@@ -19,22 +19,23 @@ export class Hybrid implements MaterialisedStrategy {
   constructor(
     private readonly inbox: Inbox,
     private readonly read: FanoutOnRead,
-    private readonly celebrities: Celebrities,
+    private readonly pulled: PulledAuthors,
     private readonly follows: Follows,
   ) {}
 
-  /** INBOX's command beside one for whom of the celebrities the reader follows; with any, one for 200 of these. */
+  /**
+   * INBOX's command, and one for the reader's notes. Where the reader follows noted authors, one more for whom, and one
+   * for 200 of them. No command grows with the celebrities of the database.
+   */
   async candidates(ask: Ask): Promise<Candidates> {
     const { reader, range, group, refused, registration } = ask
     if (!registration) return { entries: [], complete: false }
-    // Who is read is looked up first: one who is delivered again by then has everything in the inbox.
-    const followed = await this.celebrities.followedBy(reader, this.follows, registration, group)
+    // The notes come last: an author whose post was left out of the inbox as it was read has the note already.
+    const delivered = await this.inbox.candidates(ask)
+    const followed = await this.pulled.followedBy(reader, this.follows, group)
     const authors = [...followed].filter((author) => !refused.has(author))
-    if (authors.length === 0) return this.inbox.candidates(ask)
-    const [delivered, theirs] = await Promise.all([
-      this.inbox.candidates(ask),
-      this.read.newest(authors, range),
-    ])
+    if (authors.length === 0) return delivered
+    const theirs = await this.read.newest(authors, range)
     return { entries: inOrder([...delivered.entries, ...theirs], range), complete: true }
   }
 

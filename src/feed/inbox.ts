@@ -1,10 +1,11 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { atOnce } from '../db/client.ts'
 import type { Collections, InboxDoc, StrategyDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { GroupCommit } from '../db/group-commit.ts'
 import type { Condition } from '../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { chunks } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import { smallMax, together } from './audience.ts'
@@ -14,8 +15,9 @@ import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './st
 const removedAtOnce = 1_000
 
 /**
- * Fan-out on write, one small document an entry in a clustered collection: a delivery writes no array anew, a page is
- * one scan in stored order, and the `_id` alone makes repeats impossible.
+ * Fan-out on write, one small document an entry in a clustered collection: a delivery rewrites no array, a page is
+ * one scan in stored order, and the `_id` alone makes repeats impossible. Every filter is one equal `_id`, or a range
+ * of one reader's keys.
  */
 export class Inbox implements MaterialisedStrategy {
   readonly backfilled = true
@@ -61,7 +63,10 @@ export class Inbox implements MaterialisedStrategy {
     )
   }
 
-  /** One command for 1,000 pairs. */
+  /**
+   * One command for 1,000 pairs. Each entry is deleted by its own key: MongoDB 6.0 finds no bounds for `$in` over the
+   * keys of a clustered collection, and would read the inboxes of all readers.
+   */
   async forget(
     readers: readonly UserId[],
     posts: readonly PostId[],
@@ -71,22 +76,24 @@ export class Inbox implements MaterialisedStrategy {
     const keys = readers.flatMap((reader) =>
       posts.map((post) => ({ reader, post: toObjectId(post) })),
     )
-    for (let from = 0; from < keys.length; from += removedAtOnce) {
-      const some = { _id: { $in: keys.slice(from, from + removedAtOnce) } }
-      await this.inbox.deleteMany(some, { ...tx })
+    for (const some of chunks(keys, removedAtOnce)) {
+      const deletions = some.map((key) => ({ deleteOne: { filter: { _id: key } } }))
+      await this.inbox.bulkWrite(deletions, { ...tx, ordered: false })
     }
   }
 
-  /** Two commands for 1,000 entries. */
+  /** Two commands for 1,000 entries, which read these entries alone. */
   async forgetReader(reader: UserId): Promise<void> {
-    const all = { _id: keysOf(reader, {}) }
+    const all = keysOf(reader, {})
     for (;;) {
       const some = await this.inbox
-        .find(all, { ...bounded, projection: { _id: 1 } })
+        .find({ _id: all }, { ...atOnce, projection: { _id: 1 } })
+        .sort({ _id: 1 })
         .limit(removedAtOnce)
         .toArray()
-      if (some.length === 0) return
-      await this.inbox.deleteMany({ _id: { $in: some.map(({ _id }) => _id) } })
+      const [first, last] = [some[0], some.at(-1)]
+      if (!first || !last) return
+      await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } })
     }
   }
 

@@ -8,7 +8,7 @@ import { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
 import type { Options } from './options.ts'
-import { removeSome, sharing } from './remove-stored.ts'
+import { assumeStored, removeSome, sharing } from './remove-stored.ts'
 import type { MaterialisedName } from './strategy.ts'
 
 /** What registrations are written through. */
@@ -98,6 +98,7 @@ export class Registrations {
       return matchedCount === 1
     })
     if (!begun) return false
+    if (name === 'INBOX') await assumeStored(this.parts.collections)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.alone(async (tx) => {

@@ -27,10 +27,7 @@ export const covers = (registration: StrategyDoc | undefined, reader: UserId): b
 
 /** Whether what was read under `then` is what would be read under `now`. */
 export const isSame = (then: StrategyDoc | undefined, now: StrategyDoc | undefined): boolean =>
-  then !== undefined &&
-  now !== undefined &&
-  then.epoch.equals(now.epoch) &&
-  (then.marks ?? 0) === (now.marks ?? 0)
+  then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
 
 /**
  * The strategies that deliveries go to. It is the database that maintains them, not a process: a delivery reads the

@@ -7,12 +7,12 @@ import type { MaterialisedName } from './strategy.ts'
 const removedAtOnce = 1_000
 
 /** What belongs to each strategy alone. */
-const own: Readonly<Record<MaterialisedName, CollectionName | undefined>> = {
-  TIME_BUCKETS: 'timed_buckets',
-  SIZED_BUCKETS: 'sized_buckets',
-  CACHE: 'timeline_cache',
-  INBOX: undefined,
-  HYBRID: 'celebrities',
+const own: Readonly<Record<MaterialisedName, readonly CollectionName[]>> = {
+  TIME_BUCKETS: ['timed_buckets'],
+  SIZED_BUCKETS: ['sized_buckets'],
+  CACHE: ['timeline_cache'],
+  INBOX: [],
+  HYBRID: ['celebrities', 'pulled_authors'],
 }
 
 /** The strategies that store in the same collection: what is stored there stays while the other one is maintained. */
@@ -32,10 +32,10 @@ export async function removeSome(
   name: MaterialisedName,
   withShared: boolean,
 ): Promise<boolean> {
-  const names = [own[name], sharing[name] && withShared ? ('inbox' as const) : undefined]
+  const names = [...own[name], ...(sharing[name] && withShared ? (['inbox'] as const) : [])]
   let removed = false
   for (const each of names) {
-    if (each && (await removeFrom(collections[each] as unknown as Collection, tx))) removed = true
+    if (await removeFrom(collections[each] as unknown as Collection, tx)) removed = true
   }
   return removed
 }
@@ -51,4 +51,12 @@ async function removeFrom(collection: Collection, { session }: Tx): Promise<bool
   // A range, not a list of keys: MongoDB 6 serves a list on a clustered collection by a scan of it.
   await collection.deleteMany({ _id: { $lte: last._id } }, { session })
   return true
+}
+
+/**
+ * Before INBOX is dropped: what it delivered of celebrities stays in the inboxes while HYBRID is maintained, so any of
+ * their posts may be stored. One command.
+ */
+export async function assumeStored({ celebrities }: Pick<Collections, 'celebrities'>): Promise<void> {
+  await celebrities.updateMany({ readFrom: { $exists: true } }, { $unset: { readFrom: '' } })
 }

@@ -38,6 +38,8 @@ export const createTasks = (parts: TaskParts): Tasks => ({
       { strategy: strategy as MaterialisedName, epoch: epoch as PostId },
       run,
     ),
+  'author.promoted': async ({ author, promotion }, run) =>
+    parts.backfill.promote({ author: author as UserId, promotion: promotion as string }, run),
   'author.fell': async ({ author, fall }, run) =>
     parts.backfill.fall({ author: author as UserId, fall: fall as string }, run),
   'user.deleted': async ({ user }, run) => userDeleted(parts, user as UserId, run),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { bounded } from '../db/client.ts'
+import { atOnce, bounded } from '../db/client.ts'
 import { type Collections, type JobDoc, type JobLane, jobLanes } from '../db/collections.ts'
 import { GroupCommit } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -81,16 +81,17 @@ export class JobQueue {
   }
 
   /**
-   * Leases, beside one that was claimed, more that are due of its kind and lane, the longest due first. Two commands,
-   * three where others claim at the same time, however many there are.
+   * Leases, beside one that was claimed, those of its kind among the next `limit` that are due in its lane. Two
+   * commands, three where others claim at the same time; looks at `limit` jobs, however many are due.
    */
   async claimLike({ kind, lane, leaseMs }: Job, limit: number): Promise<Job[]> {
     const due = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
-    const found = await this.outbox
-      .find({ ...due, lane, kind }, bounded)
+    const next = await this.outbox
+      .find({ ...due, lane }, { ...atOnce, hint: { state: 1, lane: 1, runAt: 1 } })
       .sort({ runAt: 1 })
       .limit(limit)
       .toArray()
+    const found = next.filter((job) => job.kind === kind)
     if (found.length === 0) return []
     const leased = randomUUID()
     const update = leaseFor(leaseMs, leased)

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { labelsOf } from '../support/commands.ts'
+import { explained, statementsOf } from '../support/explain.ts'
+import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const feed = {
@@ -45,6 +48,12 @@ const inboxOf = async (reader: UserId) => {
   const found = await inbox.find({ '_id.reader': reader }).sort({ _id: -1 }).toArray()
   return found.map(({ _id }) => _id.post.toHexString())
 }
+/** A job's first try. */
+const freshRun = () => {
+  const { signal } = new AbortController()
+  return { checkpoint: undefined, inline: false, save: async () => {}, signal }
+}
+const read = () => ({ _id: author, readFrom: expect.anything() })
 const mark = () => harness.services.collections.celebrities.findOne({ _id: author })
 
 describe('an author who comes to have very many followers', () => {
@@ -56,9 +65,11 @@ describe('an author who comes to have very many followers', () => {
     await harness.rest()
     await publishAndDeliver()
     await publishAndDeliver()
-    expect(await mark()).toEqual({ _id: author })
+    await publishAndDeliver()
+    expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) {
       expect(await page(reader)).toEqual(posts)
+      // The second one found the many followers: it was delivered, and the author noted with each of them.
       expect(await inboxOf(reader)).toEqual(posts.slice(2))
     }
   })
@@ -94,13 +105,13 @@ describe('an author who has few followers again', () => {
     await follow(...fans)
     await publishAndDeliver()
     await publishAndDeliver()
-    expect(await mark()).toEqual({ _id: author })
+    expect(await mark()).toEqual(read())
   })
 
   test('stays as they are a little below the threshold', async () => {
     await unfollow(...fans.slice(4))
     await publishAndDeliver()
-    expect(await mark()).toEqual({ _id: author })
+    expect(await mark()).toEqual(read())
     expect(await page(fans[0] as UserId)).toEqual(posts)
   })
 
@@ -122,16 +133,14 @@ describe('an author who has few followers again', () => {
     await publish()
     const { outbox } = harness.services.collections
     const created = await outbox.findOne({ kind: 'post.created' })
-    const run = { checkpoint: undefined, inline: false, save: async () => {} }
-    const signal = new AbortController().signal
-    await harness.services.tasks['post.created']?.(created?.payload ?? {}, { ...run, signal })
+    await harness.services.tasks['post.created']?.(created?.payload ?? {}, freshRun())
     const fell = await outbox.findOne({ kind: 'author.fell' })
     expect((await mark())?.falling).toBeDefined()
     await follow(...fans.slice(2))
     await publishAndDeliver()
-    expect(await mark()).toEqual({ _id: author })
-    await harness.services.tasks['author.fell']?.(fell?.payload ?? {}, { ...run, signal })
-    expect(await mark()).toEqual({ _id: author })
+    expect(await mark()).toEqual(read())
+    await harness.services.tasks['author.fell']?.(fell?.payload ?? {}, freshRun())
+    expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
 
@@ -140,5 +149,92 @@ describe('an author who has few followers again', () => {
     expect(await page(fans[0] as UserId)).toEqual([])
     await harness.rest()
     expect(await mark()).toBeNull()
+  })
+})
+
+describe('an author who is read', () => {
+  const all = async () => harness.services.collections.celebrities.countDocuments()
+
+  test('costs nothing to readers who do not follow the author, however many of them there are', async () => {
+    const { collections } = harness.services
+    const strangers = Array.from({ length: 3_000 }, (_, n) => ({ _id: `stranger${n}` }))
+    await collections.celebrities.insertMany(strangers)
+    await follow(...fans)
+    for (let n = 0; n < 3; n++) await publishAndDeliver()
+    const [reader] = fans as [UserId]
+    const { client, db } = harness.database
+    const { commands } = await recorded(client, () => page(reader))
+    expect(labelsOf(commands)).toEqual([
+      'read following',
+      'read following, restrictions, user_stats, posts, strategies',
+      'read inbox',
+      'read posts',
+      'read pulled_authors',
+    ])
+    for (const statement of commands.flatMap(statementsOf)) {
+      expect(JSON.stringify(statement).length).toBeLessThan(3_000)
+      expect((await explained(db, statement)).examined).toBeLessThan(50)
+    }
+    expect(await all()).toBeGreaterThan(3_000)
+    await collections.celebrities.deleteMany({ _id: /^stranger/ })
+  })
+
+  test('deletes a post that was never stored without a walk, and one that was with it', async () => {
+    const { client } = harness.database
+    const { outbox } = harness.services.collections
+    await follow(...fans)
+    for (let n = 0; n < 2; n++) await publishAndDeliver()
+    harness.clock.advance(120_000)
+    await publishAndDeliver()
+    const [unstored, , stored] = posts as [PostId, PostId, PostId]
+    const [reader] = fans as [UserId]
+    expect(await inboxOf(reader)).toEqual([stored])
+    const deleted = async (id: PostId) => {
+      await harness.services.posts.delete(author, { id, author })
+      const { commands } = await recorded(client, async () => {
+        const payload = { author, post: id }
+        await harness.services.tasks['post.deleted']?.(payload, freshRun())
+      })
+      await outbox.deleteMany({ kind: 'post.deleted' })
+      return labelsOf(commands)
+    }
+    expect(await deleted(unstored)).toEqual(['read celebrities', 'read strategies'])
+    expect(await deleted(stored)).toContain('read followers')
+    expect(await inboxOf(reader)).toEqual([])
+    expect(await page(reader)).toEqual(posts.slice(1, 2))
+  })
+
+  test('is unfollowed at the cost of the posts that were stored before', async () => {
+    const { client } = harness.database
+    await follow(...fans)
+    for (let n = 0; n < 2; n++) await publishAndDeliver()
+    harness.clock.advance(120_000)
+    for (let n = 0; n < 5; n++) await publish()
+    await harness.rest()
+    const [reader] = fans as [UserId]
+    await unfollow(reader)
+    const { commands } = await recorded(client, () => harness.rest())
+    const deletes = commands.filter(
+      ({ name, collection }) => name === 'delete' && collection === 'inbox',
+    )
+    expect(deletes.flatMap(({ command }) => command.deletes)).toHaveLength(2)
+    expect(await inboxOf(reader)).toEqual([])
+    expect(await page(reader)).toEqual([])
+    await follow(reader)
+    expect(await page(reader)).toEqual(posts)
+  })
+
+  test('leaves no note behind, as an author and as a reader', async () => {
+    const { pulled_authors } = harness.services.collections
+    await follow(...fans)
+    for (let n = 0; n < 2; n++) await publishAndDeliver()
+    const notes = () => pulled_authors.countDocuments({ '_id.author': author })
+    expect(await notes()).toBe(7)
+    await harness.services.users.delete(fans[0] as UserId)
+    await harness.rest()
+    expect(await notes()).toBe(6)
+    await harness.services.users.delete(author)
+    await harness.rest()
+    expect(await notes()).toBe(0)
   })
 })

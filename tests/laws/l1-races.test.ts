@@ -153,7 +153,7 @@ async function play(
   problems.push(...(await repeatsStored(main.collections)))
   const left = new Set(await postsAndEdges(main))
   problems.push(...there.filter((one) => !left.has(one)).map((one) => `${one} is lost`))
-  // What the other process knows by now of HYBRID's marks is no reason to read something else.
+  // What the other process has seen by now is no reason to read something else.
   for (const services of which === 'stored' ? [main] : [main, slow]) {
     const pending = await compare(services, 'at rest')
     problems.push(...pending.map((walk) => `pending at rest: ${walk}`))

@@ -1,6 +1,5 @@
 import type { StrategyDoc } from '../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../src/db/object-id.ts'
-import type { Celebrities } from '../../src/feed/celebrities.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../../src/feed/entries.ts'
 import type { EntryReader } from '../../src/feed/entry-reader.ts'
 import type { FanoutOnRead } from '../../src/feed/fanout-on-read.ts'
@@ -115,8 +114,7 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
     },
   },
   HYBRID: {
-    'an author is marked once a first post was left out': ({ strategies }) => {
-      const { celebrities } = inside<{ celebrities: Celebrities }>(strategies.HYBRID)
+    'an author is noted once a first post was left out': ({ celebrities }) => {
       const settle = celebrities.settle.bind(celebrities)
       const standingOf = celebrities.standingOf.bind(celebrities)
       const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
@@ -129,14 +127,15 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
       celebrities.standingOf = async (author) =>
         leftOut.delete(author) ? 'READ' : standingOf(author)
     },
-    'a fall lifts the mark before what was left out is delivered': ({ strategies }) => {
-      const { celebrities } = inside<{ celebrities: Celebrities }>(strategies.HYBRID)
+    'posts are left out before each follower has the note': ({ celebrities, collections }) => {
       const settle = celebrities.settle.bind(celebrities)
       celebrities.settle = async (author, followers, registration) => {
         await settle(author, followers, registration)
-        if ((await celebrities.standingOf(author)) === 'BOTH') await celebrities.forget(author)
+        await collections.celebrities.updateOne({ _id: author }, { $unset: { promoting: '' } })
       }
-      celebrities.isFalling = async () => true
+    },
+    'who follows an author who is read gets no note': ({ celebrities }) => {
+      celebrities.noteFollow = async () => {}
     },
   },
 }

@@ -9,6 +9,7 @@ import { openEmbedded } from '../../src/db/embedded.ts'
 import { lifetimeArguments } from '../../src/db/lifetime.ts'
 import { binFolder } from './bin-folder.ts'
 import { compiled, root } from './process.ts'
+import { shapesFolder } from './shapes.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -32,7 +33,10 @@ const memoryBytesMin = 4 * 1024 ** 3
 
 /** Starts the MongoDB of a test run, says which it is, and returns what stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [mongo] = await Promise.all([runMongo(), compile()])
+  // Those who explain what the others sent need no more than a database.
+  const isLast = project.name === 'explained'
+  if (!isLast) await rm(shapesFolder, { recursive: true, force: true })
+  const [mongo] = await Promise.all([runMongo(), isLast ? undefined : compile()])
   console.log(`MongoDB for the tests: ${mongo.description}`)
   project.provide('mongoUri', mongo.uri)
   return () => mongo.stop()

@@ -8,6 +8,7 @@ import { connect } from '../../src/db/client.ts'
 import { type Collections, openCollections } from '../../src/db/collections.ts'
 import { hold } from '../../src/db/embedded/exclusive.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
+import { keepShapes } from './shapes.ts'
 
 /** A database of a test file's own, on a client whose commands can be watched. */
 export interface TestDatabase {
@@ -34,6 +35,7 @@ export async function testDatabase(
   const name = `test_${randomBytes(6).toString('hex')}`
   await inBulk(uri, (bulk) => applyIndexes(bulk.db(name), following))
   const client = await connect(uri, 'serving', { monitorCommands: true, appName: name })
+  keepShapes(client, following)
   const db = client.db(name)
   return {
     client,

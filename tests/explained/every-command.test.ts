@@ -1,0 +1,124 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BSON, type Db, type Document } from 'mongodb'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { explained } from '../support/explain.ts'
+import { fill, hot, hotIds } from '../support/large-database.ts'
+import { useDatabase } from '../support/mongo.ts'
+import { aboutLarge, valuesIn } from '../support/shape-values.ts'
+import { type Shape, shapesFolder } from '../support/shapes.ts'
+
+/** Keys or documents that a statement may look at for each that it finds, for each value it names, and beyond. */
+const [eachFound, eachValue, beyond] = [20, 3, 50]
+
+/** Source files whose commands are an operator's, and read everything on purpose: `verify`, `reconcile`, `load` and the like. */
+const operators =
+  /^src\/(verify|reconcile|imports|cli)\/|^src\/feed\/remove-stored\.ts$|^src\/jobs\/inspect\.ts$/
+
+/** Collections that hold a handful of documents, whatever the database holds. */
+const small = ['strategies', 'meta', 'imports']
+
+/** Problems that are known, by the file that sends the command, and why they are none. */
+const known: readonly { readonly from: string; readonly problem: RegExp; readonly why: string }[] =
+  [
+    {
+      from: 'src/feed/registry.ts',
+      problem: /^scans COLLSCAN of user_stats$/,
+      why: 'a registration counts the readers it is to cover, once',
+    },
+    {
+      from: 'src/feed/sized-buckets.ts',
+      problem: /^looks at \d+ for \d+$/,
+      why: 'buckets may overlap, so it looks at a key, not a document, for each newer bucket of a reader',
+    },
+  ]
+
+const shapes: Shape[] = existsSync(shapesFolder)
+  ? readdirSync(shapesFolder).map((file) =>
+      BSON.EJSON.parse(readFileSync(join(shapesFolder, file), 'utf8')),
+    )
+  : []
+
+describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+  const database = useDatabase(following)
+  const mine = shapes.filter((shape) => shape.following === following)
+
+  beforeAll(async () => {
+    await fill(database.collections)
+  })
+
+  const seen: Record<string, [Document, RegExp]> = {
+    'a scan': [{ find: 'posts', filter: { text: 'x' } }, /^scans COLLSCAN of posts$/],
+    'a scan of a clustered collection': [
+      {
+        delete: 'inbox',
+        deletes: [{ q: { _id: { $in: hotIds.map((post) => ({ reader: hot, post })) } }, limit: 0 }],
+      },
+      /^scans .* of inbox$/,
+    ],
+    'a scan by a join': [
+      {
+        aggregate: 1,
+        pipeline: [
+          { $documents: [{ text: 'x' }] },
+          { $lookup: { from: 'posts', localField: 'text', foreignField: 'text', as: 'posts' } },
+        ],
+        cursor: {},
+      },
+      /^scans \$lookup from posts$/,
+    ],
+    'a sort in memory': [
+      { find: 'posts', filter: { author: hot }, sort: { text: 1 } },
+      /^sorts in memory$/,
+    ],
+    'a range that holds little of what is wanted': [
+      { find: 'posts', filter: { author: hot, text: 'none' } },
+      /^looks at 1000 for 0$/,
+    ],
+  }
+  test.each(Object.entries(seen))('%s is seen', async (_, [statement, problem]) => {
+    expect(await problemOf(database.db, statement)).toMatch(problem)
+  })
+
+  test('every command that the tests sent finds what it needs by an index, within bounds', async () => {
+    const problems: string[] = []
+    for (const shape of mine) {
+      if (operators.test(shape.from)) continue
+      const statement = aboutLarge(shape.statement)
+      const problem = await problemOf(database.db, statement)
+      const isKnown = known.some(
+        (one) => one.from === shape.from && one.problem.test(problem ?? ''),
+      )
+      if (problem && !isKnown) {
+        problems.push(`${shape.from}: ${problem}: ${JSON.stringify(statement)}`)
+      }
+    }
+    expect(problems).toEqual([])
+  })
+})
+
+test('the tests before sent what pages, deliveries, purges and jobs send', () => {
+  const sent = new Set(shapes.map(({ from, statement }) => `${from} ${Object.keys(statement)[0]}`))
+  expect([...sent]).toEqual(
+    expect.arrayContaining([
+      'src/feed/truth.ts aggregate',
+      'src/feed/delivery-facts.ts aggregate',
+      'src/feed/inbox.ts find',
+      'src/feed/inbox.ts delete',
+      'src/feed/cache.ts update',
+      'src/follows/edges.ts delete',
+      'src/jobs/queue.ts findAndModify',
+      'src/engagement/outlier.ts findAndModify',
+    ]),
+  )
+})
+
+/** What is wrong with the way in which a statement finds what it is about. */
+async function problemOf(db: Db, statement: Document): Promise<string | undefined> {
+  const { scans, sorts, examined, returned } = await explained(db, statement)
+  const scanned = scans.filter((what) => !small.some((name) => what.endsWith(` ${name}`)))
+  if (scanned.length > 0) return `scans ${scanned}`
+  if (sorts.length > 0) return 'sorts in memory'
+  const allowed = eachFound * returned + eachValue * valuesIn(statement) + beyond
+  return examined > allowed ? `looks at ${examined} for ${returned}` : undefined
+}

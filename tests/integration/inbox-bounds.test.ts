@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
+import { IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
+import { explained, statementsOf } from '../support/explain.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { handle, storeOf, useServices } from '../support/services.ts'
+
+const harness = useServices()
+const mint = new IdMint(Date.now)
+const idsOf = (count: number) => Array.from({ length: count }, () => mint.next<PostId>())
+
+/** How many entries each statement that deletes looks at, as if it came again. */
+async function examinedBy(commands: readonly RecordedCommand[]): Promise<number[]> {
+  const statements = commands.filter(({ name }) => name === 'delete').flatMap(statementsOf)
+  const examined: number[] = []
+  for (const one of statements) {
+    const found = await explained(harness.database.db, one)
+    expect(found.scans).toEqual([])
+    examined.push(found.examined)
+  }
+  return examined
+}
+
+test('taking posts out of INBOX reads these entries alone, however many others there are', async () => {
+  const { inbox } = harness.services.collections
+  await registerStrategies(harness.services, ['INBOX'])
+  const INBOX = await storeOf(harness.services, 'INBOX')
+  const others = Array.from({ length: 40 }, (_, n) => handle(`other${n}`))
+  const posts = idsOf(100)
+  await inbox.insertMany(
+    others.flatMap((reader) => posts.map((id) => ({ _id: { reader, post: toObjectId(id) } }))),
+  )
+  const readers = [handle('ann'), handle('other7x')] as [UserId, UserId]
+  const theirs = idsOf(1_200)
+  for (const reader of readers) {
+    const entries = theirs.map((id) => ({ id }))
+    await INBOX.merge(reader, { entries, newest: true, oldest: true })
+  }
+  const { client } = harness.database
+  const some = theirs.slice(0, 39)
+  const forgot = await recorded(client, () => INBOX.forget(readers, some))
+  expect(forgot.commands).toHaveLength(1)
+  const each = await examinedBy(forgot.commands)
+  expect(each).toHaveLength(78)
+  // A range of a clustered collection looks at the entry behind its end as well.
+  expect(Math.max(...each)).toBeLessThanOrEqual(2)
+  expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(1_200 - 39)
+
+  const left = await recorded(client, () => INBOX.forgetReader(readers[0]))
+  expect(left.commands.map(({ name }) => name)).toEqual([
+    'find',
+    'delete',
+    'find',
+    'delete',
+    'find',
+  ])
+  for (const entries of await examinedBy(left.commands)) expect(entries).toBeLessThanOrEqual(2)
+  expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(0)
+  expect(await inbox.countDocuments()).toBe(4_000 + 1_200 - 39)
+})

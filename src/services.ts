@@ -82,7 +82,7 @@ export function createServices(
   const remains = new Remains(collections.overflow, outbox)
   const posts = new Posts(collections.posts, stats, remains, outbox, transactions, mint, checks)
   const limits = listLimits(config.engagement)
-  const lists = new OutlierLists(collections, transactions, once, limits, now)
+  const lists = new OutlierLists(collections, transactions, once, limits)
   const walk = new OutlierWalk(collections)
   const engaged = new EngagedLog(collections.engaged)
   const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)

@@ -32,7 +32,6 @@ export class GroupCommit<Op, Result> {
 
   /**
    * @param run commits a batch and answers each write, in order: an Error fails that one alone, a throw fails them all.
-   * @param now milliseconds since 1970.
    */
   constructor(
     private readonly run: (
@@ -40,7 +39,6 @@ export class GroupCommit<Op, Result> {
       ops: readonly Op[],
     ) => Promise<readonly (Result | Error)[]>,
     private readonly bounds: GroupCommitBounds,
-    private readonly now: () => number,
   ) {}
 
   /**
@@ -51,7 +49,7 @@ export class GroupCommit<Op, Result> {
     if (this.waiting >= this.bounds.waitingMax) throw overloaded()
     this.waiting++
     return new Promise((resolve, reject) => {
-      const write = { op, since: this.now(), resolve, reject }
+      const write = { op, since: performance.now(), resolve, reject }
       const queue = this.lanes.get(lane)
       if (queue) {
         queue.push(write)
@@ -75,7 +73,7 @@ export class GroupCommit<Op, Result> {
   }
 
   private async commit(lane: string, batch: readonly Waiting<Op, Result>[]): Promise<void> {
-    const oldest = this.now() - this.bounds.waitMsMax
+    const oldest = performance.now() - this.bounds.waitMsMax
     const timely = batch.filter(({ since }) => since >= oldest)
     for (const { since, reject } of batch) if (since < oldest) reject(overloaded())
     if (timely.length === 0) return

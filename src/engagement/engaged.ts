@@ -23,9 +23,8 @@ export class EngagedLog {
   constructor(private readonly engaged: Collections['engaged']) {}
 
   /**
-   * Writes and removes entries together. One command for each of the two, none without any.
-   * Waits for the primary alone: the list's entry comes after it, waits for a majority, and in one replica set that
-   * majority then has both.
+   * Writes and removes entries together; a majority holds them when it returns. One command for each of the two, none
+   * without any.
    */
   async write(adds: readonly Engaged[], removes: readonly Pick<Engaged, 'id' | 'user'>[]) {
     const inserts = adds.map((entry) => ({ insertOne: { document: toDoc(entry) } }))
@@ -34,8 +33,7 @@ export class EngagedLog {
       _id: { $in: removes.map(({ id }) => toObjectId(id)) },
     }
     const bulk = [...inserts, ...(removes.length > 0 ? [{ deleteMany: { filter: gone } }] : [])]
-    if (bulk.length > 0)
-      await this.engaged.bulkWrite(bulk, { ...bounded, ordered: false, writeConcern: { w: 1 } })
+    if (bulk.length > 0) await this.engaged.bulkWrite(bulk, { ...bounded, ordered: false })
   }
 
   /** A range of each user's entries of a kind, in the order it walks. One covered command. */

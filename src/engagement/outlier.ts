@@ -32,12 +32,11 @@ export class OutlierLists {
     private readonly transactions: Transactions,
     private readonly once: Once,
     private readonly limits: Readonly<Record<EngagementKind, ListLimits>>,
-    now: () => number,
   ) {
-    this.commits = new GroupCommit((_, batch) => this.commit(batch), bounds, now)
+    this.commits = new GroupCommit((_, batch) => this.commit(batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) =>
       addEmbedded(collections.posts, limits, batch)
-    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 }, now)
+    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 })
   }
 
   /**

@@ -38,7 +38,7 @@ export class FollowsTogether {
   ) {
     const commit = (lane: string, batch: readonly FollowWrite[]) =>
       this.commit(lane as UserId, batch)
-    this.commits = new GroupCommit(commit, bounds, Date.now)
+    this.commits = new GroupCommit(commit, bounds)
   }
 
   /**

@@ -6,6 +6,8 @@ import type {
   FollowEventDoc,
   FollowerDoc,
   FollowingDoc,
+  HotKeyDoc,
+  HotWriteDoc,
   ImportDoc,
   InboxDoc,
   JobDoc,
@@ -45,6 +47,8 @@ export interface Documents {
   celebrities: CelebrityDoc
   outbox: JobDoc
   mutations: MutationDoc
+  hot_keys: HotKeyDoc
+  hot_writes: HotWriteDoc
   imports: ImportDoc
   reconciliations: ReconciliationDoc
   repairs: RepairDoc
@@ -166,6 +170,14 @@ export const catalogue = (
     ],
   },
   mutations: { indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }], shardKey: { _id: 1 } },
+  hot_keys: { indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }], shardKey: { _id: 1 } },
+  hot_writes: {
+    indexes: [
+      { key: { key: 1, at: 1 } }, // what the owner of a key is asked, the oldest first
+      { key: { at: 1 }, expireAfterSeconds: 3_600 }, // what a killed process left
+    ],
+    shardKey: { key: 1 },
+  },
   imports: { indexes: [] },
   reconciliations: { indexes: [{ key: { startedAt: 1 }, expireAfterSeconds: 31 * dayS }] },
   repairs: {

@@ -34,6 +34,22 @@ export function repeatsIn(error: unknown): number[] {
 export const isTransient = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('TransientTransactionError')
 
+/** Whether a write met a document that an open or newer transaction has changed. */
+export const isWriteConflict = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === 112
+
+/** Which values a unique index refused, as text; undefined for any other error. */
+export const duplicateOf = (error: unknown): string | undefined =>
+  error instanceof MongoServerError && error.code === duplicateKeyCode
+    ? (error.errmsg ?? error.message)
+    : undefined
+
+/** Whether the server gave up on a command, or on the majority it waited for, at `maxTimeMS`. */
+export const isTimeExpired = (error: unknown): boolean =>
+  (error instanceof MongoServerError && error.code === maxTimeExpiredCode) ||
+  (error instanceof MongoBulkWriteError &&
+    error.result.getWriteConcernError()?.code === maxTimeExpiredCode)
+
 /** Whether the server keeps nothing as old as a snapshot any more, or has none of this moment yet. */
 export const isSnapshotGone = (error: unknown): boolean =>
   error instanceof MongoServerError && snapshotGoneCodes.has(error.code)

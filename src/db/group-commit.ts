@@ -13,10 +13,13 @@ export interface GroupCommitBounds {
   readonly lingerMs: number
 }
 
+/** What a write is answered: a result, an error that fails it alone, or a promise for which its lane does not wait. */
+export type Answer<Result> = Result | Error | Promise<Result>
+
 interface Waiting<Op, Result> {
   readonly op: Op
   readonly since: number
-  readonly resolve: (result: Result) => void
+  readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -31,13 +34,10 @@ export class GroupCommit<Op, Result> {
   private waiting = 0
 
   /**
-   * @param run commits a batch and answers each write, in order: an Error fails that one alone, a throw fails them all.
+   * @param run commits a batch and answers each write, in order; a throw fails them all.
    */
   constructor(
-    private readonly run: (
-      lane: string,
-      ops: readonly Op[],
-    ) => Promise<readonly (Result | Error)[]>,
+    private readonly run: (lane: string, ops: readonly Op[]) => Promise<readonly Answer<Result>[]>,
     private readonly bounds: GroupCommitBounds,
   ) {}
 
@@ -85,7 +85,7 @@ export class GroupCommit<Op, Result> {
       timely.forEach(({ resolve, reject }, at) => {
         const result = results[at]
         if (result instanceof Error) reject(result)
-        else resolve(result as Result)
+        else resolve(result as Result | Promise<Result>)
       })
     } catch (error) {
       for (const { reject } of timely) reject(error)
@@ -93,7 +93,8 @@ export class GroupCommit<Op, Result> {
   }
 }
 
-const overloaded = () =>
+/** The answer to a write that waited too long, or came when too many waited. */
+export const overloaded = (): DomainError =>
   new DomainError(
     'UNAVAILABLE',
     'Too many writes meet here now. Nothing was changed. Try again later.',

@@ -26,11 +26,16 @@ export class Transactions {
    * `work` must write nothing outside the transaction: a try that collided leaves nothing.
    * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
    * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
+   * @param onCollision is called with the error before each further try; what it throws ends the run instead.
    * Cost: `work`'s commands, one commit, and with `once` one find and one insert.
    * @throws {DomainError} UNAVAILABLE past the deadline; CONFLICT when the clientMutationId was used for another input.
    * @see law L4
    */
-  async run<T>(work: (tx: Tx) => Promise<T>, once?: OnceKey): Promise<T> {
+  async run<T>(
+    work: (tx: Tx) => Promise<T>,
+    once?: OnceKey,
+    onCollision: (error: unknown) => void = () => {},
+  ): Promise<T> {
     const before = once && (await this.once.firstResult<T>(once))
     if (before) return before.result
     // Not by the clock on the wall, which may be set while it runs.
@@ -59,6 +64,7 @@ export class Transactions {
             once && (collided || refused) ? await this.once.firstResult<T>(once) : undefined
           if (repeated) return repeated.result
           if (!collided) throw error
+          onCollision(error)
           if (performance.now() >= giveUpAt) {
             throw new DomainError(
               'UNAVAILABLE',

@@ -3,6 +3,7 @@ import { engagement } from './engagement/engagement.ts'
 import { thresholds } from './engagement/thresholds.ts'
 import { feeds } from './feeds/feeds.ts'
 import { follows } from './follows/follows.ts'
+import { processes } from './processes/processes.ts'
 import { reconcileBench } from './reconcile/reconcile.ts'
 
 // npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--people N] [--graph FILE] [--rate N] [--plots FOLDER] [--json]
@@ -19,7 +20,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const benchmarks = { engagement, thresholds, feeds, follows, reconcile: reconcileBench }
+const benchmarks = { engagement, thresholds, feeds, follows, processes, reconcile: reconcileBench }
 const [name = ''] = positionals
 const run = benchmarks[name as keyof typeof benchmarks]
 if (run) {

@@ -15,12 +15,14 @@ import { Edges } from './follows/edges.ts'
 import { Follows } from './follows/follows.ts'
 import { GraphPurge } from './follows/purge.ts'
 import { Restrictions } from './follows/restrictions.ts'
+import { FollowsTogether } from './follows/together.ts'
 import { Inline } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
 import { IdMint } from './lib/ids.ts'
 import { type ContentValidator, contentValidators } from './posts/content.ts'
 import { Posts } from './posts/posts.ts'
+import { Publishing } from './posts/publishing.ts'
 import { Remains } from './posts/remains.ts'
 import { UserStats } from './users/stats.ts'
 import { Users } from './users/users.ts'
@@ -77,12 +79,22 @@ export function createServices(
     transactions,
     mint,
   )
-  const follows = new Follows(edges, restrictions, stats, outbox, transactions)
+  const parts = { collections, edges, restrictions, stats, outbox, transactions, mint }
+  const follows = new Follows(edges, stats, outbox, transactions, new FollowsTogether(parts))
   const checks = contentValidators(config.posts.blockedWords, validators)
   const remains = new Remains(collections.overflow, outbox)
-  const posts = new Posts(collections.posts, stats, remains, outbox, transactions, mint, checks)
+  const publishing = new Publishing(parts)
+  const posts = new Posts(
+    collections.posts,
+    stats,
+    remains,
+    outbox,
+    transactions,
+    publishing,
+    checks,
+  )
   const limits = listLimits(config.engagement)
-  const lists = new OutlierLists(collections, transactions, once, limits, now)
+  const lists = new OutlierLists(collections, transactions, once, limits)
   const walk = new OutlierWalk(collections)
   const engaged = new EngagedLog(collections.engaged)
   const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)

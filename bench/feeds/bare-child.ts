@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BSON, type Db, type Document } from 'mongodb'
 import { connect } from '../../src/db/client.ts'
-import { answer } from './children.ts'
+import { answer } from '../children.ts'
 import { socialiteCache } from './socialite.ts'
 
 /** What a bare server is to answer with. */

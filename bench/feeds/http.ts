@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import type { FeedStrategyName } from '../../src/config.ts'
-import { startChild } from './children.ts'
+import { startChild } from '../children.ts'
 import type { HttpLoad, LoadJob } from './load-child.ts'
 
 /** A server in a process of its own. */
@@ -15,7 +16,7 @@ export async function startServer(
   env: Readonly<Record<string, string>>,
   message: object,
 ): Promise<Server> {
-  const child = await startChild(file, env)
+  const child = await startChild(join(import.meta.dirname, file), env)
   const { port } = await child.ask<{ port: number }>(message)
   return {
     port,

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
+import { answer } from '../children.ts'
 import { drive, type Load } from '../drive.ts'
-import { answer } from './children.ts'
 
 /** What one load is: whole requests, sent in turn over so many connections that are kept open. */
 export interface LoadJob {

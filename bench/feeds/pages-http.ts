@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { BSON } from 'mongodb'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import { type Child, startChild } from '../children.ts'
 import type { BenchDatabase } from '../database.ts'
-import { type Child, startChild } from './children.ts'
 import { commandsOf } from './commands.ts'
 import {
   askPage,
@@ -44,7 +45,7 @@ export async function openHttp(
     for (const one of open.reverse()) await one[Symbol.asyncDispose]()
   }
   try {
-    const load = await startChild('load-child.ts')
+    const load = await startChild(join(import.meta.dirname, 'load-child.ts'))
     open.push(load)
     const targets: Target[] = []
     for await (const target of targetsOf(database, readers, built, open)) targets.push(target)

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { answer } from './children.ts'
+import { answer } from '../children.ts'
 
 // `feedline serve` as it is built, with one answer more: what it cost.
 const at = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href

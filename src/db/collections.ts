@@ -6,6 +6,8 @@ import type {
   FollowEventDoc,
   FollowerDoc,
   FollowingDoc,
+  HotKeyDoc,
+  HotWriteDoc,
   ImportDoc,
   InboxDoc,
   JobDoc,
@@ -47,6 +49,8 @@ export interface Documents {
   pulled_authors: PulledAuthorDoc
   outbox: JobDoc
   mutations: MutationDoc
+  hot_keys: HotKeyDoc
+  hot_writes: HotWriteDoc
   imports: ImportDoc
   reconciliations: ReconciliationDoc
   repairs: RepairDoc
@@ -173,6 +177,14 @@ export const catalogue = (
     ],
   },
   mutations: { indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }], shardKey: { _id: 1 } },
+  hot_keys: { indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }], shardKey: { _id: 1 } },
+  hot_writes: {
+    indexes: [
+      { key: { key: 1, at: 1 } }, // what the owner of a key is asked, the oldest first
+      { key: { at: 1 }, expireAfterSeconds: 3_600 }, // what a killed process left
+    ],
+    shardKey: { key: 1 },
+  },
   imports: { indexes: [] },
   reconciliations: { indexes: [{ key: { startedAt: 1 }, expireAfterSeconds: 31 * dayS }] },
   repairs: {

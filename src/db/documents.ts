@@ -286,3 +286,22 @@ export interface RepairDoc {
   readonly mended?: number
   readonly at: Date
 }
+
+/** Which process commits the writes to a key on which processes collided, until its lease ends. */
+export interface HotKeyDoc {
+  readonly _id: string
+  readonly owner: string
+  /** The end of the lease, by the server's clock. */
+  readonly until: Date
+}
+
+/** Writes to a hot key that a process asks the owner to commit. Removed by the process once they are answered. */
+export interface HotWriteDoc {
+  readonly _id: ObjectId
+  readonly key: string
+  readonly ops: readonly Readonly<Record<string, unknown>>[]
+  /** When it was asked, by the server's clock. */
+  readonly at: Date
+  /** One answer for each of `ops`, from the transaction that committed them; null: the asking process commits each alone. */
+  readonly answers?: readonly Readonly<Record<string, unknown>>[] | null
+}

@@ -10,6 +10,7 @@ import { DomainError } from '../errors.ts'
 
 const duplicateKeyCode = 11000
 const writeConflictCode = 112
+const maxTimeExpiredCode = 50
 /** SnapshotTooOld, SnapshotUnavailable. */
 const snapshotGoneCodes: ReadonlySet<unknown> = new Set([239, 246])
 
@@ -79,6 +80,22 @@ export function repeatsIn(error: unknown): number[] {
 export const isTransient = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('TransientTransactionError')
 
+/** Whether a write met a document that an open or newer transaction has changed. */
+export const isWriteConflict = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === writeConflictCode
+
+/** Which values a unique index refused, as text; undefined for any other error. */
+export const duplicateOf = (error: unknown): string | undefined =>
+  error instanceof MongoServerError && error.code === duplicateKeyCode
+    ? (error.errmsg ?? error.message)
+    : undefined
+
+/** Whether the server gave up on a command, or on the majority it waited for, at `maxTimeMS`. */
+export const isTimeExpired = (error: unknown): boolean =>
+  (error instanceof MongoServerError && error.code === maxTimeExpiredCode) ||
+  (error instanceof MongoBulkWriteError &&
+    error.result.getWriteConcernError()?.code === maxTimeExpiredCode)
+
 /** Whether the server keeps nothing as old as a snapshot any more, or has none of this moment yet. */
 export const isSnapshotGone = (error: unknown): boolean =>
   error instanceof MongoServerError && snapshotGoneCodes.has(error.code)
@@ -89,7 +106,7 @@ export const isCommitUnknown = (error: unknown): boolean =>
 
 /** Whether two writes met: each would succeed alone. */
 export const isCollision = (error: unknown): boolean =>
-  isDuplicateKey(error) || (error instanceof MongoServerError && error.code === writeConflictCode)
+  isDuplicateKey(error) || isWriteConflict(error)
 
 /** Whether the database could not be reached, or did not get the command done, in time. */
 export function isUnreachable(error: unknown): boolean {

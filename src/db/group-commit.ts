@@ -13,10 +13,13 @@ export interface GroupCommitBounds {
   readonly lingerMs: number
 }
 
+/** What a write is answered: a result, an error that fails it alone, or a promise for which its lane does not wait. */
+export type Answer<Result> = Result | Error | Promise<Result>
+
 interface Waiting<Op, Result> {
   readonly op: Op
   readonly since: number
-  readonly resolve: (result: Result) => void
+  readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -31,16 +34,11 @@ export class GroupCommit<Op, Result> {
   private waiting = 0
 
   /**
-   * @param run commits a batch and answers each write, in order: an Error fails that one alone, a throw fails them all.
-   * @param now milliseconds since 1970.
+   * @param run commits a batch and answers each write, in order; a throw fails them all.
    */
   constructor(
-    private readonly run: (
-      lane: string,
-      ops: readonly Op[],
-    ) => Promise<readonly (Result | Error)[]>,
+    private readonly run: (lane: string, ops: readonly Op[]) => Promise<readonly Answer<Result>[]>,
     private readonly bounds: GroupCommitBounds,
-    private readonly now: () => number,
   ) {}
 
   /**
@@ -51,7 +49,7 @@ export class GroupCommit<Op, Result> {
     if (this.waiting >= this.bounds.waitingMax) throw overloaded()
     this.waiting++
     return new Promise((resolve, reject) => {
-      const write = { op, since: this.now(), resolve, reject }
+      const write = { op, since: performance.now(), resolve, reject }
       const queue = this.lanes.get(lane)
       if (queue) {
         queue.push(write)
@@ -75,7 +73,7 @@ export class GroupCommit<Op, Result> {
   }
 
   private async commit(lane: string, batch: readonly Waiting<Op, Result>[]): Promise<void> {
-    const oldest = this.now() - this.bounds.waitMsMax
+    const oldest = performance.now() - this.bounds.waitMsMax
     const timely = batch.filter(({ since }) => since >= oldest)
     for (const { since, reject } of batch) if (since < oldest) reject(overloaded())
     if (timely.length === 0) return
@@ -87,7 +85,7 @@ export class GroupCommit<Op, Result> {
       timely.forEach(({ resolve, reject }, at) => {
         const result = results[at]
         if (result instanceof Error) reject(result)
-        else resolve(result as Result)
+        else resolve(result as Result | Promise<Result>)
       })
     } catch (error) {
       for (const { reject } of timely) reject(error)
@@ -95,7 +93,8 @@ export class GroupCommit<Op, Result> {
   }
 }
 
-const overloaded = () =>
+/** The answer to a write that waited too long, or came when too many waited. */
+export const overloaded = (): DomainError =>
   new DomainError(
     'UNAVAILABLE',
     'Too many writes meet here now. Nothing was changed. Try again later.',

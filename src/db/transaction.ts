@@ -59,12 +59,17 @@ export class Transactions {
    * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
    * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
    * The caller has its answer within 8 s. A transaction that is still under way then is never committed.
+   * @param onCollision is called with the error before each further try; what it throws ends the run instead.
    * Cost: `work`'s commands, one commit, and with `once` one find and one insert; one find more for a refusal.
    * @throws {DomainError} UNAVAILABLE past the deadline, with the cause; CONFLICT when the clientMutationId was used
    *   for another input.
    * @see law L4
    */
-  async run<T>(work: (tx: Tx) => Promise<T>, once?: OnceKey): Promise<T> {
+  async run<T>(
+    work: (tx: Tx) => Promise<T>,
+    once?: OnceKey,
+    onCollision: (error: unknown) => void = () => {},
+  ): Promise<T> {
     const fate: Fate = { abandoned: false, committing: false }
     const late = new AbortController()
     const answerIsDue = sleep(this.bounds.answerMsMax, undefined, { signal: late.signal }).then(
@@ -75,7 +80,7 @@ export class Transactions {
     )
     answerIsDue.catch(() => {})
     try {
-      return await Promise.race([this.attempt(work, once, fate), answerIsDue])
+      return await Promise.race([this.attempt(work, once, onCollision, fate), answerIsDue])
     } finally {
       late.abort()
     }
@@ -84,6 +89,7 @@ export class Transactions {
   private async attempt<T>(
     work: (tx: Tx) => Promise<T>,
     once: OnceKey | undefined,
+    onCollision: (error: unknown) => void,
     fate: Fate,
   ): Promise<T> {
     // Not by the clock on the wall, which may be set while it runs.
@@ -117,6 +123,7 @@ export class Transactions {
               : undefined
           if (repeated) return repeated.result
           if (!passes) throw error
+          onCollision(error)
           if (performance.now() >= giveUpAt) throw givenUp(error)
           await sleep(backoffMs(attempt, { baseMs: 4, capMs: 200 }))
           if (fate.abandoned) throw error

@@ -1,9 +1,11 @@
 import type { EngagementKind } from '../config.ts'
-import { atOnce, bounded } from '../db/client.ts'
+import { atOnce, commandMsMax } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
+import { isTimeExpired } from '../db/errors.ts'
+import type { Answer } from '../db/group-commit.ts'
 import type { AnyBulkWriteOperation, Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
-import type { PostRef } from '../lib/ids.ts'
+import type { PostId, PostRef } from '../lib/ids.ts'
 import { kinds, type ListLimits } from './kinds.ts'
 import { type ListResult, type NewEntry, sizeOf } from './plan.ts'
 import { embedded } from './stored.ts'
@@ -15,28 +17,92 @@ export interface EmbeddedAdd {
   readonly entry: NewEntry
 }
 
-/**
- * Adds entries of different posts, each where its list is within its post, has room and does not hold its key: one
- * conditional update each, all in one command, and one command more when not all of them found their conditions met.
- * @returns in order; undefined where it takes more than that.
- */
-export async function addEmbedded(
-  posts: Collections['posts'],
-  limits: Readonly<Record<EngagementKind, ListLimits>>,
-  adds: readonly EmbeddedAdd[],
-): Promise<(ListResult | undefined)[]> {
-  const likely = adds.filter(({ kind }) => limits[kind].threshold > 0)
-  if (likely.length === 0) return adds.map(() => undefined)
-  const updates = likely.map((add) => updateFor(add, limits[add.kind]))
-  const { matchedCount } = await posts.bulkWrite(updates, { ...bounded, ordered: false })
-  const added = matchedCount === likely.length ? new Set(likely) : await storedAmong(posts, likely)
-  return adds.map((add) => (added.has(add) ? { changed: true, entry: add.entry } : undefined))
+/** How long a combined command may take, in milliseconds, and how long a post that held one up is written alone. */
+const combinedMs = { least: 200, most: commandMsMax }
+const slowMs = 5_000
+/** How many slow posts are remembered at most. */
+const slowMax = 10_000
+
+/** Adds entries to lists that are within their post. A post that is locked holds up no other. */
+export class FastPath {
+  /** Posts that go alone, each until a moment of the monotonic clock. */
+  private readonly slow = new Map<PostId, number>()
+  private combinedMs: number = combinedMs.least
+
+  constructor(
+    private readonly posts: Collections['posts'],
+    private readonly limits: Readonly<Record<EngagementKind, ListLimits>>,
+  ) {}
+
+  /** Whether the post held up a command a short while ago, and is written alone. */
+  isSlow({ id }: PostRef): boolean {
+    const until = this.slow.get(id)
+    if (until !== undefined && until <= performance.now()) this.slow.delete(id)
+    return this.slow.has(id)
+  }
+
+  /**
+   * Adds entries of different posts, each where its list is within its post, has room and does not hold its key: one
+   * conditional update each, all in one command, and one command more when not all of them found their conditions met.
+   * A command that takes longer than 200 ms is given up: those it did not reach are added each by itself.
+   * @returns in order; undefined where it takes more than that, a promise where the post is locked.
+   */
+  async add(adds: readonly EmbeddedAdd[]): Promise<readonly Answer<ListResult | undefined>[]> {
+    const likely = adds.filter(({ kind }) => this.limits[kind].threshold > 0)
+    if (likely.length === 0) return adds.map(() => undefined)
+    try {
+      const added = await this.update(likely, this.combinedMs)
+      this.combinedMs = Math.max(combinedMs.least, this.combinedMs / 2)
+      return adds.map((add) => resultOf(add, added))
+    } catch (error) {
+      if (!isTimeExpired(error)) throw error
+      const added = await storedAmong(this.posts, likely, 'majority')
+      const rest = new Set(likely.filter((add) => !added.has(add)))
+      // Where no post turns out to be locked, the database is slow, and smaller commands would not help.
+      this.combinedMs = Math.min(combinedMs.most, this.combinedMs * 2)
+      return adds.map((add) => (rest.has(add) ? this.addAlone(add) : resultOf(add, added)))
+    }
+  }
+
+  /** Adds one entry, as {@link add} would, with all the time that a command may take. */
+  async addAlone(add: EmbeddedAdd): Promise<ListResult | undefined> {
+    if (this.limits[add.kind].threshold === 0) return undefined
+    const since = performance.now()
+    const mark = () => {
+      if (performance.now() - since >= combinedMs.least) this.remember(add.post.id)
+    }
+    const look = setTimeout(mark, combinedMs.least)
+    try {
+      return resultOf(add, await this.update([add], commandMsMax))
+    } finally {
+      clearTimeout(look)
+      mark()
+    }
+  }
+
+  private async update(adds: readonly EmbeddedAdd[], maxTimeMS: number): Promise<Set<EmbeddedAdd>> {
+    const updates = adds.map((add) => updateFor(add, this.limits[add.kind]))
+    const { matchedCount } = await this.posts.bulkWrite(updates, { maxTimeMS, ordered: false })
+    return matchedCount === adds.length ? new Set(adds) : storedAmong(this.posts, adds)
+  }
+
+  private remember(id: PostId): void {
+    this.combinedMs = combinedMs.least
+    this.slow.delete(id)
+    this.slow.set(id, performance.now() + slowMs)
+    const [oldest] = this.slow.keys()
+    if (this.slow.size > slowMax && oldest !== undefined) this.slow.delete(oldest)
+  }
 }
+
+const resultOf = (add: EmbeddedAdd, added: ReadonlySet<EmbeddedAdd>): ListResult | undefined =>
+  added.has(add) ? { changed: true, entry: add.entry } : undefined
 
 /** Those of the entries that their posts hold, or held until another process took them out again. */
 async function storedAmong(
   posts: Collections['posts'],
   adds: readonly EmbeddedAdd[],
+  level: 'local' | 'majority' = 'local',
 ): Promise<Set<EmbeddedAdd>> {
   const found = await posts
     .find(
@@ -47,7 +113,7 @@ async function storedAmong(
           $or: [{ [`${kind}._id`]: entry._id }, { [`last.${kind}`]: entry._id }],
         })),
       },
-      { ...atOnce, projection: { _id: 1 } },
+      { ...atOnce, projection: { _id: 1 }, readConcern: { level } },
     )
     .toArray()
   const ids = new Set(found.map(({ _id }) => _id.toHexString()))

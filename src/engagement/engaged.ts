@@ -22,7 +22,10 @@ export interface Engaged {
 export class EngagedLog {
   constructor(private readonly engaged: Collections['engaged']) {}
 
-  /** Writes and removes entries together. One command for each of the two, none without any. */
+  /**
+   * Writes and removes entries together; a majority holds them when it returns. One command for each of the two, none
+   * without any.
+   */
   async write(adds: readonly Engaged[], removes: readonly Pick<Engaged, 'id' | 'user'>[]) {
     const inserts = adds.map((entry) => ({ insertOne: { document: toDoc(entry) } }))
     const gone = {

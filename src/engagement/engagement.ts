@@ -47,7 +47,7 @@ export class Engagements {
     private readonly mint: IdMint,
     private readonly now: () => number,
   ) {
-    this.intents = new GroupCommit((_, batch) => this.admit(batch), bounds, now)
+    this.intents = new GroupCommit((_, batch) => this.admit(batch), bounds)
   }
 
   /**

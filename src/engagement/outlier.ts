@@ -2,13 +2,14 @@ import type { EngagementKind } from '../config.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit } from '../db/group-commit.ts'
+import { HotKeys } from '../db/hot-keys.ts'
 import { toObjectId } from '../db/object-id.ts'
 import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
-import { addEmbedded, type EmbeddedAdd } from './embedded.ts'
+import { type EmbeddedAdd, FastPath } from './embedded.ts'
 import { kinds, type ListLimits } from './kinds.ts'
 import { type ListChange, ListPlan, type ListResult, type ListWrite } from './plan.ts'
 import { embedded, levelWrites, readState, storedKey } from './stored.ts'
@@ -25,26 +26,38 @@ export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'There is 
  */
 export class OutlierLists {
   private readonly commits: GroupCommit<Waiting, ListResult>
+  private readonly fast: FastPath
   private readonly embedded: GroupCommit<EmbeddedAdd, ListResult | undefined>
 
   constructor(
-    private readonly collections: Pick<Collections, 'posts' | 'overflow'>,
+    private readonly collections: Pick<
+      Collections,
+      'posts' | 'overflow' | 'hot_keys' | 'hot_writes'
+    >,
     private readonly transactions: Transactions,
     private readonly once: Once,
     private readonly limits: Readonly<Record<EngagementKind, ListLimits>>,
-    now: () => number,
   ) {
-    this.commits = new GroupCommit((_, batch) => this.commit(batch), bounds, now)
-    const add = (_: string, batch: readonly EmbeddedAdd[]) =>
-      addEmbedded(collections.posts, limits, batch)
-    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 }, now)
+    const hotKeys = new HotKeys<Waiting, ListResult>(collections, transactions, {
+      name: 'lists',
+      apply: (tx, _, batch) => this.commitAll(tx, batch),
+      commit: (_, batch, onCollision) => this.commit(batch, onCollision),
+      commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
+      pack: (write) => ({ ...write }),
+      unpack: (packed) => packed as unknown as Waiting,
+    })
+    this.commits = new GroupCommit((key, batch) => hotKeys.run(key, batch), bounds)
+    const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
+    this.fast = new FastPath(collections.posts, limits)
+    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 })
   }
 
   /**
    * Adds an entry or takes one out, atomically wherever it stands; entry and count change together.
    * While the list is within its post, an add shares one command with those to other posts, and a removal takes one.
    * Past the threshold, and when several writers of this process meet on a post, they share one transaction of at most
-   * four commands and three more for each kind.
+   * four commands and three more for each kind. Where processes collide on a post, the owner of the hot key commits the
+   * writes of all.
    * Bytes written do not grow with popularity (law L5).
    * @throws {DomainError} NOT_FOUND without such a post; UNAVAILABLE when too many wait.
    */
@@ -57,21 +70,34 @@ export class OutlierLists {
     return (await this.once.firstResult<ListResult>(once))?.result
   }
 
-  private async commit(batch: readonly Waiting[]): Promise<readonly (ListResult | Error)[]> {
+  private async commit(
+    batch: readonly Waiting[],
+    onCollision: (error: unknown) => void,
+  ): Promise<readonly (ListResult | Error)[]> {
     const [first] = batch
     if (!first) return []
     if (batch.length === 1 && !first.once) {
       const quick = await this.commitOne(first)
       if (quick) return [quick]
     }
-    return this.transactions.run((tx) => this.commitAll(tx, first.post, batch))
+    return this.transactions.run((tx) => this.commitAll(tx, batch), undefined, onCollision)
+  }
+
+  /** Commits a write beside overflow documents that its post does not count. */
+  private async commitAlone(
+    write: Waiting,
+    onCollision: (error: unknown) => void,
+  ): Promise<ListResult | Error> {
+    const alone = (tx: Tx) => this.commitAll(tx, [write], true)
+    const [result] = await this.transactions.run(alone, undefined, onCollision)
+    return result as ListResult | Error
   }
 
   /** The way of nearly every write: one conditional update. Undefined: it takes more. */
   private async commitOne({ post, write }: Waiting): Promise<ListResult | undefined> {
-    return write.add
-      ? this.embedded.submit('', { post, kind: write.kind, entry: write.add })
-      : this.removeEmbedded(post, write.kind, write.remove)
+    if (!write.add) return this.removeEmbedded(post, write.kind, write.remove)
+    const add = { post, kind: write.kind, entry: write.add }
+    return this.fast.isSlow(post) ? this.fast.addAlone(add) : this.embedded.submit('', add)
   }
 
   private async removeEmbedded(
@@ -91,9 +117,10 @@ export class OutlierLists {
   /** A batch of writes to the lists of one post, in order; each as if it were alone. */
   private async commitAll(
     tx: Tx,
-    post: PostRef,
     batch: readonly Waiting[],
+    passesLevels = false,
   ): Promise<(ListResult | Error)[]> {
+    const { post } = batch[0] as Waiting
     const keys = batch.map(({ once }) => once)
     const firsts = await this.once.firstResults<ListResult>(keys, tx)
     const repeats = repeatsAmong(keys)
@@ -105,7 +132,7 @@ export class OutlierLists {
       firsts[at] === undefined && repeats[at] === undefined ? [write] : [],
     )
     const byKind = groupBy(fresh, ({ kind }) => kind)
-    const state = await readState(tx, this.collections, post, byKind)
+    const state = await readState(tx, this.collections, post, byKind, passesLevels)
     if (!state) return batch.map((_, at) => known(at) ?? noPost())
     const plans = new Map(
       [...state.lists].map(([kind, list]) => [
@@ -174,7 +201,9 @@ const outcomeOf = (
 function apply(plan: ListPlan, { add, remove }: ListWrite): ListResult {
   if (add) {
     const there = plan.add(add)
-    return there ? { changed: false, entry: there } : { changed: true, entry: add }
+    // An earlier try of this very write may have stored it.
+    if (!there || there._id.equals(add._id)) return { changed: true, entry: add }
+    return { changed: false, entry: there }
   }
   const gone = plan.remove(remove as string)
   return gone ? { changed: true, entry: gone } : { changed: false }

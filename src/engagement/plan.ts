@@ -25,6 +25,8 @@ export interface ListState {
   readonly embedded: Fill
   /** The last overflow document, if there is any. */
   readonly tail: (Fill & { readonly number: number }) | undefined
+  /** The number of a level that is opened; without it, the one after the tail's. */
+  readonly nextLevel?: number
   /** The entries that the batch is about. */
   readonly stored: readonly StoredEntry[]
 }
@@ -108,7 +110,7 @@ export class ListPlan {
     this.embedded = state.embedded
     const { tail } = state
     this.tail = tail?.number
-    this.nextLevel = tail ? tail.number + 1 : 0
+    this.nextLevel = state.nextLevel ?? (tail ? tail.number + 1 : 0)
     if (tail) this.levels.set(tail.number, levelPlan(tail.count, tail.bytes))
     for (const { entry, level } of state.stored) {
       this.entries.set(keyOf(rule, entry), { entry, level: level?.number })

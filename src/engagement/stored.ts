@@ -33,12 +33,15 @@ interface StoredPost {
 /**
  * Reads, in the caller's transaction, what the writes of each kind are about.
  * One command, and for each kind that overflows at most two more. Undefined without such a post.
+ * @param passesLevels whether a new level is numbered after every stored one, also those that the post does not count:
+ * one command more for each kind.
  */
 export async function readState(
   tx: Tx,
   collections: Pick<Collections, 'posts' | 'overflow'>,
   { id, author }: PostRef,
   writes: ReadonlyMap<EngagementKind, readonly ListWrite[]>,
+  passesLevels: boolean,
 ): Promise<PostState | undefined> {
   const wanted = new Map([...writes].map(([kind, some]) => [kind, keysOf(kind, some)]))
   const projection: Record<string, unknown> = { last: 1, levels: 1 }
@@ -65,6 +68,7 @@ export async function readState(
       levels: levels[kind] ?? 0,
       embedded: stored.fill[kind],
       tail: grows ? await tailOf(tx, collections.overflow, post, kind) : undefined,
+      ...(passesLevels ? { nextLevel: await nextLevel(tx, collections.overflow, post, kind) } : {}),
       stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
     })
   }
@@ -133,6 +137,23 @@ async function tailOf(
   if (!tail) return undefined
   const { _id, count, bytes } = tail as OverflowDoc & { bytes: number }
   return { number: _id.level, count, bytes }
+}
+
+/** The number after that of every stored level of a list. */
+async function nextLevel(
+  tx: Tx,
+  overflow: Collections['overflow'],
+  post: ObjectId,
+  kind: EngagementKind,
+): Promise<number> {
+  const range = { $gte: { post, kind, level: 0 }, $lt: { post, kind, level: Infinity } }
+  const [last] = await overflow
+    .find({ _id: range, '_id.post': post }, { ...bounded, session: tx.session, hint: { _id: 1 } })
+    .sort({ _id: -1 })
+    .limit(1)
+    .project<Pick<OverflowDoc, '_id'>>({ _id: 1 })
+    .toArray()
+  return last ? last._id.level + 1 : 0
 }
 
 type LevelWrite = AnyBulkWriteOperation<OverflowDoc>

@@ -26,7 +26,7 @@ export function together<T>(write: (ops: T[]) => Promise<unknown>) {
     await write(some.flat())
     return some.map(() => undefined)
   }
-  return new GroupCommit<readonly T[], undefined>(run, bounds, () => performance.now())
+  return new GroupCommit<readonly T[], undefined>(run, bounds)
 }
 
 /** How far a walk has come: the last follower done; before the first, the empty text. */

@@ -40,11 +40,7 @@ const bounds = { batchMax: 32, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 
 
 /** Reads what deliveries begin with. */
 export class DeliveryFactsReader {
-  private readonly rows = new GroupCommit<Asked, Row>(
-    (_, asked) => this.read(asked),
-    bounds,
-    () => performance.now(),
-  )
+  private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.read(asked), bounds)
 
   constructor(
     private readonly collections: Collections,

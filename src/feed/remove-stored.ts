@@ -57,6 +57,8 @@ async function removeFrom(collection: Collection, { session }: Tx): Promise<bool
  * Before INBOX is dropped: what it delivered of celebrities stays in the inboxes while HYBRID is maintained, so any of
  * their posts may be stored. One command.
  */
-export async function assumeStored({ celebrities }: Pick<Collections, 'celebrities'>): Promise<void> {
+export async function assumeStored({
+  celebrities,
+}: Pick<Collections, 'celebrities'>): Promise<void> {
   await celebrities.updateMany({ readFrom: { $exists: true } }, { $unset: { readFrom: '' } })
 }

@@ -12,7 +12,7 @@ import { idIn } from '../db/pages.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { RestrictionKind } from '../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import { contentProjection, type Post, toPost } from '../posts/posts.ts'
+import { contentProjection, type Post, toPost } from '../posts/post.ts'
 import type { Stats } from '../users/stats.ts'
 import { type Registered, registeredOf } from './registry.ts'
 

@@ -13,22 +13,17 @@ import type { UserStats } from '../users/stats.ts'
 import { type Edges, type FollowEdge, type Side, type StoredEdge, toEdge } from './edges.ts'
 import { checkGroups, groupsPerUserMax } from './groups.ts'
 import type { FollowChange } from './outcome.ts'
-import type { Restrictions } from './restrictions.ts'
-import { FollowsTogether } from './together.ts'
+import type { FollowsTogether } from './together.ts'
 
 /** The follow graph (seeds 3 and 4): who follows whom, since when, from where, and in which of their groups. */
 export class Follows {
-  private readonly together: FollowsTogether
-
   constructor(
     private readonly edges: Edges,
-    restrictions: Restrictions,
     private readonly stats: UserStats,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
-  ) {
-    this.together = new FollowsTogether(edges, restrictions, stats, outbox, transactions)
-  }
+    private readonly together: FollowsTogether,
+  ) {}
 
   /**
    * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).

@@ -58,11 +58,7 @@ export class JobQueue {
     readonly attemptsMax = 10,
     private readonly random: () => number = Math.random,
   ) {
-    this.ends = new GroupCommit(
-      (_, jobs) => this.remove(jobs),
-      together,
-      () => performance.now(),
-    )
+    this.ends = new GroupCommit((_, jobs) => this.remove(jobs), together)
   }
 
   /**

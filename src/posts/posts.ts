@@ -3,23 +3,17 @@ import type { Collections, PostDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import type { Transactions } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { PurgeRun } from '../follows/purge.ts'
-import type { Outbox, Promises } from '../jobs/outbox.ts'
-import { type IdMint, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import type { Outbox } from '../jobs/outbox.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
-import { type Attachment, type Content, type ContentValidator, checkContent } from './content.ts'
+import { type Attachment, type ContentValidator, checkContent } from './content.ts'
+import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
+import type { Publishing } from './publishing.ts'
 import type { Remains } from './remains.ts'
-
-/** A post as everyone sees it. */
-export interface Post extends PostRef, Content {
-  readonly createdAt: Date
-  readonly likeCount: number
-  readonly commentCount: number
-  readonly shareCount: number
-}
 
 /** The posts (seed 1's content service), each found by author and id, the key they are sharded by. */
 export class Posts {
@@ -29,12 +23,13 @@ export class Posts {
     private readonly remains: Remains,
     private readonly outbox: Outbox,
     private readonly transactions: Transactions,
-    private readonly mint: IdMint,
+    private readonly publishing: Publishing,
     private readonly validators: readonly ContentValidator[],
   ) {}
 
   /**
-   * Publishes a post; it, the author's counter and the job that delivers it are committed in one transaction.
+   * Publishes a post; it, the author's counter and the job that delivers it are committed in one transaction, which
+   * posts of the author that meet share.
    * The job begins at once: it ends here for small audiences, and is a worker's for larger ones.
    * @throws {DomainError} BAD_USER_INPUT naming what a validator refuses; NOT_FOUND without an account.
    */
@@ -43,28 +38,9 @@ export class Posts {
     given: { text: string; attachments?: readonly Attachment[] | undefined },
     once?: OnceKey,
   ): Promise<Post> {
-    const { text, attachments } = await checkContent(given, this.validators)
-    const publish = async (tx: Tx, promises: Promises): Promise<Post> => {
-      const { followers } = await this.stats.countPost(tx, actor)
-      // The id is the post's place in every timeline: made as late as can be, it is seldom below one already seen.
-      const doc: PostDoc = {
-        _id: toObjectId(this.mint.next<PostId>()),
-        author: actor,
-        text,
-        ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
-      }
-      await this.posts.insertOne(doc, { session: tx.session })
-      const lane = followers > bulkAudience ? 'BULK' : 'QUICK'
-      await promises.append(
-        tx,
-        'post.created',
-        { author: actor, post: doc._id.toHexString() },
-        { lane },
-      )
-      return toPost(doc)
-    }
+    const content = await checkContent(given, this.validators)
     return this.outbox.during((promises) =>
-      this.transactions.run((tx) => publish(tx, promises), once),
+      this.publishing.publish(actor, { content, once, promises }),
     )
   }
 
@@ -194,33 +170,5 @@ export class Posts {
   }
 }
 
-/** From so many followers on a delivery takes long, and goes with its like. */
-const bulkAudience = 2_000
-
 /** Posts removed at a time: with what they hold, far below the 16 MB of a transaction's oplog entry. */
 const purgeBatch = 50
-
-/** What is read of a post: never the lists within it, which would make popular posts dear. */
-const contentFields = ['text', 'attachments', 'counts'] as const
-/** The same as a projection. */
-export const contentProjection = { author: 1, text: 1, attachments: 1, counts: 1 } as const
-
-const toRef = ({ _id, author }: PostDoc): PostRef => ({
-  id: fromObjectId(_id),
-  author: author as UserId,
-})
-
-/** A post that was read with {@link contentProjection}. */
-export function toPost(doc: PostDoc): Post {
-  const ref = toRef(doc)
-  const { likes = 0, comments = 0, shares = 0 } = doc.counts ?? {}
-  return {
-    ...ref,
-    text: doc.text,
-    attachments: doc.attachments ?? [],
-    createdAt: timeOf(ref.id),
-    likeCount: likes,
-    commentCount: comments,
-    shareCount: shares,
-  }
-}

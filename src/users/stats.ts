@@ -64,17 +64,17 @@ export class UserStats {
   }
 
   /**
-   * Counts a post that the account's owner is about to make, as {@link change} would. One command.
-   * @returns the counters as they are then.
+   * Counts posts that the account's owner is about to make, and so collides with whatever else changes the account.
+   * One command.
+   * @returns the counters as they are then, or undefined without an account.
    */
-  async countPost(tx: Tx, id: UserId): Promise<Stats> {
+  async countPosts(tx: Tx, id: UserId, count: number): Promise<Stats | undefined> {
     const counted = await this.stats.findOneAndUpdate(
       { _id: id },
-      { $inc: { posts: 1 } },
+      { $inc: { posts: count } },
       { session: tx.session, returnDocument: 'after' },
     )
-    if (!counted) throw noAccount()
-    return counted
+    return counted ?? undefined
   }
 
   /** As {@link change}, passing over accounts that are gone. @returns how many were there. */

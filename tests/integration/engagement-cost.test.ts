@@ -56,6 +56,23 @@ async function costOf(call: () => Promise<unknown>) {
   }
 }
 
+test('every write of a like waits for a majority, below and above the threshold', async () => {
+  for (const post of [popular, await publish()]) {
+    const mark = () => harness.services.engagements.mark('likes', viewer, post)
+    const unmark = () => harness.services.engagements.unmark('likes', viewer, post)
+    const { commands } = await recorded(harness.database.client, () => mark().then(unmark))
+    const writes = commands.filter(
+      ({ name, command }) =>
+        ['insert', 'update', 'delete', 'findAndModify'].includes(name) &&
+        command.autocommit === undefined,
+    )
+    const nameOf = ({ name, collection = '' }: (typeof commands)[number]) => `${name} ${collection}`
+    const unsafe = writes.filter(({ command }) => command.writeConcern?.w !== 'majority')
+    expect(unsafe.map(nameOf)).toEqual([])
+    expect(writes.map(nameOf)).toEqual(expect.arrayContaining(['insert engaged', 'delete engaged']))
+  }
+})
+
 describe('at 2,000 likes and at five times as many, the same commands and about the same bytes:', () => {
   const window = { limit: 20, backward: false }
   const calls: Record<string, (post: PostRef) => Promise<unknown>> = {

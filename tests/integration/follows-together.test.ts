@@ -5,6 +5,7 @@ import type { Tx } from '../../src/db/transaction.ts'
 import { Follows } from '../../src/follows/follows.ts'
 import type { FollowChange } from '../../src/follows/outcome.ts'
 import { Restrictions } from '../../src/follows/restrictions.ts'
+import { FollowsTogether } from '../../src/follows/together.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { newScene, told } from '../support/follows-together.ts'
@@ -252,7 +253,11 @@ describe('together', () => {
       transactions,
       mint,
     )
-    const follows = new Follows(edges, watched, stats, outbox, transactions)
+    const together = new FollowsTogether({
+      ...{ collections, edges, stats, outbox, transactions, mint },
+      restrictions: watched,
+    })
+    const follows = new Follows(edges, stats, outbox, transactions, together)
     const outcomes = await Promise.all([
       told(follows.follow(opener, star)),
       told(follows.follow(comer, star)),

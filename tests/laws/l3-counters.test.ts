@@ -4,6 +4,7 @@ import type { Tx } from '../../src/db/transaction.ts'
 import { Edges } from '../../src/follows/edges.ts'
 import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions } from '../../src/follows/restrictions.ts'
+import { FollowsTogether } from '../../src/follows/together.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { anyOp, Cast, type Op, type Outcome } from '../support/model.ts'
@@ -216,7 +217,11 @@ describe('a block amid a follow', () => {
       transactions,
       mint,
     )
-    const follows = new Follows(edges, watched, harness.services.stats, outbox, transactions)
+    const together = new FollowsTogether({
+      ...{ collections, edges, stats, outbox, transactions, mint },
+      restrictions: watched,
+    })
+    const follows = new Follows(edges, stats, outbox, transactions, together)
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,

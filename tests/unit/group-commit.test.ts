@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
 
 const bounds: GroupCommitBounds = { batchMax: 3, waitingMax: 5, waitMsMax: 1_000, lingerMs: 0 }
@@ -7,7 +7,6 @@ const bounds: GroupCommitBounds = { batchMax: 3, waitingMax: 5, waitMsMax: 1_000
 function held(given: Partial<GroupCommitBounds> = {}) {
   const batches: string[] = []
   const ends: ((error?: Error) => void)[] = []
-  let now = 0
   const commits = new GroupCommit<string, string>(
     (lane, ops) => {
       batches.push(`${lane}:${ops.join('')}`)
@@ -20,18 +19,18 @@ function held(given: Partial<GroupCommitBounds> = {}) {
       })
     },
     { ...bounds, ...given },
-    () => now,
   )
   /** Ends the commit under way, and waits until the next one has begun. */
   const end = async (error?: Error) => {
     ends.shift()?.(error)
     await new Promise(setImmediate)
   }
-  const wait = (ms: number) => {
-    now += ms
-  }
-  return { commits, batches, end, wait }
+  return { commits, batches, end }
 }
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('group commit', () => {
   test('a write on an idle lane goes at once, those that meet it go together in order', async () => {
@@ -94,16 +93,28 @@ describe('group commit', () => {
   })
 
   test('what waited too long is refused unwritten', async () => {
-    const { commits, batches, end, wait } = held()
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const { commits, batches, end } = held()
     const first = commits.submit('p', 'a')
     const late = commits.submit('p', 'b')
     const refused = expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    wait(1_001)
+    vi.advanceTimersByTime(1_001)
     const timely = commits.submit('p', 'c')
     await end()
     await refused
     await end()
     expect(await Promise.all([first, timely])).toEqual(['A', 'C'])
     expect(batches).toEqual(['p:a', 'p:c'])
+  })
+
+  test('a step of the clock on the wall refuses no waiting write', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { commits, end } = held()
+    const first = commits.submit('p', 'a')
+    const waiting = commits.submit('p', 'b')
+    vi.setSystemTime(Date.now() + 3_600_000)
+    await end()
+    await end()
+    expect(await Promise.all([first, waiting])).toEqual(['A', 'B'])
   })
 })

@@ -1,24 +1,24 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { basename } from 'node:path'
 
 /** A process of its own that answers one message with one, in order. */
 export interface Child extends AsyncDisposable {
   ask<Answer>(message: object): Promise<Answer>
 }
 
-/** Starts `file` of this folder. Disposing of it ends it. */
+/** Starts the program at path `file`. Disposing of the child ends it; it also ends when this process does. */
 export async function startChild(
   file: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Child> {
-  const child: ChildProcess = fork(join(import.meta.dirname, file), {
+  const child: ChildProcess = fork(file, {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, ...env },
   })
   const ended = once(child, 'exit')
   const orEnded = async (answer: Promise<unknown[]>) => {
-    const end = ended.then(() => Promise.reject(new Error(`${file} ended`)))
+    const end = ended.then(() => Promise.reject(new Error(`${basename(file)} ended`)))
     return (await Promise.race([answer, end]))[0]
   }
   await orEnded(once(child, 'message'))

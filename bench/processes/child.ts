@@ -1,0 +1,62 @@
+import { DomainError } from '../../src/errors.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { answer } from '../children.ts'
+import { openServices } from '../database.ts'
+import { drive } from '../drive.ts'
+import { userAt } from '../engagement/ours.ts'
+
+/** The writes that meet on one key: likes of a post, follows of an account, posts of an author. */
+export type Way = 'like' | 'follow' | 'post'
+
+/** What one process writes for a while. */
+export interface Order {
+  readonly way: Way
+  /** The author of the post, the account to follow, or the author who posts. */
+  readonly user: string
+  /** The post to like. */
+  readonly post: string
+  /** The number of the first account that acts. */
+  readonly first: number
+  readonly clients: number
+  readonly ms: number
+}
+
+/** What the clients of one process were answered. */
+export interface Answered {
+  readonly acknowledged: number
+  readonly unavailable: number
+  readonly perSecond: number
+  readonly p99Ms: number
+}
+
+// A process with services of its own over the database: `child.ts`, with BENCH_URI and BENCH_DATABASE.
+const { BENCH_URI = '', BENCH_DATABASE = '' } = process.env
+const { client, services } = await openServices(BENCH_URI, BENCH_DATABASE)
+await client.db('admin').command({ ping: 1 })
+
+const write = async ({ way, user, post, first }: Order, at: number): Promise<boolean> => {
+  const actor = userAt(first + at)
+  const owner = user as UserId
+  if (way === 'follow') return (await services.follows.follow(actor, owner)).changed
+  if (way === 'post') return (await services.posts.create(owner, { text: 'hello' })).id.length > 0
+  const ref = { id: post as PostId, author: owner }
+  return (await services.engagements.mark('likes', actor, ref)).changed
+}
+
+answer(
+  async (order: Order): Promise<Answered> => {
+    let [acknowledged, unavailable] = [0, 0]
+    const load = await drive(order.clients, order.ms, async (_, at) => {
+      try {
+        if (await write(order, at)) acknowledged++
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.code !== 'UNAVAILABLE') throw error
+        unavailable++
+      }
+    })
+    const { p99Ms } = load
+    const perSecond = (load.perSecond * acknowledged) / (acknowledged + unavailable)
+    return { acknowledged, unavailable, perSecond, p99Ms }
+  },
+  () => client.close(),
+)

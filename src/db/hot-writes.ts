@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ObjectId } from 'mongodb'
+import { DomainError, type ErrorCode, type ErrorDetails } from '../errors.ts'
+import { atOnce, bounded } from './client.ts'
+import type { Collections, HotWriteDoc } from './collections.ts'
+import { Poisoned } from './collisions.ts'
+import { overloaded } from './group-commit.ts'
+import type { Tx } from './transaction.ts'
+
+/** A stored write or result. */
+export type Packed = Readonly<Record<string, unknown>>
+
+/** How long a request waits for its answer, and how long an owner may begin to commit it, in milliseconds. */
+const waitMsMax = 4_000
+const takenMsMax = 4_500
+/** How often a process looks for its answer: seldom at first, then often, then ever less often. */
+const pollMs = { least: 2, most: 40, growth: 1.3 }
+
+/** Thrown when a request was withdrawn before it could be answered. Nothing was written. */
+export class Withdrawn extends Error {
+  override readonly name = 'Withdrawn'
+}
+
+/** The writes that processes ask the owner of a hot key to commit, and their answers. */
+export class HotWrites {
+  /** How long the last answers took, in milliseconds. */
+  private expectedMs = 10
+
+  constructor(private readonly writes: Collections['hot_writes']) {}
+
+  /**
+   * Asks the owner of `key` to commit `ops` and waits for the answers, for up to 4 s; a majority holds them then.
+   * Costs one command and one for each look, which the usual time to an answer spaces.
+   * @param whileWaiting is called between two looks with the milliseconds waited.
+   * @throws {DomainError} UNAVAILABLE when no owner answered; nothing was written then.
+   * @throws {Poisoned} when each of `ops` must be committed alone.
+   */
+  async ask(
+    key: string,
+    ops: readonly Packed[],
+    whileWaiting: (waitedMs: number) => Promise<void>,
+  ): Promise<readonly Packed[]> {
+    const _id = new ObjectId()
+    await this.writes.updateOne(
+      { _id, key },
+      { $set: { ops }, $currentDate: { at: true } },
+      { ...bounded, upsert: true, writeConcern: { w: 1 } },
+    )
+    const askedAt = performance.now()
+    for (let pause = this.expectedMs * 0.7; ; pause = nextPause(pause)) {
+      await sleep(Math.max(pause, pollMs.least))
+      const waitedMs = performance.now() - askedAt
+      const isLast = waitedMs >= waitMsMax
+      // The removal waits for a majority, and so for the answers before it.
+      const found = await this.writes.findOneAndDelete(
+        { _id, key, ...(isLast ? {} : { answers: { $exists: true } }) },
+        bounded,
+      )
+      if (found?.answers) {
+        this.expectedMs = this.expectedMs * 0.8 + Math.min(waitedMs, 100) * 0.2
+        return found.answers
+      }
+      if (found?.answers === null)
+        throw new Poisoned('The owner of the key cannot commit the batch')
+      if (isLast) throw overloaded()
+      await whileWaiting(waitedMs)
+    }
+  }
+
+  /** The oldest requests for a key that may still be answered, at most `limit`. One command. */
+  async pending(key: string, limit: number): Promise<readonly HotWriteDoc[]> {
+    return this.writes
+      .find(
+        {
+          key,
+          answers: { $exists: false },
+          $expr: { $gt: ['$at', { $subtract: ['$$NOW', takenMsMax] }] },
+        },
+        { ...atOnce, promoteBuffers: true },
+      )
+      .sort({ at: 1 })
+      .limit(limit)
+      .toArray()
+  }
+
+  /** Answers requests in the transaction that commits them. One command. @throws {Withdrawn} when one is gone. */
+  async answer(
+    tx: Tx,
+    answers: readonly { readonly request: HotWriteDoc; readonly answers: readonly Packed[] }[],
+  ): Promise<void> {
+    const updates = answers.map(({ request: { _id, key }, answers }) => ({
+      updateOne: {
+        filter: { _id, key, answers: { $exists: false } },
+        update: { $set: { answers } },
+      },
+    }))
+    const { matchedCount } = await this.writes.bulkWrite(updates, { session: tx.session })
+    if (matchedCount < updates.length) throw new Withdrawn('A request was withdrawn')
+  }
+
+  /** Has the asking processes commit each of their writes alone. One command. */
+  async refuse(key: string, requests: readonly HotWriteDoc[]): Promise<void> {
+    await this.writes.updateMany(
+      { key, _id: { $in: requests.map(({ _id }) => _id) }, answers: { $exists: false } },
+      { $set: { answers: null } },
+      bounded,
+    )
+  }
+}
+
+const nextPause = (pause: number) =>
+  pause > pollMs.most ? pollMs.most : Math.max(pollMs.least, Math.min(pause, 8)) * pollMs.growth
+
+/** The stored form of an answer. An error that no client may read is the owner's, and is thrown there. */
+export function packAnswer(answer: unknown): Packed {
+  if (!(answer instanceof Error)) return { result: answer }
+  if (!(answer instanceof DomainError)) throw answer
+  const { argument, limit } = answer.details
+  return { error: { code: answer.code, message: answer.message, argument, limit } }
+}
+
+/** The answer that {@link packAnswer} stored. */
+export function unpackAnswer<Result>({ result, error }: Packed): Result | DomainError {
+  if (error === undefined) return result as Result
+  const { code, message, ...details } = error as ErrorDetails & {
+    readonly code: ErrorCode
+    readonly message: string
+  }
+  return new DomainError(code, message, details)
+}

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { HotWriteDoc } from './collections.ts'
+import { Contended, Poisoned, watchCollisions } from './collisions.ts'
+import type { Answer } from './group-commit.ts'
+import { type HotWrites, type Packed, packAnswer, Withdrawn } from './hot-writes.ts'
+import type { Transactions, Tx } from './transaction.ts'
+
+/** One answer for each write of a batch, in order. */
+export type Answers<Result> = readonly Answer<Result>[]
+
+/** What the owner of a hot key works with. */
+export interface OwnerParts<Op, Result> {
+  readonly key: string
+  readonly transactions: Transactions
+  readonly writes: HotWrites
+  readonly apply: (tx: Tx, ops: readonly Op[]) => Promise<Answers<Result>>
+  readonly unpack: (packed: Packed) => Op
+  /** Keeps the lease. @returns false when another process has it. */
+  readonly renew: () => Promise<boolean>
+  /** Called once, at the moment from which the owner takes no more writes. */
+  readonly onEnd: () => void
+}
+
+/** Writes committed in one transaction at most, and requests read for it. */
+const opsMax = 256
+const requestsMax = 32
+/** How long an owner stays without requests of others, and without writes of its own, in milliseconds. */
+const idleMsMax = { others: 1_000, own: 1_000 }
+const renewMs = 500
+/** Between two transactions: who was just answered comes again. */
+const lingerMs = 1
+const idlePollMs = 3
+const failedPauseMs = 20
+/** After so many write conflicts, which the owner should not meet, one of the writes is locked for longer. */
+const conflictsMax = 6
+
+interface Waiting<Op, Result> {
+  readonly ops: readonly Op[]
+  readonly resolve: (answers: Answers<Result>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Commits the writes of all processes to one hot key, one transaction after the other. */
+export class KeyOwner<Op, Result> {
+  private waiting: Waiting<Op, Result>[] = []
+  private wake = () => {}
+
+  constructor(private readonly parts: OwnerParts<Op, Result>) {}
+
+  /** Commits writes of this process with the next transaction. @throws what the transaction throws. */
+  async submit(ops: readonly Op[]): Promise<Answers<Result>> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ ops, resolve, reject })
+      this.wake()
+    })
+  }
+
+  /**
+   * Serves the key until no other process asks, this one writes no more, or the lease is lost. Never throws.
+   * A transaction costs what its writes cost, and two commands more for requests of other processes.
+   */
+  async serve(): Promise<void> {
+    let now = performance.now()
+    let [ownAt, othersAt] = [now, now]
+    let isOwner = true
+    const renewal = setInterval(async () => {
+      isOwner &&= await this.parts.renew().catch(() => false)
+    }, renewMs).unref()
+    for (;;) {
+      const own = this.waiting
+      this.waiting = []
+      const served = await this.commitNext(own, isOwner)
+      now = performance.now()
+      if (own.length > 0) ownAt = now
+      if (served === 'others') othersAt = now
+      const isIdle = now - othersAt > idleMsMax.others || now - ownAt > idleMsMax.own
+      if ((!isOwner || isIdle) && this.waiting.length === 0) break
+      await this.rest(served === 'failed' ? failedPauseMs : served ? lingerMs : idlePollMs)
+    }
+    clearInterval(renewal)
+    this.parts.onEnd()
+  }
+
+  private async rest(ms: number): Promise<void> {
+    if (ms === idlePollMs && this.waiting.length > 0) return
+    const stop = new AbortController()
+    if (ms === idlePollMs) this.wake = () => stop.abort()
+    await sleep(ms, undefined, { ref: false, signal: stop.signal }).catch(() => {})
+    this.wake = () => {}
+  }
+
+  private async commitNext(
+    own: readonly Waiting<Op, Result>[],
+    isOwner: boolean,
+  ): Promise<'others' | 'own' | 'failed' | undefined> {
+    const requests: HotWriteDoc[] = []
+    try {
+      let room = opsMax - own.reduce((sum, { ops }) => sum + ops.length, 0)
+      const found = isOwner ? await this.parts.writes.pending(this.parts.key, requestsMax) : []
+      for (const request of found) {
+        room -= request.ops.length
+        if (room >= 0) requests.push(request)
+      }
+      if (own.length + requests.length === 0) return undefined
+      await this.commit(own, requests)
+      return requests.length > 0 ? 'others' : 'own'
+    } catch (error) {
+      const isApart = error instanceof Poisoned || error instanceof Contended
+      if (isApart && requests.length > 0) {
+        await this.parts.writes.refuse(this.parts.key, requests).catch(() => {})
+      }
+      // Nothing was written: what was not withdrawn is tried again.
+      if (error instanceof Withdrawn) this.waiting.unshift(...own)
+      else for (const { reject } of own) reject(error)
+      return 'failed'
+    }
+  }
+
+  private async commit(
+    own: readonly Waiting<Op, Result>[],
+    requests: readonly HotWriteDoc[],
+  ): Promise<void> {
+    const { transactions, writes, apply, unpack } = this.parts
+    const sizes = [...own, ...requests].map(({ ops }) => ops.length)
+    const all = [
+      ...own.flatMap(({ ops }) => ops),
+      ...requests.flatMap(({ ops }) => ops.map((op) => unpack(op))),
+    ]
+    const answers = await transactions.run(
+      async (tx) => {
+        const parts = split(await apply(tx, all), sizes)
+        const asked = requests.map((request, at) => ({
+          request,
+          answers: (parts[own.length + at] ?? []).map(packAnswer),
+        }))
+        if (asked.length > 0) await writes.answer(tx, asked)
+        return parts
+      },
+      undefined,
+      watchCollisions(conflictsMax),
+    )
+    for (const [at, { resolve }] of own.entries()) resolve(answers[at] as Answers<Result>)
+  }
+}
+
+/** Cuts a list into parts of the given sizes. */
+function split<T>(all: readonly T[], sizes: readonly number[]): readonly (readonly T[])[] {
+  let from = 0
+  return sizes.map((size) => {
+    from += size
+    return all.slice(from - size, from)
+  })
+}

@@ -1,0 +1,38 @@
+import type { PostDoc } from '../db/collections.ts'
+import { fromObjectId } from '../db/object-id.ts'
+import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import type { Content } from './content.ts'
+
+/** A post as everyone sees it. */
+export interface Post extends PostRef, Content {
+  readonly createdAt: Date
+  readonly likeCount: number
+  readonly commentCount: number
+  readonly shareCount: number
+}
+
+/** What is read of a post: never the lists within it, which would make popular posts dear. */
+export const contentFields = ['text', 'attachments', 'counts'] as const
+/** The same as a projection. */
+export const contentProjection = { author: 1, text: 1, attachments: 1, counts: 1 } as const
+
+/** A post's name, from its document. */
+export const toRef = ({ _id, author }: PostDoc): PostRef => ({
+  id: fromObjectId(_id),
+  author: author as UserId,
+})
+
+/** A post that was read with {@link contentProjection}. */
+export function toPost(doc: PostDoc): Post {
+  const ref = toRef(doc)
+  const { likes = 0, comments = 0, shares = 0 } = doc.counts ?? {}
+  return {
+    ...ref,
+    text: doc.text,
+    attachments: doc.attachments ?? [],
+    createdAt: timeOf(ref.id),
+    likeCount: likes,
+    commentCount: comments,
+    shareCount: shares,
+  }
+}

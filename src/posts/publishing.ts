@@ -1,0 +1,143 @@
+import type { Collections, PostDoc } from '../db/collections.ts'
+import { GroupCommit } from '../db/group-commit.ts'
+import { HotKeys } from '../db/hot-keys.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { type OnceKey, repeatsAmong } from '../db/once.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
+import type { Outbox, Promises } from '../jobs/outbox.ts'
+import type { Job } from '../jobs/queue.ts'
+import type { IdMint, PostId, UserId } from '../lib/ids.ts'
+import { noAccount, type UserStats } from '../users/stats.ts'
+import type { Content } from './content.ts'
+import { type Post, toPost } from './post.ts'
+
+const bounds = { batchMax: 64, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
+
+/** From so many followers on a delivery takes long, and goes with its like. */
+const bulkAudience = 2_000
+
+/** A post that its author wants to publish. */
+export interface NewPost {
+  readonly content: Content
+  readonly once: OnceKey | undefined
+  readonly promises: Promises
+}
+
+/** What publishing works with. */
+export interface PublishingParts {
+  readonly collections: Pick<Collections, 'posts' | 'hot_keys' | 'hot_writes'>
+  readonly stats: UserStats
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  readonly mint: IdMint
+}
+
+/** Publishes posts. Those of one author collide on the author's counter, and share transactions, between processes too. */
+export class Publishing {
+  private readonly commits: GroupCommit<NewPost, Post>
+
+  constructor(private readonly parts: PublishingParts) {
+    const { collections, outbox, transactions } = parts
+    const hotKeys = new HotKeys<NewPost, Post>(collections, transactions, {
+      name: 'posts',
+      apply: (tx, author, batch) => this.publishAll(tx, author as UserId, batch),
+      commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
+      commitAlone: (author, post, onCollision) =>
+        this.commitOne(author as UserId, post, onCollision),
+      pack: ({ promises: _, ...post }) => ({ ...post }),
+      // Deliveries of another process's posts are left to workers.
+      unpack: (packed) => ({ ...(packed as unknown as NewPost), promises: outbox }),
+    })
+    this.commits = new GroupCommit((author, batch) => hotKeys.run(author, batch), bounds)
+  }
+
+  /**
+   * Publishes a post, with those that meet it on its author: up to 64 in one transaction, in order of arrival.
+   * One transaction of three commands, however many share it; two more for posts with a clientMutationId.
+   * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE when too many wait.
+   */
+  async publish(author: UserId, post: NewPost): Promise<Post> {
+    return this.commits.submit(author, post)
+  }
+
+  private async commit(
+    author: UserId,
+    batch: readonly NewPost[],
+    onCollision: (error: unknown) => void,
+  ): Promise<readonly (Post | Error)[]> {
+    const [first, ...more] = batch
+    if (!first) return []
+    if (more.length === 0) return [await this.commitOne(author, first, onCollision)]
+    const all = (tx: Tx) => this.publishAll(tx, author, batch)
+    return this.parts.transactions.run(all, undefined, onCollision)
+  }
+
+  private async commitOne(
+    author: UserId,
+    post: NewPost,
+    onCollision: (error: unknown) => void,
+  ): Promise<Post> {
+    const alone = async (tx: Tx) => {
+      const [published] = await this.insert(tx, author, [post])
+      if (!published) throw noAccount()
+      return published
+    }
+    return this.parts.transactions.run(alone, post.once, onCollision)
+  }
+
+  /** Publishes posts in order, and answers each; a repeat gets what the first got. */
+  private async publishAll(
+    tx: Tx,
+    author: UserId,
+    batch: readonly NewPost[],
+  ): Promise<readonly (Post | Error)[]> {
+    const { once } = this.parts.transactions
+    const keys = batch.map((post) => post.once)
+    const firsts = await once.firstResults<Post>(keys, tx)
+    const repeats = repeatsAmong(keys)
+    const fresh = batch.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
+    const published = await this.insert(tx, author, fresh)
+    const made = new Map(fresh.map((post, at) => [post, published[at] ?? noAccount()]))
+    const results: (Post | Error)[] = []
+    for (const [at, post] of batch.entries()) {
+      const [first, repeated] = [firsts[at], repeats[at]]
+      const known = first instanceof Error ? first : first?.result
+      const before = typeof repeated === 'number' ? results[repeated] : repeated
+      results.push(known ?? before ?? (made.get(post) as Post | Error))
+    }
+    const remembered = [...made].flatMap(([{ once: key }, result]) =>
+      key && !(result instanceof Error) ? [{ key, result }] : [],
+    )
+    await once.remember(remembered, tx)
+    return results
+  }
+
+  /** @returns the posts as they are stored; none without an account. */
+  private async insert(
+    tx: Tx,
+    author: UserId,
+    posts: readonly NewPost[],
+  ): Promise<readonly Post[]> {
+    if (posts.length === 0) return []
+    const { collections, stats, outbox, mint } = this.parts
+    const counted = await stats.countPosts(tx, author, posts.length)
+    if (!counted) return []
+    // The id is the post's place in every timeline: made as late as can be, it is seldom below one already seen.
+    const docs = posts.map(
+      ({ content: { text, attachments } }): PostDoc => ({
+        _id: toObjectId(mint.next<PostId>()),
+        author,
+        text,
+        ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
+      }),
+    )
+    await collections.posts.insertMany(docs, { session: tx.session })
+    const lane = counted.followers > bulkAudience ? 'BULK' : 'QUICK'
+    const jobs = posts.map(({ promises }, at): Job => {
+      const post = fromObjectId((docs[at] as PostDoc)._id)
+      return promises.promise(tx, 'post.created', { author, post }, { lane })
+    })
+    await outbox.keep(tx, jobs)
+    return docs.map(toPost)
+  }
+}

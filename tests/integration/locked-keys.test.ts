@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import type { Collection, Document, ObjectId } from '../../src/db/mongo.ts'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { sameLimits } from '../support/engagement.ts'
+import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
+
+const harness = useServices('collection', sameLimits({ threshold: 3, capacity: 2 }))
+const lockMs = 1_500
+/** Far less than the lock lasts; more than what a loaded machine adds to a write. */
+const unrelatedMsMax = 1_000
+
+/** Locks a document as a process does that dies in the middle of a transaction. @returns the function that ends it. */
+async function locked(collection: string, _id: string | ObjectId) {
+  const { client, db } = harness.database
+  const session = client.startSession()
+  session.startTransaction()
+  const docs = db.collection(collection) as unknown as Collection<Document>
+  const { matchedCount } = await docs.updateOne(
+    { _id } as Document,
+    { $set: { lock: 1 } },
+    { session },
+  )
+  expect(matchedCount).toBe(1)
+  return async () => {
+    await session.abortTransaction()
+    await session.endSession()
+  }
+}
+
+async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readonly result: T }> {
+  const since = performance.now()
+  const result = await work
+  return { ms: performance.now() - since, result }
+}
+
+describe('a document that another process keeps locked', () => {
+  test('a locked post slows no like of other posts, and its own like waits for the lock', async () => {
+    const { posts, engagements, walk } = harness.services
+    const users = Array.from({ length: 12 }, (_, n) => handle(`liker${n}`))
+    await openAccounts(harness.services, users)
+    const [author, first, ...fans] = users as [UserId, UserId, ...UserId[]]
+    const publish = async (): Promise<PostRef> => {
+      const { id } = await posts.create(author, { text: 'hello' })
+      return { id, author }
+    }
+    const [taken, ...others] = (await Promise.all(Array.from({ length: 21 }, publish))) as [
+      PostRef,
+      ...PostRef[],
+    ]
+    const unlock = await locked('posts', toObjectId(taken.id))
+    let isLocked = true
+    const lockedLike = engagements.mark('likes', first, taken)
+    const likes: number[] = []
+    const everyPost = async (fan: UserId) => {
+      for (const post of others) {
+        if (!isLocked) return
+        const { ms, result } = await timed(engagements.mark('likes', fan, post))
+        expect(result.changed).toBe(true)
+        likes.push(ms)
+      }
+    }
+    const all = Promise.all(fans.slice(0, 3).map(everyPost))
+    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, lockMs))])
+    isLocked = false
+    await unlock()
+    await all
+    expect(likes.length).toBeGreaterThan(3)
+    expect(Math.max(...likes)).toBeLessThan(unrelatedMsMax)
+    expect(await lockedLike).toMatchObject({ changed: true })
+    expect(await walk.entries(['likes'], [taken], [first])).toHaveLength(1)
+  })
+
+  test('a locked follower holds up no one else who follows the same account', async () => {
+    const users = Array.from({ length: 9 }, (_, n) => handle(`lk-u${n}`))
+    await openAccounts(harness.services, users)
+    const [star, opener, stuck, ...fans] = users as [UserId, UserId, UserId, ...UserId[]]
+    const unlock = await locked('user_stats', stuck)
+    let isLocked = true
+    const follow = (fan: UserId) => harness.services.follows.follow(fan, star)
+    const first = follow(opener)
+    const waits = follow(stuck).then((result) => ({ result, isLocked }))
+    const works = Promise.all(fans.map((fan) => follow(fan).then(() => isLocked)))
+    await first
+    setTimeout(async () => {
+      isLocked = false
+      await unlock()
+    }, 2_500)
+    expect(await works).toEqual(fans.map(() => true))
+    expect(await waits).toMatchObject({ result: { changed: true }, isLocked: false })
+    expect(await problemsOf(harness, 'lk-')).toEqual([])
+  })
+})
+
+describe('what damage left behind', () => {
+  test('an edge on one side alone does not fail those who follow the same account', async () => {
+    const users = Array.from({ length: 22 }, (_, n) => handle(`dr-u${n}`))
+    await openAccounts(harness.services, users)
+    const [star, opener, ...fans] = users as [UserId, UserId, ...UserId[]]
+    const [drifted] = fans as [UserId]
+    const { following } = harness.services.collections
+    const _id = toObjectId(harness.services.mint.next())
+    await following.insertOne({ _id, user: drifted, followee: star, source: 'FEEDLINE' })
+    const first = harness.services.follows.follow(opener, star)
+    const works = fans.map((fan) => harness.services.follows.follow(fan, star))
+    await first
+    const results = await Promise.all(works)
+    expect(results.every(({ changed }) => changed)).toBe(true)
+    // The pair is whole again too.
+    expect(await problemsOf(harness, 'dr-')).toEqual([])
+  })
+
+  test('a level that the post does not count fails no like', async () => {
+    const { posts, engagements, collections, mint, walk } = harness.services
+    const users = Array.from({ length: 10 }, (_, n) => handle(`lv-u${n}`))
+    await openAccounts(harness.services, users)
+    const [author, ...fans] = users as [UserId, ...UserId[]]
+    const { id } = await posts.create(author, { text: 'hello' })
+    const post = { id, author }
+    await collections.overflow.insertOne({
+      _id: { post: toObjectId(id), kind: 'likes', level: 0 },
+      first: toObjectId(mint.next()),
+      count: 0,
+      items: [],
+    })
+    const results = await Promise.all(fans.map((fan) => engagements.mark('likes', fan, post)))
+    expect(results.every(({ changed }) => changed)).toBe(true)
+    const stored = await walk.entries(['likes'], [post], fans)
+    expect(stored.map(({ actor }) => actor).sort()).toEqual([...fans].sort())
+    expect((await posts.byRefs([post])).get(id)?.likeCount).toBe(fans.length)
+  })
+})

@@ -98,7 +98,7 @@ export function createFeeds(
   const delivery = new Delivery(
     strategies,
     registry,
-    new DeliveryFactsReader(collections, edges, registry, config.entries),
+    new DeliveryFactsReader(posts, collections, edges, registry, config.entries),
     follows,
     celebrities,
     config.inlineMax,

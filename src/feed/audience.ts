@@ -37,11 +37,20 @@ export interface WalkCheckpoint {
 /** Followers read at a time: what bounds the memory of a walk. */
 export const windowSize = batchSize * batchesAtOnce
 
+/** How a walk goes, beyond what it does with each batch. */
+interface WalkOptions {
+  /** Whether it is somebody else's turn; asked after each window. Default: after five seconds. */
+  readonly isOver?: () => boolean
+  /** The first window where it was read already, and who is to be served with it. */
+  readonly first?: { readonly window: readonly UserId[]; readonly besides: readonly UserId[] }
+  /** Is given each window once all its batches have been written, before the checkpoint. False ends the walk. */
+  readonly written?: (readers: readonly UserId[]) => Promise<boolean>
+}
+
 /**
  * Walks the followers of a user in the order of their handles, from its checkpoint, by windows that bound the memory.
  * One covered command and one to keep the checkpoint for 2,000 followers.
  * @param write is given one batch; several at the same time.
- * @param first the first window where it was read already, and who is to be served with it.
  * @returns 'unfinished' when there is more, and it is somebody else's turn.
  */
 export async function walkFollowers(
@@ -49,14 +58,15 @@ export async function walkFollowers(
   user: UserId,
   run: Pick<Run, 'checkpoint' | 'save' | 'signal'>,
   write: (readers: readonly UserId[]) => Promise<void>,
-  isOver = turn(),
-  first?: { readonly window: readonly UserId[]; readonly besides: readonly UserId[] },
+  { isOver = turn(), first, written }: WalkOptions = {},
 ): Promise<'unfinished' | undefined> {
   let { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
   for (let read = first; ; read = undefined) {
     run.signal.throwIfAborted()
     const window = read?.window ?? (await follows.followersAfter(user, after, windowSize))
-    await Promise.all([...chunks([...(read?.besides ?? []), ...window], batchSize)].map(write))
+    const readers = [...(read?.besides ?? []), ...window]
+    await Promise.all([...chunks(readers, batchSize)].map(write))
+    if (written && readers.length > 0 && !(await written(readers))) return undefined
     const last = window.at(-1)
     if (last === undefined || window.length < windowSize) return undefined
     after = last

@@ -12,7 +12,7 @@ import type { EntryReader } from './entry-reader.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
 import type { Registry } from './registry.ts'
-import { type MaterialisedName, type StoredTimelines, under } from './strategy.ts'
+import { type MaterialisedName, type StoredTimelines, type Stretch, under } from './strategy.ts'
 
 /** Posts that are added to, or taken out of, a timeline at a time. */
 const stretchSize = 500
@@ -59,7 +59,7 @@ export class Backfill {
     for (;;) {
       run.signal.throwIfAborted()
       const stretch = await this.parts.entries.stretch(followee, olderThan, stretchSize)
-      await Promise.all(targets.map((strategy) => strategy.merge(follower, stretch)))
+      await this.store(targets, follower, stretch)
       if (stretch.oldest || targets.every(({ depthMax }) => depthMax < stretchSize))
         return undefined
       olderThan = stretch.last as PostId
@@ -200,10 +200,25 @@ export class Backfill {
     for (;;) {
       signal.throwIfAborted()
       const stretch = await this.parts.entries.stretch(author, olderThan, stretchSize)
-      await strategy.merge(reader, stretch)
+      await this.store([strategy], reader, stretch)
       if (stretch.oldest) return
       olderThan = stretch.last
     }
+  }
+
+  /**
+   * Adds a stretch to a reader's timelines. A post that was deleted since the stretch was read is taken out again: the
+   * walk of its deletion may have passed the reader before. One covered command beside those of the strategies.
+   */
+  private async store(
+    targets: readonly StoredTimelines[],
+    reader: UserId,
+    stretch: Stretch,
+  ): Promise<void> {
+    await Promise.all(targets.map((strategy) => strategy.merge(reader, stretch)))
+    const gone = await this.parts.entries.deleted(stretch.entries)
+    if (gone.length === 0) return
+    await Promise.all(targets.map((strategy) => strategy.forget([reader], gone)))
   }
 
   /** All that a reader's timeline holds now; what is read under HYBRID is not stored. */
@@ -229,7 +244,7 @@ export class Backfill {
         refused,
       })
       const stretch = await this.parts.entries.stretchOf(refs, olderThan, stretchSize)
-      await strategy.merge(reader, stretch)
+      await this.store([strategy], reader, stretch)
       if (stretch.oldest) return
       olderThan = stretch.last
     }

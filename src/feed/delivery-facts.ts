@@ -6,6 +6,7 @@ import type { ObjectId } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
+import type { Posts } from '../posts/posts.ts'
 import { windowSize } from './audience.ts'
 import { entryOf } from './entries.ts'
 import { type Registered, registeredOf } from './registry.ts'
@@ -42,7 +43,13 @@ const bounds = { batchMax: 32, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 
 export class DeliveryFactsReader {
   private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.read(asked), bounds)
 
+  private readonly presence = new GroupCommit<PostRef, boolean>(async (_, refs) => {
+    const there = await this.posts.existing(refs)
+    return refs.map(({ id }) => there.has(id))
+  }, bounds)
+
   constructor(
+    private readonly posts: Posts,
     private readonly collections: Collections,
     private readonly edges: Edges,
     private readonly holds: EntryContent,
@@ -58,6 +65,11 @@ export class DeliveryFactsReader {
       followers: row.stats[0]?.followers ?? 0,
       window: row.followers,
     }
+  }
+
+  /** Whether a post is still there. One covered command, which deliveries that ask at the same time share. */
+  async exists(post: PostRef): Promise<boolean> {
+    return this.presence.submit('', post)
   }
 
   private async read(asked: readonly Asked[]): Promise<Row[]> {

@@ -1,8 +1,9 @@
 import type { StrategyDoc } from '../db/collections.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
+import { chunks } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import { turn, type WalkCheckpoint, walkFollowers } from './audience.ts'
+import { batchSize, type WalkCheckpoint, walkFollowers } from './audience.ts'
 import type { Celebrities } from './celebrities.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
 import { isMaintained, maintainedIn, type Registered, type Registry } from './registry.ts'
@@ -29,8 +30,9 @@ export class Delivery {
   ) {}
 
   /**
-   * Delivers a post to its author first, then to whoever follows the author once the post is there. One command for
-   * what it needs to know, for each 2,000 followers two, and those of the strategies.
+   * Delivers a post to its author first, then to those who follow the author once the post is there. A post that is
+   * deleted while it is delivered leaves no entry. One command for what it needs to know, for each 2,000 followers three,
+   * and those of the strategies.
    * @see law L4
    */
   async deliver(post: PostRef, run: Run): Promise<'unfinished' | undefined> {
@@ -41,20 +43,32 @@ export class Delivery {
     const { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
     const { registered, entry, followers, window } = await this.facts.about(post, after)
     this.registry.update(registered)
-    if (!entry || registered.size === 0) return undefined
+    if (registered.size === 0) return undefined
+    if (!entry) {
+      // An earlier try may have written to these after the walk of the deletion had passed them.
+      await this.takeBackFrom(post, [author, ...window])
+      return undefined
+    }
     const targets = await this.targetsFor(author, registered, followers)
     if (targets.length === 0) return undefined
     const write = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.deliver(entry, readers)))
     }
+    // The walk of a deletion that came in between may have passed these readers before they were written to.
+    const written = async (readers: readonly UserId[]) => {
+      if (await this.facts.exists(post)) return true
+      await this.takeBackFrom(post, readers)
+      return false
+    }
     const begins = run.checkpoint === undefined
     if (begins && run.inline && followers > this.inlineMax) {
       await write([author])
+      if (!(await written([author]))) return undefined
       await run.save({ after: '' } satisfies WalkCheckpoint)
       return 'unfinished'
     }
-    const besides = begins ? [author] : []
-    return walkFollowers(this.follows, author, run, write, turn(), { window, besides })
+    const first = { window, besides: begins ? [author] : [] }
+    return walkFollowers(this.follows, author, run, write, { first, written })
   }
 
   /**
@@ -68,12 +82,17 @@ export class Delivery {
     return walkFollowers(this.follows, author, run, forget)
   }
 
+  private async takeBackFrom({ id, author }: PostRef, readers: readonly UserId[]): Promise<void> {
+    const forget = await this.forgetter(author, [id])
+    if (forget) await Promise.all([...chunks(readers, batchSize)].map(forget))
+  }
+
   /** Takes posts of an author who leaves out of the followers' timelines. */
   async takeAllBack(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
     const forget = await this.forgetter(author, posts)
     if (!forget) return
     const run = { checkpoint: undefined, save: async () => {}, signal }
-    await walkFollowers(this.follows, author, run, forget, () => false)
+    await walkFollowers(this.follows, author, run, forget, { isOver: () => false })
   }
 
   /** What takes those of an author's posts that may be stored out of timelines; undefined where none is. */

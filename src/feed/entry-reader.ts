@@ -1,5 +1,5 @@
 import type { EntryContent } from '../config.ts'
-import type { PostRef, UserId } from '../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import { entryOf } from './entries.ts'
 import type { Entry, Stretch } from './strategy.ts'
@@ -23,6 +23,17 @@ export class EntryReader {
       const post = found.get(id)
       return post ? [entryOf(post, this.holds)] : []
     })
+  }
+
+  /** Those of some entries whose posts have been deleted. One covered command; it asks all shards where entries hold no author. */
+  async deleted(entries: readonly Entry[]): Promise<PostId[]> {
+    if (entries.length === 0) return []
+    const refs = entries.flatMap(({ id, author }) => (author === undefined ? [] : [{ id, author }]))
+    const there =
+      refs.length === entries.length
+        ? await this.posts.existing(refs)
+        : await this.posts.authorsOf(entries.map(({ id }) => id))
+    return entries.flatMap(({ id }) => (there.has(id) ? [] : [id]))
   }
 
   /** What an author posted before `olderThan`, newest first. One covered command; another where text is embedded. */

@@ -102,7 +102,7 @@ export function createFeeds(
   const delivery = new Delivery(
     strategies,
     registry,
-    new DeliveryFactsReader(collections, edges, config.entries),
+    new DeliveryFactsReader(posts, collections, edges, config.entries),
     follows,
     celebrities,
     config.inlineMax,

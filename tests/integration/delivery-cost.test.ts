@@ -144,7 +144,8 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       timeBucketDays: 7,
     })
     const standing = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
-    const begin = [facts, ...standing]
+    // After each window, whether the post is still there.
+    const begin = [facts, ...standing, 'read posts']
 
     const sent = (batches: number, some: readonly string[], ...more: readonly string[]) =>
       [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
@@ -187,7 +188,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
         })
         // Four of followers, and one for the author beside the first four.
         expect(most).toBeLessThanOrEqual(5)
-        const walk = ['read followers', 'read followers']
+        const walk = ['read followers', 'read followers', 'read posts', 'read posts']
         expect(labels(commands)).toEqual(sent(11, some, ...begin, ...walk))
         const [known] = commands.filter((one) => labelOf(one) === facts)
         expect(JSON.stringify(known?.command)).toContain(`"$limit":${windowSize}`)

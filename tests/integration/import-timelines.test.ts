@@ -1,0 +1,229 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { RebuildWatch } from '../../src/feed/rebuild-watch.ts'
+import { importGraph } from '../../src/imports/import-graph.ts'
+import { importRelations } from '../../src/imports/import-relations.ts'
+import { RelationFile } from '../../src/imports/relation-file.ts'
+import { seedPosts } from '../../src/imports/seed-posts.ts'
+import { smallImportMax } from '../../src/imports/upkeep.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { recordingLog } from '../support/jobs.ts'
+import { feedline } from '../support/process.ts'
+import { csv } from '../support/relations.ts'
+import { drain, handle, servicesOver, useServices } from '../support/services.ts'
+import { comparedTimelines, holding, watchedDatabase } from '../support/stored-timelines.ts'
+
+const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const maintained = ['INBOX', 'CACHE', 'TIME_BUCKETS'] as const
+const feed = { maintained, cacheSize: 3 }
+const harness = useServices('collection', engagement, feed)
+let folder = ''
+let files = 0
+let scenes = 0
+let people: UserId[]
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'feedline-timelines-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Six people, each of whom has posted, and whose timelines every strategy keeps. */
+beforeEach(async () => {
+  const { users, posts } = harness.services
+  const scene = scenes++
+  people = Array.from({ length: 6 }, (_, n) => handle(`p${scene}-${n}`))
+  for (const one of people) {
+    await users.create(one, { name: one })
+    await posts.create(one, { text: 'x' })
+  }
+  await harness.rest()
+  await expectRight()
+})
+
+/** A file in which each follows the next. @param large whether it is long enough to be a large import. */
+async function ring(large: boolean): Promise<string> {
+  const file = join(folder, `${files++}.txt`)
+  const edges = people.map((one, n) => `${one} ${people[(n + 1) % people.length]}`)
+  const comments = '# nothing\n'.repeat(large ? smallImportMax : 0)
+  await writeFile(file, `${comments}${edges.join('\n')}\n`)
+  return file
+}
+
+const registrations = async () => [...(await harness.services.registry.read()).values()]
+const isServed = async () => (await registrations()).every(({ complete }) => complete)
+const backfills = () =>
+  harness.services.collections.outbox.find({ kind: 'strategy.backfill' }).toArray()
+
+/** Once all jobs have run, every strategy serves, and shows what FANOUT_ON_READ shows. */
+async function expectRight(): Promise<void> {
+  await harness.rest()
+  expect(await isServed()).toBe(true)
+  const reading = servicesOver(harness.database, harness.clock, engagement, 'collection', feed)
+  const { problems, served } = await comparedTimelines(reading, people, maintained)
+  expect(problems).toEqual([])
+  for (const name of maintained) expect(served).toContain(name)
+}
+
+/** Every strategy serves, or has a job that will make it serve. */
+async function expectRestorable(): Promise<void> {
+  const restored = (await backfills()).map(({ payload }) => payload.strategy)
+  for (const { _id, complete } of await registrations()) {
+    if (!complete) expect(restored, `a job for ${_id}`).toContain(_id)
+  }
+}
+
+async function command(...args: string[]) {
+  const { uri, name } = harness.database
+  const started = feedline(args, { MONGODB_URI: uri, MONGODB_DATABASE: name })
+  const code = await started.ended
+  return { code, err: started.err() }
+}
+
+describe('a small import', () => {
+  test('of edges keeps every strategy serving, and its edges show once their jobs have run', async () => {
+    const file = await ring(false)
+    const before = await registrations()
+    await importGraph(harness.services, { file, mutual: true, batchSize: 4 })
+    expect(await registrations()).toEqual(before)
+    const { outbox } = harness.services.collections
+    expect(await outbox.countDocuments({ kind: 'follow.created', lane: 'BULK' })).toBe(12)
+    await expectRight()
+  })
+
+  test('of posts and of relations, too', async () => {
+    const file = await ring(false)
+    const [one, other] = people as [UserId, UserId]
+    const relations = join(folder, `${files++}.csv`)
+    await writeFile(relations, csv([`${one} ${other} 5 0 0 0 5`]))
+    const before = await registrations()
+    await importRelations(harness.services, { file: await RelationFile.open(relations) })
+    await seedPosts(harness.services, { file, postsPerUser: 3, seed: 1 })
+    expect(await registrations()).toEqual(before)
+    const { outbox } = harness.services.collections
+    expect(await outbox.countDocuments({ kind: 'post.created' })).toBe(18)
+    await expectRight()
+  })
+})
+
+describe('a large import', () => {
+  test('whose timelines were rebuilt between two batches has them rebuilt again', async () => {
+    const file = await ring(true)
+    let batches = 0
+    const onProgress = () => void batches++
+    const { services } = harness
+    const upkeep: Services['upkeep'] = {
+      beginRebuilds: () => services.upkeep.beginRebuilds(),
+      leaveJobs: async (tx, written, size) => {
+        // What the batches before left to do is done while this one is under way.
+        await harness.rest()
+        expect(await isServed()).toBe(true)
+        await services.upkeep.leaveJobs(tx, written, size)
+      },
+    }
+    await importGraph({ ...services, upkeep }, { file, mutual: false, batchSize: 2, onProgress })
+    expect(batches).toBeGreaterThan(2)
+    expect(await isServed()).toBe(false)
+    await expectRight()
+  })
+
+  test('leaves a rebuild that waits for its end', async () => {
+    const file = await ring(true)
+    await importGraph(harness.services, { file, mutual: false, batchSize: 2 })
+    const waiting = await backfills()
+    expect(waiting).toHaveLength(maintained.length)
+    for (const { runAt } of waiting) expect(runAt.getTime()).toBeGreaterThan(Date.now() + 20_000)
+    await harness.services.upkeep.beginRebuilds()
+    for (const { runAt } of await backfills())
+      expect(runAt.getTime()).toBeLessThan(Date.now() + 9_000)
+    await drain(harness.services)
+    await expectRight()
+  })
+
+  test('whose process dies at any call leaves every strategy serving or a job that restores it', async () => {
+    const calls = holding(undefined)
+    const over = (around: typeof calls.around) =>
+      servicesOver(watchedDatabase(harness.database, around), harness.clock, engagement)
+    const started = { mutual: false, batchSize: 3 }
+    await importGraph(over(calls.around), { file: await ring(true), ...started })
+    await expectRight()
+    expect(calls.points.length).toBeGreaterThan(20)
+    const deaths = Number(process.env.FEEDLINE_KILLS ?? 5)
+    for (let n = 0; n < deaths; n++) {
+      await harness.services.collections.followers.deleteMany({})
+      await harness.services.collections.following.deleteMany({})
+      const point = calls.points[Math.floor(((n + 0.5) * calls.points.length) / deaths)]
+      const dying = holding(point)
+      const loading = importGraph(over(dying.around), { file: await ring(true), ...started })
+      const ended = loading.catch((error) => error)
+      await Promise.race([dying.reached, ended])
+      dying.go(true)
+      await ended
+      await expectRestorable()
+      await expectRight()
+    }
+  })
+})
+
+describe('the command', () => {
+  test.each(['load', 'import-relations'])(
+    '%s of a file that is not there changes nothing',
+    async (name) => {
+      const before = await registrations()
+      const { code, err } = await command(name, join(folder, 'mistyped.csv'))
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: expect.stringContaining('mistyped.csv cannot be read'),
+      })
+      expect(await registrations()).toEqual(before)
+      expect(await backfills()).toEqual([])
+    },
+  )
+
+  test('ended by SIGINT in the middle of a large file has timelines rebuilt at once', async () => {
+    const file = join(folder, `${files++}.txt`)
+    const lines = Array.from({ length: 12_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
+    await writeFile(file, lines.join('\n'))
+    const { uri, name } = harness.database
+    const load = feedline(['load', file], { MONGODB_URI: uri, MONGODB_DATABASE: name })
+    const { imports } = harness.services.collections
+    while (!(await imports.findOne({ path: file, position: { $gt: 0 } }))) await sleep(10)
+    load.child.kill('SIGINT')
+    expect(await load.ended).toBe(130)
+    expect(await isServed()).toBe(false)
+    for (const { runAt } of await backfills())
+      expect(runAt.getTime()).toBeLessThan(Date.now() + 9_000)
+    await expectRestorable()
+    await expectRight()
+  }, 60_000)
+})
+
+test('a server queues the back-fill of a strategy that has no job, and says so once', async () => {
+  const { collections, registrations: all } = harness.services
+  await collections.strategies.updateOne(
+    { _id: 'INBOX' },
+    { $set: { complete: false, covered: '' } },
+  )
+  const { log, lines } = recordingLog()
+  const watch = new RebuildWatch(all, log)
+  await watch.look()
+  expect((await backfills()).map(({ payload }) => payload.strategy)).toEqual(['INBOX'])
+  await watch.look()
+  await watch.look()
+  expect(await backfills()).toHaveLength(1)
+  const said = lines.map(({ level, msg }) => [level, msg])
+  const message = (advice: string) =>
+    expect.stringMatching(`^INBOX covers .*FANOUT_ON_READ.*${advice}`)
+  expect(said).toEqual([
+    [40, message('one is queued now')],
+    [30, message('A job is back-filling')],
+  ])
+  await collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
+  await watch.look()
+  expect(lines.at(-1)).toMatchObject({ level: 40, msg: message('parked: see "feedline jobs"') })
+  await collections.outbox.updateMany({}, { $set: { state: 'READY' } })
+  await expectRight()
+})

@@ -5,11 +5,11 @@ import type { Config } from './config.ts'
 import { openDatabase } from './db/open.ts'
 import { registerStrategies } from './feed/feeds.ts'
 import { createServer } from './graphql/server.ts'
+import { Metrics } from './integrity/metrics.ts'
+import { DriftWatch } from './integrity/watch.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { loadValidators } from './posts/content.ts'
-import { Metrics } from './reconcile/metrics.ts'
-import { DriftWatch } from './reconcile/watch.ts'
 import { createServices, type Services } from './services.ts'
 
 /** How long the database may take to answer whether it is there, in milliseconds. */

@@ -51,6 +51,7 @@ export interface Feeds {
   readonly registry: Registry
   readonly strategies: Materialised
   readonly tasks: Tasks
+  readonly backfill: Backfill
 }
 
 /** Wires every strategy: each delivers, whichever of them may be asked for here. */
@@ -108,7 +109,7 @@ export function createFeeds(
   const tasks = createTasks({ ...core, delivery, backfill })
   const pending = new Pending(collections.outbox, follows)
   const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
-  return { feed, pending, reasons, truth, registry, strategies, tasks }
+  return { feed, pending, reasons, truth, registry, strategies, tasks, backfill }
 }
 
 /** Has the database maintain the strategies that are served here; those that are new are back-filled by a job. */

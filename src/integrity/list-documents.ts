@@ -23,7 +23,7 @@ export interface ListPart {
 export const placeOf = ({ place, _id }: EngagementDoc): ObjectId => place ?? _id
 
 /**
- * The parts of a list in the order of their places, the post first. Two commands.
+ * The parts of a list in the order of their levels, the post first. Two commands.
  * @param beyond which overflow documents. Default: all.
  */
 export async function readParts(
@@ -35,7 +35,7 @@ export async function readParts(
   const own = await posts.findOne({ _id, author }, { ...tx, projection: { [kind]: 1 } })
   const levels = await overflow
     .find({ '_id.post': _id, '_id.kind': kind, ...beyond } as Filter<OverflowDoc>, { ...tx })
-    .sort({ first: 1 })
+    .sort({ '_id.level': 1 })
     .toArray()
   return [
     { level: undefined, items: own?.[kind] ?? [] },

@@ -31,6 +31,8 @@ type LevelFacts = Pick<OverflowDoc, '_id' | 'count' | 'first'> & { readonly fact
 /** The overflow documents of a list, summed up. */
 interface Beyond {
   readonly levels: number
+  /** The number of the earliest of them. */
+  readonly lowest: number
   readonly size: number
   /** Where the earliest of them begins. */
   readonly first: ObjectId
@@ -193,6 +195,7 @@ function withLevel(newer: Beyond | undefined, { _id, count, first, facts }: Leve
   const claim = (holds: boolean, kind: string, expected: Wrong['expected'], found: string) =>
     void (holds || wrong.has(kind) || wrong.set(kind, { expected, found }))
   const name = `level ${_id.level}`
+
   claim(count === size, 'level', `${size} entries in ${name}`, `it counts ${count}`)
   claim(size > 0, 'level', 'no level without entries', `${name} has none`)
   claim(rising, 'order', 'places that rise', `${name} holds a place not above the one before it`)
@@ -203,8 +206,10 @@ function withLevel(newer: Beyond | undefined, { _id, count, first, facts }: Leve
     `${name} below ${newer?.first}`,
     `it holds ${high}`,
   )
+  claim(!newer || _id.level < newer.lowest, 'order', 'levels that rise with their places', name)
   return {
     levels: (newer?.levels ?? 0) + 1,
+    lowest: _id.level,
     size: (newer?.size ?? 0) + size,
     first,
     high: newer?.high ?? high,

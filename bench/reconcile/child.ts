@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
-import { reconcile } from '../../src/reconcile/reconcile.ts'
+import { reconcile } from '../../src/integrity/reconcile.ts'
 import { createServices } from '../../src/services.ts'
 
 /** What a child tells at its end. */
@@ -20,7 +20,7 @@ if (uri && name) {
   const client = await connect(uri, 'bulk')
   const services = createServices(client, client.db(name), readConfig({}))
   const startedAt = performance.now()
-  const { tally } = await reconcile(services, { users: 'all', dryRun: false })
+  const { tally } = await reconcile(services, { users: 'all', readers: 'all', dryRun: false })
   const { documents, off, repaired, remaining } = tally
   const result: ChildResult = {
     ...{ documents, off, repaired, remaining },

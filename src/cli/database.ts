@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import { type Config, feedStrategyNames } from '../config.ts'
 import { type OpenDatabase, openDatabase } from '../db/open.ts'
 import { createServices, type Services } from '../services.ts'
 
@@ -25,4 +25,10 @@ export async function openForCommand(config: Config, prepare: boolean): Promise<
 /** Has the rebuild of timelines begin at the end of an import, however it ended. Without it, it begins a minute later. */
 export async function beginRebuilds({ upkeep }: Services): Promise<void> {
   await upkeep.beginRebuilds().catch(() => say('Timelines are rebuilt a minute from now.'))
+}
+
+/** The services of a command that reads every strategy, whatever is configured. No cache lives longer because of it. */
+export function servicesAsStored({ client, db, clock }: CommandDatabase, config: Config): Services {
+  const feed = { ...config.feed, maintained: feedStrategyNames, cacheAwayDays: 0 }
+  return createServices(client, db, { ...config, feed }, [], clock.now)
 }

@@ -1,75 +1,54 @@
 import { Command } from 'commander'
-import { feedStrategyNames, readConfig } from '../config.ts'
-import { createServices } from '../services.ts'
-import { type Difference, Tally } from '../verify/run.ts'
-import type { Readers } from '../verify/timelines.ts'
-import { verify } from '../verify/verify.ts'
-import { openForCommand } from './database.ts'
-import { wholeNumber } from './numbers.ts'
+import { readConfig } from '../config.ts'
+import type { Finding } from '../integrity/invariant.ts'
+import { Tally, verify } from '../integrity/verify.ts'
+import { openForCommand, servicesAsStored } from './database.ts'
 import { PartDisplays } from './progress.ts'
+import { readersOption } from './readers.ts'
 
-/** How many differences are shown at most. */
+/** Findings that are printed. */
 const shownMax = 100
 
 interface VerifyOptions {
-  readonly readers: Readers
+  readonly readers: number | 'all'
   readonly json?: true
 }
 
 /** `feedline verify`: whether what is stored keeps the laws. */
 export const verifyCommand = (): Command =>
   new Command('verify')
-    .description('Look through the database for what must not be: nothing is changed.')
-    .option(
-      '--readers <n>',
-      'compare the timelines of so many readers, taken at random, or of "all"',
-      readersOf,
-      100,
-    )
+    .description('Check all invariants of the stored data. Changes nothing.')
+    .addOption(readersOption())
     .option(
       '--json',
-      'print one JSON object: checked, off, repaired (0), differences, byKind, sample, inFlight, seconds',
+      'print one JSON object: checked, off, repaired (0), differences, byKind, sample, harmless, unrepairable, inFlight, seconds',
     )
     .addHelpText('after', help)
     .action(run)
 
 const help = `
-Counters are compared with edges and posts, edges with their history and with blocks, counts of
-likes, comments and shares with what is stored, and the stored timelines with what they would be
-if they were assembled when read. The server may go on serving: what differs is looked at again.
-"In flight" is what is not so yet and will be once a job that waits has been run.
+Compares counters with edges and posts, edges with their history and with blocks, lists of likes,
+comments and shares with what is stored, and stored timelines with FANOUT_ON_READ. Reports parked
+jobs. The server may go on serving: each suspect is checked again on one snapshot.
+"In flight" is what a waiting job will put right. "Harmless" is stored and never shown.
 
-It ends with 1 when anything differs, showing the first ${shownMax}.
+It ends with 1 when it finds a difference that is not harmless, and prints the first ${shownMax}.
+"feedline reconcile" repairs what can be repaired. docs/integrity.md lists all kinds.
 
 Examples:
   $ feedline verify
   $ feedline verify --readers all --json`
 
-const readersOf = (text: string): Readers =>
-  text === 'all' ? 'all' : wholeNumber(0, 100_000)(text)
-
 async function run({ readers, json }: VerifyOptions): Promise<void> {
   const startedAt = performance.now()
   const config = readConfig()
   await using database = await openForCommand(config, false)
-  // Every strategy can be asked for; and no cache lives longer because of this look.
-  const feed = { ...config.feed, maintained: feedStrategyNames, cacheAwayDays: 0 }
-  const services = createServices(
-    database.client,
-    database.db,
-    { ...config, feed },
-    [],
-    database.clock.now,
-  )
+  const services = servicesAsStored(database, config)
   const tally = new Tally()
-  const found: Found = { differences: 0, byKind: {}, sample: [] }
+  const found: Found = { differences: 0, byKind: {}, sample: [], harmless: 0, unrepairable: 0 }
   using displays = new PartDisplays('checked')
-  for await (const difference of verify(
-    services,
-    { readers, onProgress: displays.update },
-    tally,
-  )) {
-    note(found, difference)
+  for await (const finding of verify(services, { readers, onProgress: displays.update }, tally)) {
+    note(found, finding)
   }
   displays[Symbol.dispose]()
   const seconds = Math.round(performance.now() - startedAt) / 1000
@@ -89,32 +68,44 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   if (found.differences > 0) process.exitCode = 1
 }
 
-/** What a run found: of all differences the number, of the first ones all. */
+/** The findings of a run: counts of all, and the first ones. */
 interface Found {
+  /** Those that are not harmless. */
   differences: number
   readonly byKind: Record<string, number>
-  readonly sample: Difference[]
+  readonly sample: Finding[]
+  harmless: number
+  /** Those that `feedline reconcile` reports and does not repair. */
+  unrepairable: number
 }
 
-function note(found: Found, difference: Difference): void {
-  const kind = `${difference.law} ${difference.kind}`
-  found.differences++
+function note(found: Found, finding: Finding): void {
+  const kind = `${finding.law} ${finding.kind}`
+  if (finding.harmless) found.harmless++
+  else found.differences++
+  if (finding.unrepairable !== undefined) found.unrepairable++
   found.byKind[kind] = (found.byKind[kind] ?? 0) + 1
-  if (found.sample.length < shownMax) found.sample.push(difference)
+  if (found.sample.length < shownMax) found.sample.push(finding)
 }
 
-function report({ differences, sample }: Found, { checked, inFlight }: Tally, seconds: number) {
+function report(found: Found, { checked, inFlight }: Tally, seconds: number): string {
+  const { differences, sample, harmless, unrepairable } = found
   const lines = sample.map(
     ({ law, kind, subject, expected, found }) =>
       `${law} ${kind}  ${subject}: expected ${expected}; found ${found}`,
   )
-  const rest = differences - sample.length
+  const rest = differences + harmless - sample.length
   const { users, edges, posts, engagements, timelines, readers } = checked
+  const more = [
+    ...(harmless > 0 ? [`${harmless} harmless`] : []),
+    ...(unrepairable > 0 ? [`${unrepairable} that reconcile does not repair`] : []),
+    `${inFlight} in flight`,
+  ]
   return [
     ...lines,
     ...(rest > 0 ? [`and ${rest} more`] : []),
     `Checked ${users} users, ${edges} edges, ${posts} posts, ${engagements} likes, comments and shares, ` +
       `${timelines} timelines of ${readers} readers in ${seconds} s.`,
-    `${differences} ${differences === 1 ? 'difference' : 'differences'}, ${inFlight} in flight.`,
+    `${differences} ${differences === 1 ? 'difference' : 'differences'}, ${more.join(', ')}.`,
   ].join('\n')
 }

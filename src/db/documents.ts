@@ -67,6 +67,8 @@ export interface RestrictionDoc {
   readonly owner: string
   readonly other: string
   readonly kind: 'MUTE' | 'BLOCK' | 'BLOCKED_BY'
+  /** How often reconciliation has checked this block in order to repair it. */
+  readonly repairs?: number
 }
 
 export interface AttachmentDoc {
@@ -265,8 +267,8 @@ export interface ReconciliationDoc {
   readonly leasedUntil: Date
   /** Rises with every claim. */
   readonly fence: number
-  readonly part: 'edges' | 'users' | 'posts'
-  /** The last edge, handle or post of the part that is done. */
+  readonly part: 'edges' | 'users' | 'posts' | 'timelines'
+  /** The last edge, handle, post or reader of the part that is done. */
   readonly after: string
   readonly tally: Readonly<Record<string, number>>
   readonly done?: true

@@ -61,6 +61,7 @@ export interface Feeds {
   readonly configured: Readonly<Record<MaterialisedName, Options>>
   readonly celebrities: Celebrities
   readonly tasks: Tasks
+  readonly backfill: Backfill
 }
 
 /** Wires every strategy: each delivers, whichever of them may be asked for here. */
@@ -127,6 +128,7 @@ export function createFeeds(
     celebrities,
     configured,
     tasks,
+    backfill,
   }
 }
 

@@ -176,10 +176,13 @@ const lacking = (keys: readonly Key[], { post }: EntryDoc): Filter<TimedBucketDo
   'entries.post': { $ne: post },
 })
 
-/** The entries in order, or where some are missing a mark in their place. */
-const sortedUnless = (sort: 1 | -1): Document => ({
-  $cond: ['$over', [{ over: true }], { $sortArray: { input: '$entries', sortBy: { post: sort } } }],
-})
+/** The entries in order and each once, or where some are missing a mark in their place. */
+const sortedUnless = (sort: 1 | -1): Document => {
+  const once = { $setUnion: ['$entries'] }
+  return {
+    $cond: ['$over', [{ over: true }], { $sortArray: { input: once, sortBy: { post: sort } } }],
+  }
+}
 
 /** Adds those that are lacking; what does not fit is left out, and the bucket says so. */
 function merged(docs: readonly EntryDoc[]): Document[] {

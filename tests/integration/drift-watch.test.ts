@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Metrics } from '../../src/reconcile/metrics.ts'
-import { DriftWatch } from '../../src/reconcile/watch.ts'
+import { Metrics } from '../../src/integrity/metrics.ts'
+import { DriftWatch } from '../../src/integrity/watch.ts'
 import { recordingLog } from '../support/jobs.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Looks } from '../../src/reconcile/looks.ts'
+import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -44,8 +44,8 @@ test('every read outside a transaction returns what a majority holds', async () 
 
 test('a count reads edges and counters of one instant', async () => {
   const { services, database } = harness
-  const looks = new Looks(services, () => {})
-  const { commands } = await recorded(database.client, () => looks.usersWithin({ $gte: '' }))
+  const scan = new SnapshotScan(services)
+  const { commands } = await recorded(database.client, () => scan.usersWithin({ $gte: '' }))
   expect(concernsOf(commands)).toEqual(['snapshot'])
   const instants = commands.map(({ command }) => String(command.readConcern?.atClusterTime))
   expect(new Set(instants.slice(1)).size).toBe(1)

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { isSnapshotGone } from '../../src/db/errors.ts'
 import type { Document } from '../../src/db/mongo.ts'
-import { countedUsers } from '../../src/reconcile/counted.ts'
-import { Looks } from '../../src/reconcile/looks.ts'
+import { countedUsers } from '../../src/integrity/counted-users.ts'
+import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -14,16 +14,16 @@ test('counting reads indexes alone, of users and of no others, in as many comman
   const { services, database } = harness
   await openAccounts(services, people)
   const [star, ...fans] = people as [(typeof people)[0], ...typeof people]
-  const look = async () => {
+  const count = async () => {
     const { commands } = await recorded(database.client, async () => {
       for await (const _ of countedUsers(services, { $lte: star })) expect(_.key).toBe(star)
     })
     return commands
   }
   await services.posts.create(star, { text: 'one' })
-  const few = await look()
+  const few = await count()
   for (const fan of fans) await services.follows.follow(fan, star)
-  const many = await look()
+  const many = await count()
   expect(few.map(({ name }) => name)).toEqual(['find', 'find', ...Array(3).fill('aggregate')])
   expect(many.map(({ name }) => name)).toEqual(few.map(({ name }) => name))
   const examined: number[] = []
@@ -43,7 +43,7 @@ function statsOf(explained: Document): Document {
   return explained.executionStats ?? explained.stages[0].$cursor.executionStats
 }
 
-test('a snapshot that the server does not keep any more is told as such, and the look begun anew', async () => {
+test('a snapshot that the server has dropped is recognised, and another scan needs no retry', async () => {
   const { services, database } = harness
   const admin = database.client.db('admin')
   const name = 'minSnapshotHistoryWindowInSeconds'
@@ -64,7 +64,10 @@ test('a snapshot that the server does not keep any more is told as such, and the
     await admin.command({ setParameter: 1, [name]: before[name] })
   }
   let renewed = 0
-  const looks = new Looks(services, () => renewed++)
-  expect(await looks.usersWithin({ $gte: people[0] })).toMatchObject({ checked: 40, off: [] })
+  const scan = new SnapshotScan(services, () => renewed++)
+  expect(await scan.usersWithin({ $gte: people[0] })).toMatchObject({
+    checked: 40,
+    differences: [],
+  })
   expect(renewed).toBe(0)
 }, 60_000)

@@ -2,8 +2,8 @@ import { MongoServerError } from 'mongodb'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { Tx } from '../../src/db/transaction.ts'
+import { type ReconcileOptions, reconcile } from '../../src/integrity/reconcile.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
-import { type ReconcileOptions, reconcile } from '../../src/reconcile/reconcile.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
@@ -15,7 +15,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
   let post: PostId
 
   const run = (options: Partial<ReconcileOptions> = {}) =>
-    reconcile(harness.services, { users: 'all', dryRun: false, ...options })
+    reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false, ...options })
   const statsOf = async (user: UserId) => (await harness.services.stats.byIds([user])).get(user)
   const clean = async () => {
     await harness.rest()
@@ -83,7 +83,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await clean()
   })
 
-  test('edges that one side lost, both sides lost, or only the history knows to be over', async () => {
+  test('an edge that one collection lost is restored; where both agree, the history is reported alone', async () => {
     const { collections } = harness.services
     const { followers, following: ahead, follow_events } = collections
     await followers.deleteOne({ user: ben, follower: ann })
@@ -99,20 +99,76 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
       _id: toObjectId(`${'f'.repeat(23)}0` as PostId),
       type: 'UNFOLLOWED',
     })
-    const { tally } = await run()
-    expect(tally).toMatchObject({ remaining: 0 })
-    expect(tally.mended).toBeGreaterThanOrEqual(3)
+    const { tally, reported } = await run()
+    // With one collection, what it lacks is lacking on both sides.
+    const both = following === 'collection'
+    expect(tally).toMatchObject({ remaining: 0, mended: both ? 2 : 0 })
     const left = await followers.find({ follower: ann }).project({ _id: 0, user: 1 }).toArray()
-    expect(left.map(({ user }) => user).sort()).toEqual([ben, carl, dora])
-    expect(await followers.findOne({ user: carl, follower: ben })).toBeNull()
-    await clean()
+    expect(left.map(({ user }) => user).sort()).toEqual(both ? [ben, carl] : [carl])
+    expect(await followers.findOne({ user: carl, follower: ben })).not.toBeNull()
+    const lost = [...(both ? [] : [`${ann}>${ben}`]), `${ann}>${dora}`]
+    const contradicted = [...lost, `${ben}>${carl}`]
+    expect(reported.map(({ kind, subject }) => `${kind} ${subject}`).sort()).toEqual(
+      contradicted.map((pair) => `history ${pair}`),
+    )
+    expect(tally.reported).toBe(contradicted.length)
+    await harness.rest()
+    const { differences } = await verified(harness.services)
+    expect(differences.map(({ subject }) => subject).sort()).toEqual(contradicted)
   })
 
-  test('edges to somebody who is no more vanish; accounts without counters get them', async () => {
+  test('a history in disorder is reported, and no follow or unfollow is reversed', async () => {
+    const { services } = harness
+    const { follow_events } = services.collections
+    await services.follows.follow(ben, ann)
+    await services.follows.unfollow(ben, ann)
+    await services.follows.unfollow(ann, carl)
+    await services.follows.follow(ann, carl)
+    await harness.rest()
+    // Two hosts whose clocks differ: the last two events of each pair have their ids in reverse order.
+    for (const pair of [
+      { user: ben, followee: ann },
+      { user: ann, followee: carl },
+    ]) {
+      const events = await follow_events.find(pair).sort({ _id: 1 }).toArray()
+      const ids = events.map(({ _id }) => _id)
+      ids.push(...ids.splice(-2).reverse())
+      await follow_events.deleteMany(pair)
+      await follow_events.insertMany(
+        events.map((event, n) => ({ ...event, _id: ids[n] as (typeof event)['_id'] })),
+      )
+    }
+    const stored = () =>
+      Promise.all(
+        (['followers', 'following', 'follow_events', 'user_stats'] as const).map((name) =>
+          (services.collections[name] as unknown as typeof follow_events)
+            .find({}, { projection: { repairs: 0 } })
+            .sort({ _id: 1 })
+            .toArray(),
+        ),
+      )
+    const before = await stored()
+    const pairs = [`${ann}>${carl}`, `${ben}>${ann}`]
+    const found = (await verified(services)).differences
+    expect([...new Set(found.map(({ subject }) => subject))].sort()).toEqual(pairs)
+    expect(found.filter(({ unrepairable }) => unrepairable === undefined)).toEqual([])
+    for (const users of ['all', [ann, ben]] as const) {
+      const { tally, reported } = await run({ users })
+      expect(tally).toMatchObject({ off: 0, mended: 0, others: 0, remaining: 0 })
+      expect(tally.reported).toBe(found.length)
+      expect(reported).toEqual(expect.arrayContaining(found))
+    }
+    expect(await stored()).toEqual(before)
+  })
+
+  test('what no account owns is cleared like a deleted account; accounts without counters get them', async () => {
     const { users, user_stats, followers } = harness.services.collections
     await users.deleteOne({ _id: dora })
     await user_stats.deleteMany({ _id: { $in: [dora, ben] } })
-    expect(await run()).toMatchObject({ tally: { accounts: 1, remaining: 0 } })
+    expect(await run()).toMatchObject({ tally: { accounts: 2, remaining: 0 } })
+    harness.clock.advance(60_000)
+    await harness.rest()
+    expect(await users.findOne({ _id: dora })).toBeNull()
     expect(await followers.countDocuments({ $or: [{ user: dora }, { follower: dora }] })).toBe(0)
     await clean()
   })
@@ -158,19 +214,19 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     expect((await run()).run).not.toBe(left?._id)
   })
 
-  test('a snapshot that the server does not keep is taken anew, of fewer users', async () => {
+  test('a snapshot that the server drops is replaced by others, of fewer users', async () => {
     const { user_stats } = harness.services.collections
     await user_stats.updateMany({}, { $inc: { following: -1 } })
     const transactions = Object.create(harness.services.transactions)
-    let looks = 0
+    let scans = 0
     transactions.atSnapshot = async (read: (at: Tx) => Promise<unknown>) => {
       const found = await harness.services.transactions.atSnapshot(read)
-      if (looks++ % 3 === 0) throw new MongoServerError({ message: 'too old', code: 239 })
+      if (scans++ % 3 === 0) throw new MongoServerError({ message: 'too old', code: 239 })
       return found
     }
     const found = await reconcile(
       { ...harness.services, transactions },
-      { users: 'all', dryRun: false },
+      { users: 'all', readers: 'all', dryRun: false },
     )
     expect(found.tally).toMatchObject({ users: 12, repaired: 12, remaining: 0 })
     expect(found.tally.renewed).toBeGreaterThan(0)

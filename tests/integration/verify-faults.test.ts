@@ -67,7 +67,7 @@ const inGraph: readonly Fault[] = [
       )
       await user_stats.updateOne({ _id: 'ida' }, { $inc: { following: 1 } })
     },
-    told: [['L3 nobody', 'ghost', 'nothing of nobody', '1 followers, 1 posts']],
+    told: [['L3 nobody', 'ghost', 'nothing without an account', 'followers, posts']],
   },
   {
     name: 'a deleted account that nobody clears; one with a job is in flight',
@@ -94,7 +94,6 @@ const inGraph: readonly Fault[] = [
       ['L3 sides', 'dan>eve', 'in followers and in following', 'in followers alone'],
       ['L3 sides', 'eve>dan', 'in followers and in following', 'in following alone'],
       ['L3 sides', 'fay>dan', containing('FEEDLINE'), containing('TWITTER')],
-      ['L3 history', 'dan>eve', 'none, or UNFOLLOWED last', 'FOLLOWED'],
     ],
   },
   {
@@ -129,7 +128,7 @@ const inGraph: readonly Fault[] = [
     told: [
       ['L3 history', 'eve>fay', 'FOLLOWED last', 'none'],
       ['L3 history', 'gil>fay', 'FOLLOWED last', 'UNFOLLOWED'],
-      ['L3 history-repeat', 'fay>eve', any, 'FOLLOWED twice'],
+      ['L3 history-repeat', 'fay>eve', any, '1 repeated'],
     ],
   },
 ]
@@ -234,7 +233,8 @@ const inLists: readonly Fault[] = [
   },
 ]
 
-describe.each(['collection', 'reverse-index'] as const)('behind the back of %s', (following) => {
+/** The table of damages covers the same with two collections. */
+describe.each(['reverse-index'] as const)('behind the back of %s', (following) => {
   const harness = useServices(following)
   const faults = [...inGraph, ...inLists].filter(({ only = following }) => only === following)
   const found: (readonly [string, string, unknown, unknown])[] = []

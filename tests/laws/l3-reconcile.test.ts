@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
+import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
+import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import {
-  type Difference,
-  postDifferences,
-  userDifferences,
-} from '../../src/reconcile/differences.ts'
-import { Ledger } from '../../src/reconcile/ledger.ts'
-import { type Reconciled, reconcile } from '../../src/reconcile/reconcile.ts'
 import { beginnings, diceOf, drift, people } from '../support/drift.ts'
 import { type Account, child, endAll, kill } from '../support/reconcile-child.ts'
 import { handle, lawSeed, openAccounts, problemsOf, useServices } from '../support/services.ts'
@@ -54,7 +50,7 @@ const leases = (leasedUntil: Date) =>
     { $set: { leasedUntil } },
   )
 
-const run = () => reconcile(harness.services, { users: 'all', dryRun: false })
+const run = () => reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false })
 
 test('reconciling beside traffic, amid kills and drift, ends with counters, edges and history in agreement', async () => {
   const { services, clock } = harness
@@ -139,11 +135,8 @@ describe('between a look and its repair', () => {
   const miscount = (user: UserId) =>
     harness.services.collections.user_stats.updateOne({ _id: user }, { $inc: { followers: 7 } })
   const look = async (user: UserId) => {
-    const { services } = harness
-    const at = services.transactions.atSnapshot((tx) =>
-      userDifferences(services, { $in: [user] }, tx),
-    )
-    return (await at).off
+    const scan = new SnapshotScan(harness.services)
+    return (await scan.users({ $in: [user] })).differences
   }
   const apply = (run: string, off: readonly Difference[]) => {
     const { collections, transactions } = harness.services
@@ -208,11 +201,11 @@ describe('between a look and its repair', () => {
 
   test('a post is repaired once, and not when it was deleted', async () => {
     const { services, ann } = await scene()
-    const { collections, transactions, posts } = services
+    const { collections, posts } = services
     const { id } = await posts.create(ann, { text: 'hello' })
     const key = { author: ann, _id: toObjectId(id) }
     const lookAtPosts = async () =>
-      (await transactions.atSnapshot((at) => postDifferences(collections, key, 10, at))).off
+      (await new SnapshotScan(services).posts(key, key._id)).differences
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
     const off = await lookAtPosts()
     expect(await apply('d', off)).toMatchObject([{ by: { likes: -5 } }])
@@ -241,7 +234,7 @@ describe('between a look and its repair', () => {
     await services.collections.following.deleteOne({ user: ann, followee: ben })
     const off = await look(ann)
     expect(off).toMatchObject([{ by: { followers: -7, following: -1 } }])
-    await reconcile(services, { users: [ann], dryRun: false })
+    await reconcile(services, { users: [ann], readers: 0, dryRun: false })
     expect(await apply('h', off)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
@@ -258,7 +251,7 @@ describe('between a look and its repair', () => {
       if (fan) follows.push(services.follows.follow(fan, ann))
     }, 50)
     try {
-      const { tally } = await reconcile(services, { users: [ann], dryRun: false })
+      const { tally } = await reconcile(services, { users: [ann], readers: 0, dryRun: false })
       expect(tally).toMatchObject({ mended: 40 })
     } finally {
       clearInterval(timer)
@@ -273,7 +266,7 @@ describe('between a look and its repair', () => {
     await followers.deleteOne({ user: ben, follower: ann })
     await following.deleteOne({ user: ann, followee: ben })
     await services.follows.follow(ann, ben)
-    await reconcile(services, { users: [ann, ben], dryRun: false })
+    await reconcile(services, { users: [ann, ben], readers: 0, dryRun: false })
     const { differences } = await verified(services)
     expect(differences.filter(({ subject }) => subject === `${ann}>${ben}`)).toEqual([])
   })

@@ -60,23 +60,22 @@ const kinds = ['likes', 'comments', 'shares'] as const
 
 /**
  * Damages one thing behind the service's back, as the dice fall. Edges of the wild may stand alone in `following` and
- * those of the still in `followers`: never so that traffic begins or ends an edge twice, which no counter can tell of.
+ * those of the still in `followers`: never so that traffic begins or ends an edge twice, which no counter shows. Each has
+ * a history that decides whether it stands.
  */
-export async function drift({ collections }: Services, dice: Dice): Promise<void> {
-  const { user_stats, posts, followers, following } = collections
-  const _id = newId()
+export async function drift(services: Services, dice: Dice): Promise<void> {
+  const { user_stats, posts, followers, following } = services.collections
   const [still, wild] = [oneOf(people.still, dice), oneOf(people.wild, dice)]
   const to = oneOf([...people.stars, ...people.wild.filter((one) => one !== wild)], dice)
-  const source = 'FEEDLINE' as const
   switch (dice(12)) {
     case 0:
       return loseEdge(followers, { follower: wild })
     case 1:
       return loseEdge(following, { user: still })
     case 2:
-      return unlessThere(followers.insertOne({ _id, user: to, follower: still, source }))
+      return unlessThere(addToOneSide(services, 'followers', still, to, dice))
     case 3:
-      return unlessThere(following.insertOne({ _id, user: wild, followee: to, source }))
+      return unlessThere(addToOneSide(services, 'following', wild, to, dice))
     case 4:
     case 5: {
       const [post] = await posts.aggregate([{ $sample: { size: 1 } }]).toArray()
@@ -90,6 +89,38 @@ export async function drift({ collections }: Services, dice: Dice): Promise<void
       await user_stats.updateOne({ _id: oneOf(everybody, dice) }, { $set: counter })
     }
   }
+}
+
+/** An edge in one collection alone, with a history: it stands, or it has ended. */
+async function addToOneSide(
+  { collections, transactions }: Services,
+  side: 'followers' | 'following',
+  follower: UserId,
+  followee: UserId,
+  dice: Dice,
+): Promise<void> {
+  const [_id, source] = [newId(), 'FEEDLINE' as const]
+  const ended = dice(2) === 0
+  await transactions.run(async ({ session }) => {
+    const { follow_events, followers, following } = collections
+    const pair = { user: follower, followee }
+    // One that exists is left alone: a duplicate key would be tried again and again.
+    const there = [
+      await followers.findOne({ user: followee, follower }, { session }),
+      await following.findOne(pair, { session }),
+    ]
+    if (there.some((edge) => edge !== null)) return
+    if (side === 'followers') {
+      await followers.insertOne({ _id, user: followee, follower, source }, { session })
+    } else {
+      await following.insertOne({ _id, ...pair, source }, { session })
+    }
+    if (await follow_events.findOne(pair, { session })) return
+    const types = ['FOLLOWED', ...(ended ? ['UNFOLLOWED'] : [])] as ('FOLLOWED' | 'UNFOLLOWED')[]
+    const at = new Date()
+    const events = types.map((type) => ({ _id: newId(), ...pair, type, source, at }))
+    await follow_events.insertMany(events, { session })
+  })
 }
 
 async function loseEdge<Edge extends { _id: ObjectId; user: string }>(

@@ -8,9 +8,9 @@ import { readConfig } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
 import { clientErrorOf } from '../../src/db/errors.ts'
 import { DomainError } from '../../src/errors.ts'
+import { reconcile } from '../../src/integrity/reconcile.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
-import { reconcile } from '../../src/reconcile/reconcile.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type Dice, diceOf, oneOf, people } from './drift.ts'
 import type { TestDatabase } from './mongo.ts'
@@ -61,7 +61,7 @@ async function main(orders: ChildOrders): Promise<void> {
     if (writes.has(commandName) && ++sent === diesAt) process.kill(process.pid, 'SIGKILL')
   })
   for (;;) {
-    const run = reconcile(services, { users: 'all', dryRun: false })
+    const run = reconcile(services, { users: 'all', readers: 'all', dryRun: false })
     const tally = await unlessRefused(run.then((done) => done.tally))
     if (tally) console.log(JSON.stringify(tally))
     await sleep(10)

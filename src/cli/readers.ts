@@ -1,0 +1,8 @@
+import { Option } from 'commander'
+import { wholeNumber } from './numbers.ts'
+
+/** `--readers`: whose timelines are compared. */
+export const readersOption = (): Option =>
+  new Option('--readers <n>', 'compare the timelines of n readers, taken at random, or of "all"')
+    .argParser((text) => (text === 'all' ? text : wholeNumber(0, 100_000)(text)))
+    .default(100)

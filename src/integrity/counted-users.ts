@@ -1,0 +1,78 @@
+import type { Collections, UserDoc, UserStatsDoc } from '../db/collections.ts'
+import type { Collection, Document } from '../db/mongo.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { Edges } from '../follows/edges.ts'
+import { mergeJoin } from './merge-join.ts'
+
+/** The counters of a user. */
+export const userCounters = ['followers', 'following', 'posts'] as const
+export type UserCounter = (typeof userCounters)[number]
+
+/** All that is stored under a handle: its account, its counters, and how many documents they count. */
+export interface CountedUser extends Partial<Readonly<Record<UserCounter, number>>> {
+  readonly key: string
+  readonly account?: 'LIVE' | 'LEAVING'
+  readonly createdAt?: Date
+  readonly stats?: UserStatsDoc
+}
+
+/** Where users, edges and posts are stored. */
+export interface CountedParts {
+  readonly collections: Pick<Collections, 'users' | 'user_stats' | 'posts'>
+  readonly edges: Edges
+}
+
+/**
+ * Every handle that matches and occurs in any of the collections, in order, with its counts. Five commands, each over
+ * one range of an index. Holds one handle of each.
+ * @param handles a condition on a handle.
+ */
+export const countedUsers = (
+  parts: CountedParts,
+  handles: object,
+  tx?: Tx,
+): AsyncGenerator<CountedUser> => mergeJoin(userSources(parts, handles, tx))
+
+function userSources(
+  { collections: { users, user_stats, posts }, edges }: CountedParts,
+  handles: object,
+  tx?: Tx,
+): AsyncIterable<CountedUser>[] {
+  const { followers, following } = edges
+  return [
+    accounts(users.find({ _id: handles }, { ...tx }).sort({ _id: 1 })),
+    counters(user_stats.find({ _id: handles }, { ...tx }).sort({ _id: 1 })),
+    counted(followers.collection, followers.owner, 'followers', handles, tx),
+    counted(following.collection, following.owner, 'following', handles, tx),
+    counted(posts, 'author', 'posts', handles, tx),
+  ]
+}
+
+async function* accounts(found: AsyncIterable<UserDoc>): AsyncGenerator<CountedUser> {
+  for await (const { _id, createdAt, deletedAt } of found) {
+    yield { key: _id, createdAt, account: deletedAt ? 'LEAVING' : 'LIVE' }
+  }
+}
+
+async function* counters(found: AsyncIterable<UserStatsDoc>): AsyncGenerator<CountedUser> {
+  for await (const stats of found) yield { key: stats._id, stats }
+}
+
+/** Counts by owner, over the index alone. */
+async function* counted<Doc extends Document>(
+  collection: Collection<Doc>,
+  owner: string,
+  name: UserCounter,
+  handles: object,
+  tx: Tx | undefined,
+): AsyncGenerator<CountedUser> {
+  const found = collection.aggregate<{ _id: string; count: number }>(
+    [
+      { $match: { [owner]: handles } },
+      { $group: { _id: `$${owner}`, count: { $sum: 1 } } },
+      { $sort: { _id: 1 } },
+    ],
+    { ...tx },
+  )
+  for await (const { _id, count } of found) yield { key: _id, [name]: count }
+}

@@ -1,0 +1,185 @@
+import { fromObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { FollowEdge } from '../follows/edges.ts'
+import { type EdgeId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
+import type { Finding, IntegrityServices, Invariant, Verdict, Violation } from './invariant.ts'
+import { type PairState, readPairs } from './pair-state.ts'
+import { edgeCollections, nameOf, type Pair } from './pairs.ts'
+
+/** The kinds of findings about a pair. */
+export type PairKind = 'sides' | 'block' | 'history' | 'history-repeat'
+
+/** The repair of a pair. */
+type PairRepair =
+  /** Both collections get the edge. */
+  | 'RESTORE'
+  /** Both collections lose the edge. */
+  | 'REMOVE'
+  /** The history gets the FOLLOWED that it lacks. */
+  | 'RECORD'
+  /** The history loses repeated events. */
+  | 'REWRITE'
+
+interface PairViolation extends Violation {
+  readonly pair: PairState
+  readonly repair: PairRepair | undefined
+}
+
+/**
+ * An invariant about pairs of users: some kinds of findings among all that can be said about a pair. Its recheck is
+ * five commands for 40 pairs, its repair at most ten more.
+ * @param scan yields the pairs to check; one that comes twice in a row of 40 is checked once.
+ */
+export const pairInvariant = <Range>(
+  services: IntegrityServices,
+  kinds: readonly PairKind[],
+  scan: (range: Range) => AsyncIterable<Pair>,
+): Invariant<Range, Pair, PairViolation> => ({
+  scan,
+  async recheck(pairs, at): Promise<Verdict<PairViolation>> {
+    const once = [...new Map(pairs.map((pair) => [nameOf(pair), pair])).values()]
+    const twoSides = edgeCollections(services.edges).following !== undefined
+    const violations: PairViolation[] = []
+    let inFlight = 0
+    for (const pair of await readPairs(services, once, at)) {
+      const { findings, repair } = judge(pair, twoSides)
+      const own = findings.filter(({ kind }) => kinds.includes(kind as PairKind))
+      if (pair.leaving && own.length > 0) inFlight++
+      if (pair.leaving) continue
+      const touched = [pair.follower, pair.followee]
+      violations.push(...own.map((finding) => ({ finding, touched, pair, repair })))
+    }
+    return { violations, inFlight }
+  },
+  // Raises the number that differences are applied under: whoever counted these edges before does not apply the count.
+  lock: ({ session }, pairs) =>
+    services.collections.user_stats.updateMany(
+      { _id: { $in: pairs.flatMap(({ follower, followee }) => [follower, followee]) } },
+      { $inc: { repairs: 1 } },
+      { session },
+    ),
+  repair: (tx, violations) => repairPairs(services, tx, violations),
+})
+
+/**
+ * Decides what is wrong with a pair and how to repair it. History is evidence only where the two collections disagree
+ * about the edge. Where they agree and history contradicts them, history may be in disorder (clocks differ), so
+ * nothing is changed.
+ */
+function judge(
+  pair: PairState,
+  twoSides: boolean,
+): { readonly findings: readonly Finding[]; readonly repair: PairRepair | undefined } {
+  const { last, repeats, balance, inFollowers, inFollowing, blocked, gone } = pair
+  const edge = inFollowers ?? inFollowing
+  const findings: Finding[] = []
+  const claim = (kind: PairKind, expected: string, found: string, unrepairable?: string) =>
+    void findings.push({
+      ...{ law: 'L3', kind, subject: nameOf(pair), expected, found },
+      ...(unrepairable === undefined ? {} : { unrepairable }),
+    })
+  const alone = twoSides && !inFollowers !== !inFollowing
+  if (gone) {
+    // An edge in both collections is cleared with all else that is stored under the handle without an account.
+    if (alone) claim('sides', 'none without an account', 'an edge in one collection')
+    else if (!edge && last?.type === 'FOLLOWED') claim('history', 'UNFOLLOWED last', 'FOLLOWED')
+    return { findings, repair: alone ? 'REMOVE' : 'REWRITE' }
+  }
+  const [one, other] = [inFollowers, inFollowing].map((doc) => doc && `${doc._id} ${doc.source}`)
+  const differ = twoSides && !alone && one !== other
+  if (alone) {
+    const found = `in ${inFollowers ? 'followers' : 'following'} alone`
+    claim('sides', 'in followers and in following', found, blocked || last ? undefined : undecided)
+  } else if (differ) {
+    claim('sides', `the same edge in both: ${one}`, `in following ${other}`)
+  }
+  if (edge && blocked) claim('block', 'no edge across a block', 'an edge')
+  const agrees = alone || (edge !== undefined) === (last?.type === 'FOLLOWED')
+  const unrecorded = edge !== undefined && !last
+  if (!agrees) {
+    const expected = edge ? 'FOLLOWED last' : 'none, or UNFOLLOWED last'
+    const settled = unrecorded || (edge && blocked)
+    claim('history', expected, last?.type ?? 'none', settled ? undefined : contradiction)
+  }
+  const inOrder = balance === (edge ? 1 : 0)
+  if (repeats.length > 0) {
+    const certain = agrees && !inOrder
+    const found = `${repeats.length} repeated`
+    claim(
+      'history-repeat',
+      'FOLLOWED and UNFOLLOWED in turn',
+      found,
+      certain ? undefined : disorder,
+    )
+  }
+  const repair = ((): PairRepair | undefined => {
+    if (edge && blocked) return 'REMOVE'
+    if (alone) return last && (last.type === 'FOLLOWED' ? 'RESTORE' : 'REMOVE')
+    if (differ) return 'RESTORE'
+    if (unrecorded) return 'RECORD'
+    return repeats.length > 0 && agrees && !inOrder ? 'REWRITE' : undefined
+  })()
+  return { findings, repair }
+}
+
+const undecided =
+  'One collection has the edge, the other lacks it, and no history says which is right. Follow or unfollow on behalf of the follower, or delete the edge.'
+const contradiction =
+  'Both collections agree about the edge, and the history contradicts them. The edge is kept as it is.'
+const disorder = 'The events are in an order that cannot have happened. They are kept as they are.'
+
+async function repairPairs(
+  { collections, edges, outbox, mint }: IntegrityServices,
+  tx: Tx,
+  violations: readonly PairViolation[],
+): Promise<void> {
+  const { session } = tx
+  const once = [...new Map(violations.map((one) => [nameOf(one.pair), one])).values()]
+  const all = once.map((one) => ({ ...one, edge: edgeOf(one.pair, mint.next<EdgeId>()) }))
+  const those = (kind: PairRepair) => all.filter(({ repair }) => repair === kind)
+  const edgesOf = (some: typeof all) => some.map(({ edge }) => edge)
+  const [restored, removed, recorded] = [those('RESTORE'), those('REMOVE'), those('RECORD')]
+  if (restored.length + removed.length > 0) {
+    await edges.erase(tx, edgesOf([...restored, ...removed]))
+  }
+  if (restored.length > 0) await edges.store(tx, edgesOf(restored))
+  for (const { pair, edge } of restored) {
+    const groups = pair.inFollowing?.groups ?? pair.inFollowers?.groups
+    if (groups) await edges.setGroups(tx, edge.follower, edge.followee, groups)
+  }
+  if (recorded.length > 0) await edges.record(tx, 'FOLLOWED', edgesOf(recorded))
+  const ended = removed.filter(
+    ({ pair }) => pair.blocked && !pair.gone && pair.last?.type === 'FOLLOWED',
+  )
+  if (ended.length > 0) await edges.record(tx, 'UNFOLLOWED', edgesOf(ended), 'BLOCK')
+  const isGone = ({ pair }: PairViolation) => pair.gone
+  const events = [...removed.filter(isGone), ...those('REWRITE')].flatMap(
+    ({ pair: { follower: user, followee, gone, repeats } }) =>
+      gone ? [{ user, followee }] : repeats.map((_id) => ({ user, followee, _id })),
+  )
+  if (events.length > 0) await collections.follow_events.deleteMany({ $or: events }, { session })
+  const lasting = removed.filter((one) => !isGone(one))
+  const jobs = [...restored, ...lasting].map(({ repair, edge: { follower, followee } }) => {
+    const kind = repair === 'RESTORE' ? 'follow.created' : 'follow.ended'
+    return outbox.promise(tx, kind, { follower, followee })
+  })
+  if (jobs.length > 0) await outbox.keep(tx, jobs)
+}
+
+/** The edge as the collection has it that the history confirms. Without a document: as the history describes it. */
+function edgeOf(pair: PairState, fresh: EdgeId): FollowEdge {
+  const { last, inFollowers, inFollowing } = pair
+  const stored = [inFollowers, inFollowing].filter((doc) => doc !== undefined)
+  const confirmed = stored.find(
+    ({ _id, source }) =>
+      source === last?.source && timeOf(fromObjectId<EdgeId>(_id)).getTime() === last.at.getTime(),
+  )
+  const doc = confirmed ?? stored[0]
+  const since = (last?.at ?? timeOf(fresh)).getTime()
+  return {
+    id: doc ? fromObjectId<EdgeId>(doc._id) : timeIdAt<EdgeId>(since, fresh.slice(12)),
+    follower: pair.follower as UserId,
+    followee: pair.followee as UserId,
+    source: doc?.source ?? last?.source ?? 'FEEDLINE',
+  }
+}

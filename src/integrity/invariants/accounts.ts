@@ -1,0 +1,127 @@
+import type { Document } from '../../db/mongo.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { CountedUser } from '../counted-users.ts'
+import type { Finding, IntegrityServices, Invariant, Violation } from '../invariant.ts'
+
+/** What a handle lacks or has too much. */
+type Problem = 'NO_COUNTERS' | 'NO_ACCOUNT' | 'SPARE_COUNTERS' | 'NO_JOB'
+
+interface AccountViolation extends Violation {
+  readonly handle: string
+  readonly problem: Problem
+}
+
+/** Whether a scan must look at a handle again: also every deleted account, whose job the scan does not read. */
+export const isSuspectAccount = ({ account, stats, ...stored }: CountedUser): boolean =>
+  account === 'LEAVING' ||
+  (account === 'LIVE') !== (stats !== undefined) ||
+  (account === undefined && Boolean(stored.followers || stored.following || stored.posts))
+
+/**
+ * Law L3: exactly the live accounts have counters, edges and posts belong to an account, and a deleted account has a
+ * job that clears it. The suspects come from the scan of the counters. A recheck is three commands, and three for each
+ * handle without an account.
+ *
+ * Edges and posts without an account and without counters are cleared as those of a deleted account are. Where the
+ * counters are there still, only the account's document is lost: nothing is removed.
+ */
+export const accounts = (
+  services: IntegrityServices,
+): Invariant<readonly string[], string, AccountViolation> => ({
+  async *scan(handles) {
+    yield* handles
+  },
+  recheck: (handles, at) => recheck(services, handles, at),
+  async repair(tx, violations) {
+    const { collections, outbox } = services
+    const { users, user_stats } = collections
+    const { session } = tx
+    const those = (...problems: Problem[]) =>
+      violations.flatMap(({ handle, problem }) => (problems.includes(problem) ? [handle] : []))
+    const [opened, spare, gone] = [
+      those('NO_COUNTERS'),
+      those('SPARE_COUNTERS'),
+      those('NO_ACCOUNT'),
+    ]
+    const zero = { followers: 0, following: 0, posts: 0 }
+    if (opened.length > 0) {
+      await user_stats.insertMany(
+        opened.map((_id) => ({ _id, ...zero })),
+        { session },
+      )
+    }
+    if (spare.length > 0) await user_stats.deleteMany({ _id: { $in: spare } }, { session })
+    if (gone.length > 0) {
+      const now = new Date()
+      await users.insertMany(
+        gone.map((_id) => ({ _id, createdAt: now, deletedAt: now })),
+        { session },
+      )
+    }
+    const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) =>
+      outbox.promise(tx, 'user.deleted', { user }),
+    )
+    if (jobs.length > 0) await outbox.keep(tx, jobs)
+  },
+})
+
+async function recheck(services: IntegrityServices, handles: readonly string[], at: Tx) {
+  const { users, user_stats, outbox } = services.collections
+  const among = { _id: { $in: [...handles] } }
+  const found = await users.find(among, { ...at }).toArray()
+  const known = new Map(found.map(({ _id, deletedAt }) => [_id, deletedAt ? 'LEAVING' : 'LIVE']))
+  const counting = await user_stats.find(among, { ...at, projection: { _id: 1 } }).toArray()
+  const counted = new Set(counting.map(({ _id }) => _id))
+  const purge = { kind: 'user.deleted', 'payload.user': { $in: [...handles] } }
+  const purges = await outbox.find(purge, { ...at }).toArray()
+  const cleared = new Set(purges.map(({ payload }) => payload.user))
+  const violations: AccountViolation[] = []
+  let inFlight = 0
+  for (const handle of handles) {
+    const add = (problem: Problem, wrong: Omit<Finding, 'law' | 'subject'>) =>
+      violations.push({ handle, problem, finding: { law: 'L3', subject: handle, ...wrong } })
+    const account = known.get(handle)
+    const stats = counted.has(handle)
+    const left = account ? '' : await storedUnder(services, handle, at)
+    const spare = {
+      kind: 'counters',
+      expected: 'none without a live account',
+      found: 'counters',
+    } as const
+    if (account === 'LIVE' && !stats) {
+      const expected = 'the counters of a live account'
+      add('NO_COUNTERS', { kind: 'counters', expected, found: 'none' })
+    }
+    if (account !== 'LIVE' && stats) {
+      add('SPARE_COUNTERS', left ? { ...spare, unrepairable: lostAccount } : spare)
+    }
+    if (!account && left) {
+      const wrong = { kind: 'nobody', expected: 'nothing without an account', found: left }
+      add('NO_ACCOUNT', stats ? { ...wrong, unrepairable: lostAccount } : wrong)
+    }
+    if (account === 'LEAVING' && cleared.has(handle)) inFlight++
+    else if (account === 'LEAVING') {
+      add('NO_JOB', { kind: 'purge', expected: 'a job that clears it', found: 'none' })
+    }
+  }
+  return { violations, inFlight }
+}
+
+const lostAccount =
+  'The account document is lost. Restore it from a backup, or delete the counters to have all of it removed.'
+
+/** What is stored under a handle, e.g. `followers, posts`. Three commands that read one key each. */
+async function storedUnder(
+  { collections: { posts }, edges }: IntegrityServices,
+  handle: string,
+  at: Tx,
+): Promise<string> {
+  const { followers, following } = edges
+  const one = { ...at, projection: { _id: 1 } } as const
+  const found: (Document | null)[] = [
+    await followers.collection.findOne({ user: handle }, one),
+    await following.collection.findOne({ [following.owner]: handle }, one),
+    await posts.findOne({ author: handle }, one),
+  ]
+  return ['followers', 'following', 'posts'].filter((_, n) => found[n]).join(', ')
+}

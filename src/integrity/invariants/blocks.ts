@@ -1,0 +1,144 @@
+import type { RestrictionDoc } from '../../db/collections.ts'
+import type { Document } from '../../db/mongo.ts'
+import { toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { EdgeId } from '../../lib/ids.ts'
+import { pairInvariant } from '../edge-repair.ts'
+import type { IntegrityServices, Invariant, Verdict, Violation } from '../invariant.ts'
+import { nameOf } from '../pairs.ts'
+
+/**
+ * Law L3: no edge crosses a block. The range is a condition on the handle of the block's owner. The scan is one command
+ * that seeks twice for each block.
+ */
+export const crossedBlocks = (services: IntegrityServices) =>
+  pairInvariant(services, ['block'], async function* (handles: object) {
+    const from = services.edges.followers.collection.collectionName
+    const crossing = (followee: string, follower: string) => ({
+      from,
+      localField: followee,
+      foreignField: 'user',
+      let: { follower: `$${follower}` },
+      pipeline: [
+        { $match: { $expr: { $eq: ['$follower', '$$follower'] } } },
+        { $limit: 1 },
+        { $project: { _id: 1 } },
+      ],
+    })
+    const found = services.collections.restrictions.aggregate<Block & { out: []; back: [] }>([
+      { $match: { owner: handles, kind: 'BLOCK' } },
+      { $lookup: { ...crossing('other', 'owner'), as: 'out' } },
+      { $lookup: { ...crossing('owner', 'other'), as: 'back' } },
+      { $match: { $or: [{ 'out.0': { $exists: true } }, { 'back.0': { $exists: true } }] } },
+      { $project: { owner: 1, other: 1, out: 1, back: 1 } },
+    ])
+    for await (const { owner, other, out, back } of found) {
+      if (out.length > 0) yield { follower: owner, followee: other }
+      if (back.length > 0) yield { follower: other, followee: owner }
+    }
+  })
+
+type Block = Pick<RestrictionDoc, 'owner' | 'other'> & { readonly kind: 'BLOCK' | 'BLOCKED_BY' }
+
+const mirrorKind = { BLOCK: 'BLOCKED_BY', BLOCKED_BY: 'BLOCK' } as const
+const mirrorOf = ({ owner, other, kind }: Block): Block => ({
+  owner: other,
+  other: owner,
+  kind: mirrorKind[kind],
+})
+const keyOf = ({ owner, other, kind }: Pick<RestrictionDoc, 'owner' | 'other' | 'kind'>) =>
+  `${owner} ${other} ${kind}`
+
+interface MirrorViolation extends Violation {
+  readonly block: Block
+}
+
+/**
+ * A BLOCK has its mirror BLOCKED_BY on the other side, and no mirror is alone (what law L1 is read by). A block that
+ * lacks its mirror gets it. A mirror alone is removed: only the owner's side records an act of the owner.
+ */
+export const blockMirrors = ({
+  collections: { restrictions, users },
+  mint,
+}: IntegrityServices): Invariant<object, Block, MirrorViolation> => ({
+  async *scan(handles) {
+    const mirror = {
+      from: restrictions.collectionName,
+      localField: 'other',
+      foreignField: 'owner',
+      let: { owner: '$owner', kind: '$kind' },
+      pipeline: [
+        {
+          $match: {
+            kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
+            $expr: { $and: [{ $eq: ['$other', '$$owner'] }, { $ne: ['$kind', '$$kind'] }] },
+          },
+        },
+        { $limit: 1 },
+        { $project: { _id: 1 } },
+      ] satisfies Document[],
+    }
+    yield* restrictions.aggregate<Block>([
+      { $match: { owner: handles, kind: { $in: ['BLOCK', 'BLOCKED_BY'] } } },
+      { $lookup: { ...mirror, as: 'mirror' } },
+      { $match: { mirror: { $size: 0 } } },
+      { $project: { owner: 1, other: 1, kind: 1 } },
+    ])
+  },
+  async recheck(blocks, at): Promise<Verdict<MirrorViolation>> {
+    const asked = blocks.flatMap(({ owner, other, kind }): Block[] => {
+      const own = { owner, other, kind }
+      return [own, mirrorOf(own)]
+    })
+    const found = await restrictions.find({ $or: asked }, { ...at }).toArray()
+    const standing = new Set(found.map(keyOf))
+    const handles = asked.map(({ owner }) => owner)
+    const leaving = await leavingAmong(users, handles, at)
+    const alone = blocks.filter(
+      (one) => standing.has(keyOf(one)) && !standing.has(keyOf(mirrorOf(one))),
+    )
+    // A purge removes the two documents one after the other.
+    const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
+    const violations = lasting.map(({ owner, other, kind }) => ({
+      block: { owner, other, kind },
+      finding: {
+        law: 'L3' as const,
+        kind: 'mirror',
+        subject: nameOf({ follower: owner, followee: other }),
+        expected: `${mirrorKind[kind]} on the other side`,
+        found: `${kind} alone`,
+      },
+    }))
+    return { violations, inFlight: alone.length - lasting.length }
+  },
+  // An unblock deletes the document that this changes, so the two cannot both commit.
+  lock: ({ session }, blocks) =>
+    restrictions.updateMany(
+      { $or: blocks.map(({ owner, other, kind }) => ({ owner, other, kind })) },
+      { $inc: { repairs: 1 } },
+      { session },
+    ),
+  async repair({ session }, violations) {
+    const those = (kind: Block['kind']) =>
+      violations.flatMap(({ block }) => (block.kind === kind ? [block] : []))
+    const [owned, mirrors] = [those('BLOCK'), those('BLOCKED_BY')]
+    if (owned.length > 0) {
+      const docs = owned.map((block) => ({
+        _id: toObjectId(mint.next<EdgeId>()),
+        ...mirrorOf(block),
+      }))
+      await restrictions.insertMany(docs, { session })
+    }
+    if (mirrors.length > 0) await restrictions.deleteMany({ $or: mirrors }, { session })
+  },
+})
+
+async function leavingAmong(
+  users: IntegrityServices['collections']['users'],
+  handles: readonly string[],
+  at: Tx,
+): Promise<ReadonlySet<string>> {
+  const leaving = { _id: { $in: [...new Set(handles)] }, deletedAt: { $exists: true } }
+  const found = await users.find(leaving, { ...at }).toArray()
+  return new Set(found.map(({ _id }) => _id))
+}

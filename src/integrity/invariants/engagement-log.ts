@@ -1,0 +1,127 @@
+import { type EngagementKind, engagementKinds } from '../../config.ts'
+import type { Document, ObjectId } from '../../db/mongo.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { embedded } from '../../engagement/stored.ts'
+import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { lockPosts, readParts, writePart } from '../list-documents.ts'
+
+/** A like, comment or share without the same entry in its user's log. */
+interface Unlogged {
+  /** The `_id` of the post or overflow document that holds it. An entry never moves. */
+  readonly _id: unknown
+  readonly post: ObjectId
+  readonly kind: EngagementKind
+  readonly id: ObjectId
+  readonly actor: string
+}
+
+interface UnloggedViolation extends Violation {
+  readonly entry: Unlogged & { readonly author: string }
+  /** The actor has no account: the entry would become a like of the next owner of the handle. */
+  readonly gone: boolean
+}
+
+/**
+ * Law L2: each like, comment and share stands in its user's log `engaged`. Without it the purge of the user would miss
+ * the entry, and no list of the user would show it. The scan is two commands that seek once for each entry. The repair
+ * writes the log. An entry of a user without an account is removed.
+ */
+export const engagementLog = ({
+  collections,
+}: IntegrityServices): Invariant<Document, Unlogged, UnloggedViolation> => ({
+  scan: (ids) => unlogged(collections, { posts: { _id: ids }, overflow: { '_id.post': ids } }),
+  async recheck(some, at) {
+    const { posts, users } = collections
+    const holders = { _id: { $in: some.map(({ _id }) => _id) } }
+    const among = { $in: some.map(({ id }) => id) }
+    const own = { _id: { $in: some.map(({ post }) => post) } }
+    const found = await posts.find(own, { ...at, projection: { author: 1 } }).toArray()
+    const authors = new Map(found.map(({ _id, author }) => [_id.toHexString(), author]))
+    const actors = { _id: { $in: [...new Set(some.map(({ actor }) => actor))] } }
+    const accounts = await users.find(actors, { ...at, projection: { _id: 1 } }).toArray()
+    const known = new Set(accounts.map(({ _id }) => _id))
+    const violations: UnloggedViolation[] = []
+    const where = { posts: holders, overflow: holders }
+    for await (const entry of unlogged(collections, where, { ids: among, at })) {
+      const { post, kind, id, actor } = entry
+      const author = authors.get(post.toHexString())
+      // The log of a deleted post is removed before its overflow.
+      if (author === undefined) continue
+      const subject = `${post}.${kind} ${id} of ${actor}`
+      const gone = !known.has(actor)
+      const found = gone ? 'an entry without an account' : 'none'
+      const finding = { law: 'L2' as const, kind: 'log', subject, expected: 'in the log', found }
+      violations.push({ entry: { ...entry, author }, gone, finding })
+    }
+    return { violations }
+  },
+  lock: (tx, some) =>
+    lockPosts(
+      collections,
+      tx,
+      some.map(({ post }) => post),
+    ),
+  async repair(tx, violations) {
+    const { session } = tx
+    const entries = violations.map(({ entry }) => entry)
+    const rows = violations.flatMap(
+      ({ gone, entry: { id: _id, actor: user, kind, post, author } }) =>
+        gone ? [] : [{ _id, user, kind, post, author }],
+    )
+    // A row under the same id that says otherwise belongs to no entry.
+    await collections.engaged.deleteMany({ _id: { $in: entries.map(({ id }) => id) } }, { session })
+    if (rows.length > 0) await collections.engaged.insertMany(rows, { session })
+    for (const { gone, entry } of violations) {
+      if (!gone) continue
+      const list = { post: { _id: entry.post, author: entry.author }, kind: entry.kind }
+      const parts = await readParts(collections, list, tx, { 'items._id': entry.id })
+      for (const { level, items } of parts) {
+        const left = items.filter(({ _id }) => !_id.equals(entry.id))
+        if (left.length < items.length)
+          await writePart(collections, list, tx, { level, items: left })
+      }
+    }
+  },
+})
+
+/** @param only the ids of the entries to check, and the snapshot. Default: all, on none. */
+async function* unlogged(
+  { posts, overflow, engaged }: IntegrityServices['collections'],
+  where: { readonly posts: Document; readonly overflow: Document },
+  only?: { readonly ids: Document; readonly at: Tx },
+): AsyncGenerator<Unlogged> {
+  const missing = [
+    { $unwind: '$entry' },
+    { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
+    ...(only ? [{ $match: { id: only.ids } }] : []),
+    // Joined by `_id` alone, which the server does fastest.
+    { $lookup: { from: engaged.collectionName, localField: 'id', foreignField: '_id', as: 'log' } },
+    { $set: { log: { $first: '$log' } } },
+    { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
+  ]
+  const entriesOf = (list: unknown, kind: unknown) => ({
+    $map: { input: list, in: { id: '$$this._id', actor: '$$this.actor', kind } },
+  })
+  const all = engagementKinds.map((kind) => entriesOf(embedded(kind), { $literal: kind }))
+  yield* posts.aggregate<Unlogged>(
+    [
+      { $match: where.posts },
+      { $project: { post: '$_id', entry: { $concatArrays: all } } },
+      ...missing,
+    ],
+    { ...only?.at },
+  )
+  yield* overflow.aggregate<Unlogged>(
+    [
+      { $match: where.overflow },
+      { $project: { post: '$_id.post', entry: entriesOf('$items', '$_id.kind') } },
+      ...missing,
+    ],
+    { ...only?.at },
+  )
+}
+
+/** Whether the log differs from the entry in a field, or is absent. */
+const differs = (field: string) => ({
+  $ne: [`$${field}`, `$log.${field === 'actor' ? 'user' : field}`],
+})

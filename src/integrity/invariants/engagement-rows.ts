@@ -1,0 +1,85 @@
+import { engagementKinds } from '../../config.ts'
+import type { EngagedDoc } from '../../db/collections.ts'
+import type { ObjectId } from '../../db/mongo.ts'
+import { toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { embedded } from '../../engagement/stored.ts'
+import { batches } from '../../lib/batch.ts'
+import { type EngagementId, timeIdAt } from '../../lib/ids.ts'
+import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+
+/** The age at which a row must have its entry, in milliseconds by the database's clock: a row is written first. */
+const settledMs = 30_000
+const rowsAtOnce = 1_000
+
+interface RowViolation extends Violation {
+  readonly row: EngagedDoc
+}
+
+/**
+ * Law L2: a row of the log `engaged` has its entry in the post's list. Reading passes over a row without one, and the
+ * repair removes it. The range is a condition on the handle of a user: three commands for 1,000 rows.
+ */
+export const engagementRows = (
+  services: IntegrityServices,
+): Invariant<object, EngagedDoc, RowViolation> => ({
+  async *scan(handles) {
+    const { engaged } = services.collections
+    const [clock] = await engaged.db
+      .aggregate<{ now: Date }>([{ $documents: [{}] }, { $project: { now: '$$NOW' } }])
+      .toArray()
+    const settled = timeIdAt<EngagementId>((clock?.now.getTime() ?? 0) - settledMs, '0'.repeat(12))
+    const rows = engaged.find({ user: handles, _id: { $lt: toObjectId(settled) } })
+    for await (const some of batches(rows, rowsAtOnce)) yield* await unbacked(services, some)
+  },
+  async recheck(rows, at) {
+    const among = { _id: { $in: rows.map(({ _id }) => _id) } }
+    const standing = await services.collections.engaged.find(among, { ...at }).toArray()
+    const violations = (await unbacked(services, standing, at)).map((row) => ({
+      row,
+      finding: {
+        law: 'L2' as const,
+        kind: 'row',
+        subject: `${row.user} ${row.kind} ${row._id}`,
+        expected: `an entry in ${row.post}.${row.kind}`,
+        found: 'none',
+        harmless: true as const,
+      },
+    }))
+    return { violations }
+  },
+  async repair({ session }, violations) {
+    const rows = violations.map(({ row: { _id, user } }) => ({ _id, user }))
+    await services.collections.engaged.deleteMany({ $or: rows }, { session })
+  },
+})
+
+/** Those of the rows whose entry is in no list. Two commands. */
+async function unbacked(
+  { collections: { posts, overflow } }: IntegrityServices,
+  rows: readonly EngagedDoc[],
+  at?: Tx,
+): Promise<EngagedDoc[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ _id }) => _id)
+  const own = [...new Map(rows.map(({ post }) => [post.toHexString(), post])).values()]
+  const entries = engagementKinds.map((kind) => ({
+    $map: { input: embedded(kind), in: '$$this._id' },
+  }))
+  const among = (list: unknown) => [
+    { $project: { _id: 0, id: { $setIntersection: [list, ids] } } },
+    { $unwind: '$id' },
+  ]
+  const inPosts = posts.aggregate<{ id: ObjectId }>(
+    [{ $match: { _id: { $in: own } } }, ...among({ $concatArrays: entries })],
+    { ...at },
+  )
+  const beyond = overflow.aggregate<{ id: ObjectId }>(
+    [{ $match: { '_id.post': { $in: own }, 'items._id': { $in: ids } } }, ...among('$items._id')],
+    { ...at },
+  )
+  const found = new Set<string>()
+  for await (const { id } of inPosts) found.add(id.toHexString())
+  for await (const { id } of beyond) found.add(id.toHexString())
+  return rows.filter(({ _id }) => !found.has(_id.toHexString()))
+}

@@ -1,0 +1,26 @@
+import type { JobDoc } from '../../db/collections.ts'
+import type { IntegrityServices, Invariant } from '../invariant.ts'
+
+const advice = 'Look at it with "feedline jobs", then retry or drop it.'
+
+/** Law L4: no job is parked. What a parked job would do is not done. A recheck is one command. */
+export const parkedJobs = ({
+  collections: { outbox },
+}: IntegrityServices): Invariant<object, JobDoc> => ({
+  scan: () => outbox.find({ state: 'PARKED' }),
+  async recheck(jobs, at) {
+    const parked = { _id: { $in: jobs.map(({ _id }) => _id) }, state: 'PARKED' as const }
+    const found = await outbox.find(parked, { ...at }).toArray()
+    const violations = found.map(({ _id, kind, error }) => ({
+      finding: {
+        law: 'L4' as const,
+        kind: 'parked',
+        subject: `${kind} ${_id}`,
+        expected: 'done, or due',
+        found: `parked: ${error ?? 'no error'}`,
+        unrepairable: advice,
+      },
+    }))
+    return { violations }
+  },
+})

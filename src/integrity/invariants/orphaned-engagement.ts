@@ -1,0 +1,47 @@
+import type { ObjectId } from '../../db/mongo.ts'
+import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+
+interface OrphanViolation extends Violation {
+  readonly post: string
+}
+
+/**
+ * Law L2: likes, comments and shares of a deleted post have a job that clears them. The suspects come from a
+ * {@link SnapshotScan}. A recheck is two commands.
+ */
+export const orphanedEngagement = ({
+  collections: { posts, outbox },
+  outbox: jobs,
+}: IntegrityServices): Invariant<readonly ObjectId[], ObjectId, OrphanViolation> => ({
+  async *scan(ids) {
+    yield* ids
+  },
+  async recheck(ids, at) {
+    const among = { _id: { $in: [...ids] } }
+    const there = await posts.find(among, { ...at, projection: { _id: 1 } }).toArray()
+    const existing = new Set(there.map(({ _id }) => _id.toHexString()))
+    const left = ids.map((id) => id.toHexString()).filter((id) => !existing.has(id))
+    const about = { kind: 'engagements.orphaned', 'payload.post': { $in: left } }
+    const found = await outbox.find(about, { ...at }).toArray()
+    const cleared = new Set(found.map(({ payload }) => payload.post))
+    const violations = left
+      .filter((post) => !cleared.has(post))
+      .map((post) => {
+        const [expected, found] = [
+          'a job that clears what a deleted post left',
+          'overflow without a post',
+        ]
+        return {
+          post,
+          finding: { law: 'L2' as const, kind: 'remains', subject: post, expected, found },
+        }
+      })
+    return { violations, inFlight: left.length - violations.length }
+  },
+  async repair(tx, violations) {
+    await jobs.keep(
+      tx,
+      violations.map(({ post }) => jobs.promise(tx, 'engagements.orphaned', { post })),
+    )
+  },
+})

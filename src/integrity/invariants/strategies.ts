@@ -1,0 +1,123 @@
+import type { CelebrityDoc, StrategyDoc } from '../../db/collections.ts'
+import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+
+interface StrategyViolation extends Violation {
+  readonly strategy: StrategyDoc
+}
+
+/**
+ * Law L1: a strategy that does not cover all readers has a job that fills their timelines. Until then their pages come
+ * from FANOUT_ON_READ. The repair inserts the job. A recheck is two commands.
+ */
+export const unfinishedStrategies = ({
+  collections: { strategies, outbox },
+  outbox: jobs,
+}: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
+  scan: () => strategies.find({ complete: false, dropping: { $exists: false } }),
+  async recheck(some, at) {
+    const names = { _id: { $in: some.map(({ _id }) => _id) }, dropping: { $exists: false } }
+    const open = await strategies.find({ ...names, complete: false }, { ...at }).toArray()
+    const found = await outbox.find({ kind: 'strategy.backfill' }, { ...at }).toArray()
+    const epochs = new Set(found.map(({ payload }) => payload.epoch))
+    const left = open.filter(({ epoch }) => !epochs.has(epoch.toHexString()))
+    const [expected, none] = ['a job that fills the timelines of all readers', 'none']
+    const violations = left.map((strategy) => ({
+      strategy,
+      finding: {
+        ...{ law: 'L1' as const, kind: 'backfill', subject: strategy._id, expected, found: none },
+      },
+    }))
+    return { violations, inFlight: open.length - left.length }
+  },
+  async repair(tx, violations) {
+    const all = violations.map(({ strategy: { _id: strategy, epoch } }) => {
+      const payload = { strategy, epoch: epoch.toHexString() }
+      return jobs.promise(tx, 'strategy.backfill', payload, { lane: 'BULK' })
+    })
+    await jobs.keep(tx, all)
+  },
+})
+
+interface CelebrityViolation extends Violation {
+  readonly celebrity: CelebrityDoc
+  readonly problem: 'GONE' | 'NO_JOB'
+}
+
+/** The job that ends each change of an author's standing, and how its payload names the change. */
+const changes = {
+  promoting: { kind: 'author.promoted', payload: 'promotion' },
+  falling: { kind: 'author.fell', payload: 'fall' },
+} as const
+
+/**
+ * Law L1: an author whom HYBRID reads instead of delivering has an account, and one whose standing changes has the job
+ * that ends the change. The scan reads all such authors, a recheck is three commands.
+ */
+export const celebrityMarks = ({
+  collections: { celebrities, users, outbox },
+  outbox: jobs,
+}: IntegrityServices): Invariant<object, CelebrityDoc, CelebrityViolation> => ({
+  scan: () =>
+    celebrities.aggregate<CelebrityDoc>([
+      {
+        $lookup: { from: users.collectionName, localField: '_id', foreignField: '_id', as: 'user' },
+      },
+      {
+        $match: {
+          $or: [
+            { user: { $size: 0 } },
+            { promoting: { $exists: true } },
+            { falling: { $exists: true } },
+          ],
+        },
+      },
+      { $unset: 'user' },
+    ]),
+  async recheck(some, at) {
+    const among = { _id: { $in: some.map(({ _id }) => _id) } }
+    const standing = await celebrities.find(among, { ...at }).toArray()
+    const accounts = await users.find(among, { ...at, projection: { _id: 1 } }).toArray()
+    const known = new Set(accounts.map(({ _id }) => _id))
+    const kinds = { $in: Object.values(changes).map(({ kind }) => kind) }
+    const found = await outbox.find({ kind: kinds }, { ...at }).toArray()
+    const waiting = new Set(found.map(({ payload }) => payload.promotion ?? payload.fall))
+    const violations = standing.flatMap((celebrity): CelebrityViolation[] => {
+      const { _id: subject } = celebrity
+      const wrong = (problem: CelebrityViolation['problem'], expected: string, found: string) => [
+        {
+          celebrity,
+          problem,
+          finding: { law: 'L1' as const, kind: 'mark', subject, expected, found },
+        },
+      ]
+      if (!known.has(subject)) return wrong('GONE', 'no mark without an account', 'a mark')
+      const change = changeOf(celebrity)
+      if (!change || waiting.has(change.id)) return []
+      return wrong('NO_JOB', `a job ${change.kind}`, 'none')
+    })
+    const inFlight = standing.filter(changeOf).length
+    return {
+      violations,
+      inFlight: inFlight - violations.filter(({ celebrity }) => changeOf(celebrity)).length,
+    }
+  },
+  async repair(tx, violations) {
+    const gone = violations.filter(({ problem }) => problem === 'GONE')
+    const marks = { _id: { $in: gone.map(({ celebrity }) => celebrity._id) } }
+    if (gone.length > 0) await celebrities.deleteMany(marks, { session: tx.session })
+    const unfinished = violations.filter(({ problem }) => problem === 'NO_JOB')
+    const all = unfinished.flatMap(({ celebrity }) => {
+      const change = changeOf(celebrity)
+      if (!change) return []
+      const payload = { author: celebrity._id, [change.payload]: change.id }
+      return jobs.promise(tx, change.kind, payload, { lane: 'BULK' })
+    })
+    if (all.length > 0) await jobs.keep(tx, all)
+  },
+})
+
+/** The change of an author's standing that is going on. */
+function changeOf({ promoting, falling }: CelebrityDoc) {
+  if (promoting) return { ...changes.promoting, id: promoting.toHexString() }
+  return falling && { ...changes.falling, id: falling.toHexString() }
+}

@@ -1,0 +1,91 @@
+import type { StrategyDoc } from '../../db/collections.ts'
+import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import type { MaterialisedName } from '../../feed/strategy.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import type { Finding, IntegrityServices } from '../invariant.ts'
+import { storedEntries } from '../stored-entries.ts'
+
+/** What is wrong with the stored form of one timeline. */
+export interface EntryVerdict {
+  readonly finding: Finding
+  /** Entries of posts that do not exist. */
+  readonly dead: readonly PostId[]
+  /** Authors of entries whom the reader does not follow. */
+  readonly strangers: readonly UserId[]
+  /** Whether the timeline must be rebuilt. */
+  readonly flawed: boolean
+}
+
+/**
+ * Law L1: a stored timeline holds each entry once and in its place, of posts that exist, by authors whom the reader
+ * follows. Reading passes over posts that do not exist and over strangers. Two commands for each document or 500 entries.
+ */
+export async function* checkEntries(
+  services: IntegrityServices,
+  reader: UserId,
+  registration: StrategyDoc,
+): AsyncGenerator<EntryVerdict> {
+  const { collections, edges } = services
+  const subject = `${reader} ${registration._id}`
+  for await (const { posts, flaw } of storedEntries(services, reader, registration)) {
+    const none = { dead: [], strangers: [], flawed: false }
+    if (flaw) {
+      const expected = 'each entry once and in its place'
+      const finding = { law: 'L1' as const, kind: 'stored', subject, expected, found: flaw }
+      yield { ...none, finding, flawed: true }
+    }
+    const authors = await authorsOf(collections, posts)
+    const dead = posts.filter((id) => !authors.has(id))
+    const others = [...new Set(authors.values())].filter((author) => author !== reader)
+    const { collection, owner, other } = edges.following
+    const mine = { [owner]: reader, [other]: { $in: others } } as object
+    const found = await collection.find(mine, { projection: { _id: 0, [other]: 1 } }).toArray()
+    const followed = new Set(found.map((doc) => doc[other]))
+    const strangers = others.filter((author) => !followed.has(author))
+    const leftover = (expected: string, found: string): Finding => ({
+      ...{ law: 'L1', kind: 'leftover', subject, expected, found, harmless: true },
+    })
+    if (dead.length > 0) {
+      const found = `${dead.length} of posts that do not exist: ${dead[0]}`
+      yield { ...none, finding: leftover('entries of posts that exist', found), dead }
+    }
+    if (strangers.length > 0) {
+      const found = `posts by ${strangers.length} others: ${strangers[0]}`
+      yield { ...none, finding: leftover('posts by followees', found), strangers }
+    }
+  }
+}
+
+async function authorsOf(
+  { posts }: IntegrityServices['collections'],
+  ids: readonly PostId[],
+): Promise<Map<PostId, UserId>> {
+  const found = await posts
+    .find({ _id: { $in: ids.map(toObjectId) } }, { projection: { author: 1 } })
+    .hint({ _id: 1, author: 1 })
+    .toArray()
+  return new Map(found.map(({ _id, author }) => [fromObjectId(_id), author as UserId]))
+}
+
+/**
+ * Removes leftovers. Entries of strangers are removed by the job of an unfollow, which looks whether the edge stands
+ * again. One command for dead entries, one transaction for strangers.
+ */
+export async function removeLeftovers(
+  { strategies, transactions, outbox }: IntegrityServices,
+  reader: UserId,
+  registration: StrategyDoc,
+  { dead, strangers }: EntryVerdict,
+): Promise<void> {
+  const name = registration._id as MaterialisedName
+  if (dead.length > 0) await strategies[name].forget([reader], dead, registration)
+  if (strangers.length === 0) return
+  await transactions.run((tx) =>
+    outbox.keep(
+      tx,
+      strangers.map((followee) =>
+        outbox.promise(tx, 'follow.ended', { follower: reader, followee }),
+      ),
+    ),
+  )
+}

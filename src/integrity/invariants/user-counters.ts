@@ -1,0 +1,31 @@
+import { type CountedUser, userCounters } from '../counted-users.ts'
+import type { Finding } from '../invariant.ts'
+import { type Difference, differenceOf } from '../ledger.ts'
+
+/**
+ * Law L3: `followers`, `following` and `posts` of a live account equal its stored edges and posts. Scanned on one
+ * snapshot, so a difference needs no recheck. Repaired by the {@link Ledger}.
+ * @returns undefined when all counters are right.
+ */
+export function userDifference({
+  key,
+  account,
+  createdAt,
+  stats,
+  ...stored
+}: CountedUser): Difference | undefined {
+  if (account !== 'LIVE' || !stats) return undefined
+  return differenceOf(
+    { kind: 'USER', id: key, repairs: stats.repairs ?? 0, ...(createdAt && { since: createdAt }) },
+    userCounters.map((name) => [name, stats[name], stored[name] ?? 0]),
+  )
+}
+
+/** A difference as `verify` prints it, a finding for each counter. */
+export const counterFindings = ({ kind, id, by, counted }: Difference): Finding[] =>
+  Object.entries(by).map(([name, count]) => {
+    const found = counted[name] ?? 0
+    const [law, what, subject] =
+      kind === 'USER' ? (['L3', name, id] as const) : (['L2', 'counts', `${id}.${name}`] as const)
+    return { law, kind: what, subject, expected: found + count, found }
+  })

@@ -1,0 +1,98 @@
+import type { Collections, FollowEventDoc } from '../db/collections.ts'
+import type { ObjectId } from '../db/mongo.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { Edges, StoredEdge } from '../follows/edges.ts'
+import { edgeCollections, nameOf, type Pair } from './pairs.ts'
+
+/** All that is stored about a pair. */
+export interface PairState extends Pair {
+  /** The latest event. */
+  readonly last: FollowEventDoc | undefined
+  /** Events of the same type as the event before them; also an UNFOLLOWED that comes first. */
+  readonly repeats: readonly ObjectId[]
+  /** How many more events are FOLLOWED than UNFOLLOWED: 1 or 0 when the events alternate in some order. */
+  readonly balance: number
+  readonly inFollowers: StoredEdge | undefined
+  readonly inFollowing: StoredEdge | undefined
+  /** A block stands between the two: its owner's document, not its mirror, decides. */
+  readonly blocked: boolean
+  /** One of the two has no account. */
+  readonly gone: boolean
+  /** One of the two is being deleted: a job clears the pair. */
+  readonly leaving: boolean
+}
+
+/** Reads pairs at the caller's instant. Five commands; four where edges have one collection. */
+export async function readPairs(
+  {
+    collections,
+    edges,
+  }: {
+    readonly collections: Pick<Collections, 'users' | 'follow_events' | 'restrictions'>
+    readonly edges: Edges
+  },
+  pairs: readonly Pair[],
+  at: Tx,
+): Promise<PairState[]> {
+  const handles = [...new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))]
+  const accounts = await collections.users.find({ _id: { $in: handles } }, { ...at }).toArray()
+  const known = new Map(accounts.map((user) => [user._id, user]))
+  const sides = edgeCollections(edges)
+  const those = (toFilter: (pair: Pair) => object) => ({ $or: pairs.map(toFilter) })
+  const [inFollowers, inFollowing] = [new Map<string, StoredEdge>(), new Map<string, StoredEdge>()]
+  const asFollower = those(({ follower, followee }) => ({ user: followee, follower }))
+  for (const doc of await sides.followers.find(asFollower, { ...at }).toArray()) {
+    inFollowers.set(nameOf({ follower: doc.follower ?? '', followee: doc.user }), doc)
+  }
+  const asUser = those(({ follower, followee }) => ({ user: follower, followee }))
+  for (const doc of (await sides.following?.find(asUser, { ...at }).toArray()) ?? []) {
+    inFollowing.set(nameOf({ follower: doc.user, followee: doc.followee ?? '' }), doc)
+  }
+  const events = collections.follow_events.find(asUser, { ...at }).sort({ _id: 1 })
+  const histories = historiesIn(await events.toArray())
+  const ways = pairs.flatMap(({ follower, followee }) => [
+    { owner: follower, other: followee, kind: 'BLOCK' as const },
+    { owner: followee, other: follower, kind: 'BLOCK' as const },
+  ])
+  const blocks = await collections.restrictions.find({ $or: ways }, { ...at }).toArray()
+  const blocked = new Set(
+    blocks.flatMap(({ owner, other }) => [
+      nameOf({ follower: owner, followee: other }),
+      nameOf({ follower: other, followee: owner }),
+    ]),
+  )
+  return pairs.map((pair) => {
+    const name = nameOf(pair)
+    const ends = [known.get(pair.follower), known.get(pair.followee)]
+    return {
+      ...pair,
+      ...(histories.get(name) ?? noHistory()),
+      inFollowers: inFollowers.get(name),
+      inFollowing: inFollowing.get(name),
+      blocked: blocked.has(name),
+      gone: ends.includes(undefined),
+      leaving: ends.some((user) => user?.deletedAt !== undefined),
+    }
+  })
+}
+
+interface History {
+  last: FollowEventDoc | undefined
+  readonly repeats: ObjectId[]
+  balance: number
+}
+
+const noHistory = (): History => ({ last: undefined, repeats: [], balance: 0 })
+
+function historiesIn(events: readonly FollowEventDoc[]): ReadonlyMap<string, History> {
+  const histories = new Map<string, History>()
+  for (const event of events) {
+    const name = nameOf({ follower: event.user, followee: event.followee })
+    const history = histories.get(name) ?? noHistory()
+    histories.set(name, history)
+    if ((history.last?.type ?? 'UNFOLLOWED') === event.type) history.repeats.push(event._id)
+    history.balance += event.type === 'FOLLOWED' ? 1 : -1
+    history.last = event
+  }
+  return histories
+}

@@ -1,0 +1,19 @@
+import type { Edges } from '../follows/edges.ts'
+
+/** Two users, of whom one follows, followed or may follow the other. */
+export interface Pair {
+  readonly follower: string
+  readonly followee: string
+}
+
+/** A pair as findings name it: no handle contains `>`. */
+export const nameOf = ({ follower, followee }: Pair): string => `${follower}>${followee}`
+
+/** The two collections that hold each edge. `following` is undefined under `reverse-index`, which has one. */
+export function edgeCollections({ followers, following }: Edges) {
+  const second = following.collection !== followers.collection
+  return {
+    followers: followers.collection,
+    following: second ? following.collection : undefined,
+  }
+}

@@ -1,0 +1,149 @@
+import type { StrategyDoc } from '../db/collections.ts'
+import type { Registered } from '../feed/registry.ts'
+import type { MaterialisedName } from '../feed/strategy.ts'
+import { chunks } from '../lib/batch.ts'
+import type { UserId } from '../lib/ids.ts'
+import type { Finding, IntegrityServices } from './invariant.ts'
+import { checkEntries, type EntryVerdict, removeLeftovers } from './invariants/timeline-entries.ts'
+import { compareReader, rebuildReader } from './invariants/timelines.ts'
+import { storedReaders } from './stored-entries.ts'
+
+/** Whose timelines are checked: a number of readers taken at random, some readers, or all. */
+export type Readers = number | 'all' | readonly string[]
+
+/** Readers that are looked up at a time, and checked at the same time. */
+const [readersAtOnce, readersTogether] = [1_000, 4]
+
+/** The result of checking some readers. */
+export interface ReadersVerdict {
+  readonly findings: readonly Finding[]
+  readonly inFlight: number
+  readonly readers: number
+  readonly timelines: number
+  /** The last reader, in the order of handles. */
+  readonly upTo: string
+}
+
+/**
+ * Checks stored timelines (law L1), a few readers at a time, and with `repair` repairs them: leftovers are removed,
+ * and timelines that show anything else than FANOUT_ON_READ are rebuilt for their reader. Timelines of readers without
+ * an account are found where all readers are checked.
+ * @param after the reader up to whom all are checked already.
+ */
+export async function* checkTimelines(
+  services: IntegrityServices,
+  { readers, repair, after = '' }: { readers: Readers; repair: boolean; after?: string },
+): AsyncGenerator<ReadersVerdict> {
+  let from = after
+  for await (const some of readersOf(services, readers, after)) {
+    const registered = await services.registry.read()
+    if (registered.size === 0) return
+    for (const few of chunks(some, readersTogether)) {
+      const checked = few.map((reader) => checkReader(services, reader, registered, repair))
+      const found = await Promise.all(checked)
+      yield {
+        findings: found.flatMap(({ findings }) => findings),
+        inFlight: found.reduce((sum, { inFlight }) => sum + inFlight, 0),
+        readers: few.length,
+        timelines: found.reduce((sum, { timelines }) => sum + timelines, 0),
+        upTo: few.at(-1) ?? '',
+      }
+    }
+    if (readers !== 'all') continue
+    const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
+    const findings = await strayTimelines(services, { from, upTo, registered, repair })
+    yield { findings, inFlight: 0, readers: 0, timelines: 0, upTo }
+    from = upTo
+  }
+}
+
+async function checkReader(
+  services: IntegrityServices,
+  reader: UserId,
+  registered: Registered,
+  repair: boolean,
+) {
+  const entries: { readonly name: MaterialisedName; readonly verdict: EntryVerdict }[] = []
+  for (const [name, registration] of stored(registered)) {
+    for await (const verdict of checkEntries(services, reader, registration)) {
+      entries.push({ name, verdict })
+      if (repair) await removeLeftovers(services, reader, registration, verdict)
+    }
+  }
+  const { findings, wrong, ...counts } = await compareReader(services, reader, registered)
+  const flawed = entries.flatMap(({ name, verdict }) => (verdict.flawed ? [name] : []))
+  const broken = [...new Set([...wrong, ...flawed])]
+  if (repair && broken.length > 0) await rebuildReader(services, reader, broken)
+  return { findings: [...entries.map(({ verdict }) => verdict.finding), ...findings], ...counts }
+}
+
+/** The registered strategies that store timelines. INBOX and HYBRID store in one collection, which one of them stands for. */
+const stored = (registered: Registered): (readonly [MaterialisedName, StrategyDoc])[] =>
+  [...registered].flatMap(([name, one]) =>
+    name === 'FANOUT_ON_READ' || (name === 'HYBRID' && registered.has('INBOX'))
+      ? []
+      : [[name, one] as const],
+  )
+
+interface Stretch {
+  readonly from: string
+  readonly upTo: string
+  readonly registered: Registered
+  readonly repair: boolean
+}
+
+/** Stored timelines of readers without an account. Two commands for each strategy. */
+async function strayTimelines(
+  services: IntegrityServices,
+  { from, upTo, registered, repair }: Stretch,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [name] of stored(registered)) {
+    const readers = await storedReaders(services, name, from, upTo)
+    const accounts = await services.collections.users
+      .find({ _id: { $in: readers } }, { projection: { _id: 1 } })
+      .toArray()
+    const known = new Set(accounts.map(({ _id }) => _id))
+    for (const reader of readers.filter((handle) => !known.has(handle))) {
+      const expected = 'no timeline without an account'
+      const subject = `${reader} ${name}`
+      findings.push({
+        ...{ law: 'L1', kind: 'leftover', subject, expected, found: 'entries', harmless: true },
+      })
+      if (repair) await services.strategies[name].forgetReader(reader as UserId)
+    }
+  }
+  return findings
+}
+
+async function* readersOf(
+  { collections: { user_stats } }: IntegrityServices,
+  readers: Readers,
+  from: string,
+): AsyncGenerator<UserId[]> {
+  if (readers === 0) return
+  if (typeof readers === 'number') {
+    const sample = user_stats.aggregate<{ _id: UserId }>([
+      { $sample: { size: readers } },
+      { $project: { _id: 1 } },
+    ])
+    yield (await sample.toArray()).map(({ _id }) => _id)
+    return
+  }
+  if (readers !== 'all') {
+    const left = [...new Set(readers)].sort().filter((handle) => handle > from)
+    for (const some of chunks(left, readersAtOnce)) yield [...some] as UserId[]
+    return
+  }
+  for (let after = from; ; ) {
+    const found = await user_stats
+      .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(readersAtOnce)
+      .toArray()
+    yield found.map(({ _id }) => _id as UserId)
+    const last = found.at(-1)
+    if (!last || found.length < readersAtOnce) return
+    after = last._id
+  }
+}

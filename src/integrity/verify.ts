@@ -1,0 +1,119 @@
+import { lowestId } from '../db/object-id.ts'
+import { inspect } from './inspect.ts'
+import type { Finding, IntegrityServices, Invariant } from './invariant.ts'
+import { accounts } from './invariants/accounts.ts'
+import { blockMirrors, crossedBlocks } from './invariants/blocks.ts'
+import { edgeHistory } from './invariants/edge-history.ts'
+import { edgeSides } from './invariants/edge-sides.ts'
+import { engagementLog } from './invariants/engagement-log.ts'
+import { engagementRows } from './invariants/engagement-rows.ts'
+import { parkedJobs } from './invariants/jobs.ts'
+import { listRepeats } from './invariants/list-repeats.ts'
+import { orphanedEngagement } from './invariants/orphaned-engagement.ts'
+import { postLists, suspectPosts } from './invariants/post-lists.ts'
+import { celebrityMarks, unfinishedStrategies } from './invariants/strategies.ts'
+import { counterFindings } from './invariants/user-counters.ts'
+import { edgeStretches, postStretches, userRanges } from './ranges.ts'
+import { SnapshotScan } from './snapshot-scan.ts'
+import { checkTimelines, type Readers } from './timeline-checks.ts'
+
+/** How a run is made. */
+export interface VerifyOptions {
+  readonly readers: Readers
+  readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
+}
+
+/** The part of a run that is under way, and how far it is. */
+export interface VerifyProgress {
+  readonly part: 'users' | 'edges' | 'posts' | 'readers'
+  readonly done: number
+  /** An estimate. */
+  readonly total: number
+}
+
+/** What a run has checked so far. */
+export class Tally {
+  readonly checked = { users: 0, edges: 0, posts: 0, engagements: 0, readers: 0, timelines: 0 }
+  /** Violations that a waiting job will put right. */
+  inFlight = 0
+}
+
+/**
+ * Checks all invariants of a database, which may be in use, and writes nothing. Holds a bounded part at a time,
+ * whatever the size. Reads every edge, event, post and entry once, and suspects again on one snapshot.
+ * @param tally counts what is checked while the run goes on.
+ * @throws {DomainError} UNAVAILABLE
+ */
+export async function* verify(
+  services: IntegrityServices,
+  { readers, onProgress }: VerifyOptions,
+  tally: Tally,
+): AsyncGenerator<Finding> {
+  const { collections, edges, transactions } = services
+  const { users, posts, user_stats } = collections
+  const { checked } = tally
+  const scan = new SnapshotScan(services)
+  const progress = (part: VerifyProgress['part'], total: number) => (done: number) =>
+    onProgress?.({ part, done, total: Math.max(total, done) })
+  async function* check<Range, Suspect>(invariant: Invariant<Range, Suspect>, range: Range) {
+    for await (const one of inspect({ transactions, repair: false }, invariant, range)) {
+      tally.inFlight += one.inFlight
+      yield* one.violations.map(({ finding }) => finding)
+    }
+  }
+
+  const usersDone = progress('users', await users.estimatedDocumentCount())
+  for await (const { handles } of userRanges(users, 'all')) {
+    const scanned = await scan.usersWithin(handles)
+    yield* scanned.differences.flatMap(counterFindings)
+    yield* check(accounts(services), scanned.suspects)
+    yield* check(edgeHistory(services), handles)
+    yield* check(crossedBlocks(services), handles)
+    yield* check(blockMirrors(services), handles)
+    yield* check(engagementRows(services), handles)
+    checked.users += scanned.checked
+    checked.edges += scanned.edges
+    usersDone(checked.users)
+  }
+
+  const edgesDone = progress('edges', await edges.followers.collection.estimatedDocumentCount())
+  let read = 0
+  for await (const { ids } of edgeStretches(edges, lowestId)) {
+    yield* check(
+      edgeSides(services, (documents) => {
+        read += documents / 2
+      }),
+      ids,
+    )
+    edgesDone(Math.round(read))
+  }
+
+  const postsDone = progress('posts', await posts.estimatedDocumentCount())
+  for await (const { filter, ids } of postStretches(posts, {}, lowestId)) {
+    const scanned = await scan.posts(filter, ids)
+    yield* scanned.differences.flatMap(counterFindings)
+    yield* check(postLists(services), suspectPosts(scanned.lists))
+    yield* check(orphanedEngagement(services), scanned.orphans)
+    yield* check(listRepeats(services), scanned.lists)
+    yield* check(engagementLog(services), ids)
+    checked.posts += scanned.checked
+    checked.engagements += scanned.lists.size
+    postsDone(checked.posts)
+  }
+
+  const all = await user_stats.estimatedDocumentCount()
+  const readersDone = progress(
+    'readers',
+    typeof readers === 'number' ? Math.min(all, readers) : all,
+  )
+  for await (const one of checkTimelines(services, { readers, repair: false })) {
+    yield* one.findings
+    tally.inFlight += one.inFlight
+    checked.readers += one.readers
+    checked.timelines += one.timelines
+    readersDone(checked.readers)
+  }
+  for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
+    yield* check<object, unknown>(invariant(services), {})
+  }
+}

@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Finding } from '../../src/integrity/invariant.ts'
+import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
+import type { PostId, PostRef } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { graphDamages } from '../support/damage/graph.ts'
+import { listDamages } from '../support/damage/lists.ts'
+import { type Damage, type Scene, tableOf } from '../support/damage/row.ts'
+import { timelineDamages } from '../support/damage/timelines.ts'
+import { handle, openAccounts, type ServicesHarness, useServices } from '../support/services.ts'
+import { verified } from '../support/verify.ts'
+
+const fans = Array.from({ length: 7 }, (_, n) => handle(`fan${n}`))
+const stored = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
+const compared = [
+  ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'restrictions'] as const),
+  ...(['posts', 'overflow', 'engaged', 'celebrities'] as const),
+]
+/** Raised by repairs, and by what must meet them. */
+const uncompared = { projection: { repairs: 0, guard: 0 } }
+
+/** All documents by the row that they belong to; what belongs to none, under an empty name. */
+async function documents({ collections }: Services, scenes: readonly Scene[]) {
+  const tags = new Map(scenes.map(({ post, a }) => [post.id as string, a.slice(0, -1)]))
+  const rows = new Map<string, string[]>()
+  for (const name of compared) {
+    for (const doc of await (collections[name] as Services['collections']['posts'])
+      .find({}, uncompared)
+      .toArray()) {
+      const text = JSON.stringify(sorted(JSON.parse(JSON.stringify(doc))))
+      const own = /"(row\d\d)[abcx]"/.exec(text)?.[1]
+      const id = [...tags.keys()].find((id) => text.includes(id))
+      const row = own ?? tags.get(id ?? '') ?? ''
+      rows.set(row, [...(rows.get(row) ?? []), `${name} ${text}`].sort())
+    }
+  }
+  return rows
+}
+
+/** The same value with its fields in the order of their names. */
+const sorted = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sorted)
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(
+          Object.entries(value)
+            .sort(([one], [other]) => (one < other ? -1 : 1))
+            .map(([name, field]) => [name, sorted(field)]),
+        )
+      : value
+
+const nameOf = ({ law, kind, subject }: Finding) => `${law} ${kind} ${subject}`
+/** Whether a finding is what a row announces: ids that only the damage knows are left out. */
+const isNoticed = (found: string, noticed: string) =>
+  found === noticed ||
+  found.startsWith(`${noticed} `) ||
+  found.replace(/ [0-9a-f]{24} of/, ' of') === noticed
+
+/** Does all damage of a table at once, each to users and posts of its own, and then reconciles. */
+function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
+  const all = damages.filter(({ only = harness.following }) => only === harness.following)
+  const result = {
+    all,
+    scenes: [] as Scene[],
+    found: [] as Finding[],
+    left: [] as Finding[],
+    before: new Map<string, string[]>(),
+    damaged: new Map<string, string[]>(),
+    after: new Map<string, string[]>(),
+    run: undefined as Reconciled | undefined,
+  }
+  beforeAll(async () => {
+    const { services, rest, clock } = harness
+    const tagged = all.map((_, n) =>
+      ['a', 'b', 'c', 'x'].map((end) => handle(`row${String(n).padStart(2, '0')}${end}`)),
+    )
+    await openAccounts(services, [...fans, ...tagged.flatMap((ends) => ends.slice(0, 3))])
+    await Promise.all(
+      tagged.map(async ([a, b, c, x], n) => {
+        if (!a || !b || !c || !x) return
+        const post: PostRef = await services.posts.create(b, { text: 'hello' })
+        await services.posts.create(b, { text: 'and more' })
+        if (damages === timelineDamages) await services.posts.create(c, { text: 'other' })
+        await services.follows.follow(a, b)
+        if (damages === listDamages) {
+          for (const fan of fans) await services.engagements.mark('likes', fan, post)
+          for (const fan of fans.slice(0, 2)) await services.engagements.mark('shares', fan, post)
+        }
+        result.scenes[n] = { services, a, b, c, x, post }
+      }),
+    )
+    await rest()
+    if (damages === timelineDamages) {
+      const window = { limit: 1, backward: false, after: undefined as PostId | undefined }
+      for (const { a } of result.scenes) {
+        await services.feed.timeline(a, { strategy: 'CACHE', window, depth: 'ref' })
+      }
+    }
+    result.before = await documents(services, result.scenes)
+    for (const [n, { inject }] of all.entries()) await inject(result.scenes[n] as Scene)
+    result.damaged = await documents(services, result.scenes)
+    const first = await verified(services)
+    result.found = [...first.differences, ...first.harmless]
+    result.run = await reconcile(services, { users: 'all', readers: 'all', dryRun: false })
+    clock.advance(60_000)
+    const parked = await services.collections.outbox.find({ state: 'PARKED' }).toArray()
+    await services.collections.outbox.deleteMany({ state: 'PARKED' })
+    await rest()
+    if (parked.length > 0) await services.collections.outbox.insertMany(parked)
+    const last = await verified(services)
+    result.left = [...last.differences, ...last.harmless]
+    result.after = await documents(services, result.scenes)
+  }, 120_000)
+  return result
+}
+
+function testTable(harness: ServicesHarness, damages: readonly Damage[]): void {
+  const result = useDamages(harness, damages)
+
+  test.each(result.all.map(({ name }, n) => [name, n] as const))('%s', (_, n) => {
+    const damage = result.all[n] as Damage
+    const scene = result.scenes[n] as Scene
+    const row = scene.a.slice(0, -1)
+    const noticed = damage.noticed(scene)
+    for (const one of noticed) {
+      expect(result.found.map(nameOf).filter((found) => isNoticed(found, one))).toHaveLength(1)
+    }
+    const left = result.left
+      .map(nameOf)
+      .filter((found) => noticed.some((one) => isNoticed(found, one)))
+    if (damage.answer === 'reported') {
+      expect(left).toHaveLength(noticed.length)
+      expect(result.after.get(row)).toEqual(result.damaged.get(row))
+      const reported = result.run?.reported.map(nameOf) ?? []
+      expect(reported.filter((found) => noticed.some((one) => isNoticed(found, one)))).toEqual(left)
+    } else {
+      expect(left).toEqual([])
+      if (!damage.endsOtherwise) expect(result.after.get(row)).toEqual(result.before.get(row))
+    }
+  })
+
+  test('nothing else is noticed, changed or left', () => {
+    const noticed = result.all.flatMap((one, n) => one.noticed(result.scenes[n] as Scene))
+    const others = (findings: readonly Finding[]) =>
+      findings.map(nameOf).filter((found) => !noticed.some((one) => isNoticed(found, one)))
+    expect(others(result.found)).toEqual([])
+    const reported = result.all.flatMap((one, n) =>
+      one.answer === 'reported' ? one.noticed(result.scenes[n] as Scene) : [],
+    )
+    expect(result.left).toHaveLength(reported.length)
+    expect(result.after.get('')).toEqual(result.before.get(''))
+    expect(result.run?.tally).toMatchObject({ remaining: 0, reported: reported.length })
+  })
+}
+
+describe('accounts and edges', () => testTable(useServices(), graphDamages))
+describe('likes, comments and shares', () => testTable(useServices(), listDamages))
+describe('timelines and jobs', () => {
+  testTable(useServices('collection', undefined, { maintained: stored }), timelineDamages)
+})
+
+test('the documentation has the same table', async () => {
+  const text = await readFile(new URL('../../docs/integrity.md', import.meta.url), 'utf8')
+  for (const damages of [graphDamages, listDamages, timelineDamages]) {
+    expect(text).toContain(tableOf(damages))
+  }
+})

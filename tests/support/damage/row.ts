@@ -1,0 +1,50 @@
+import type { PostRef, UserId } from '../../../src/lib/ids.ts'
+import type { Services } from '../../../src/services.ts'
+
+/** Where one row of the table does its damage: users and posts of its own, so that rows do not meet. */
+export interface Scene {
+  readonly services: Services
+  /** `a` follows `b`; nothing else is between the three. */
+  readonly a: UserId
+  readonly b: UserId
+  readonly c: UserId
+  /** A handle without an account. */
+  readonly x: UserId
+  /** By `b`: seven people like it, two share it. */
+  readonly post: PostRef
+}
+
+/** One kind of damage, done by hand to a live database. */
+export interface Damage {
+  readonly name: string
+  /** The findings by which `verify` notices it, the first one in the table: law, kind and subject. */
+  readonly noticed: (scene: Scene) => readonly string[]
+  readonly answer: 'repaired' | 'reported'
+  /** Why it is reported, or to what it is repaired where that is not the state before. */
+  readonly how?: string
+  /** What clients see until it is repaired. */
+  readonly clients: string
+  /** The state after the repair is not the one before the damage. */
+  readonly endsOtherwise?: true
+  /** The damage needs two collections of edges. */
+  readonly only?: 'collection'
+  readonly inject: (scene: Scene) => Promise<unknown>
+}
+
+const cells = ({ name, answer, how, clients }: Damage, noticed: string) => [
+  name,
+  `\`${noticed}\``,
+  how ? `${answer}: ${how}` : answer,
+  clients,
+]
+
+/** The table of the documentation. */
+export const tableOf = (damages: readonly Damage[]): string => {
+  const head = ['damage', 'noticed as', 'answer of `reconcile`', 'until then clients see']
+  const anything = Object.fromEntries('abcx'.split('').map((name) => [name, name])) as never
+  const scene = { ...(anything as object), post: { id: '' } } as Scene
+  const kindOf = (damage: Damage) =>
+    damage.noticed(scene)[0]?.split(' ').slice(0, 2).join(' ') ?? ''
+  const rows = [head, head.map(() => '---'), ...damages.map((one) => cells(one, kindOf(one)))]
+  return rows.map((row) => `| ${row.join(' | ')} |`).join('\n')
+}

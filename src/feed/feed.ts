@@ -96,7 +96,7 @@ export class FeedService {
       { reader, group, depth },
       rangeOf(window),
     )
-    // A page that lacks nothing must not be told by stored entries what lies beyond it.
+    // A page without stored entries has not asked whether they lack a post: its probes do not read them either.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
     const any = async (range: Range) =>
       (await this.read(probed, { reader, group, depth: 'ref' }, range)).items.length > 0

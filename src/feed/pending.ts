@@ -29,7 +29,8 @@ export class Pending {
   /**
    * Whether a post that belongs to the reader's timeline, or to that of one of their groups, may still be on its way.
    * False means that every such post has been delivered before this was asked. True means that the delivery of such a
-   * post, or the back-fill of such an author, has not ended; or that more than 2,000 authors wait for deliveries.
+   * post, or the back-fill of such an author, has not ended; or that more jobs wait than are looked at: deliveries of
+   * more than 2,000 authors, more than 2,000 back-fills of the reader, or 200 deliveries of authors whom the reader sees.
    * One command of at most 2,000 index seeks a part, and one more while a delivery to the reader waits.
    */
   async to(reader: UserId, group?: string): Promise<boolean> {

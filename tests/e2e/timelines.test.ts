@@ -127,6 +127,19 @@ describe('a query', () => {
     expect(commands.map(({ name }) => name)).toEqual(['find', 'aggregate'])
     expect(JSON.stringify(commands[1]?.command)).not.toContain('"text"')
   })
+
+  test('of whether a delivery is pending costs one command more, before the page, and none for FANOUT_ON_READ', async () => {
+    const sent = async (strategy: FeedStrategyName) => {
+      const query = `{ timeline(first: 1, strategy: ${strategy}) { pending edges { cursor } } }`
+      const { result, commands } = await recorded(app.database.client, () =>
+        app.send({ as: reader, query }),
+      )
+      expect(result.data.timeline.pending).toBe(false)
+      return commands.map(({ name }) => name)
+    }
+    expect(await sent('INBOX')).toEqual(['aggregate', 'find', 'aggregate'])
+    expect(await sent('FANOUT_ON_READ')).toEqual(['find', 'find', 'aggregate'])
+  })
 })
 
 describe('why a post is in the timeline, or is not', () => {

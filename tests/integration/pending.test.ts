@@ -179,6 +179,18 @@ describe('a page', () => {
   })
 })
 
+test('whyNotInTimeline names a waiting delivery though its process last saw no strategy registered', async () => {
+  const { reader, author } = await stage.people('reader', 'author')
+  await stage.follow(reader, author)
+  await stage.rest()
+  const post = { id: await stage.post(author), author }
+  const { registry, reasons } = stage.services
+  registry.update(new Map())
+  expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: true })
+  await stage.rest()
+  expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: false })
+})
+
 /** What the parts of a command examined, as the server explains it. */
 async function examined({ command }: RecordedCommand) {
   const { lsid, $db, $clusterTime, $readPreference, readConcern, writeConcern, ...bare } = command

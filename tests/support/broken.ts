@@ -91,6 +91,13 @@ export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, S
       const right = CACHE.candidates.bind(CACHE)
       CACHE.candidates = async (ask) => ({ ...(await right(ask)), complete: true })
     },
+    'a page that goes on past its end says that nothing is pending': ({ feed }) => {
+      const right = feed.timeline.bind(feed)
+      feed.timeline = async (...asked) => {
+        const page = await right(...asked)
+        return { ...page, pending: page.pending && page.servedBy !== 'FANOUT_ON_READ' }
+      }
+    },
     'one that was full forgets a post, and not that it was full': ({ strategies, collections }) => {
       strategies.CACHE.forget = async (readers, posts) => {
         const gone = { post: { $in: posts.map(toObjectId) } }

@@ -199,6 +199,27 @@ const fall: fc.Arbitrary<Step[]> = fc
     ].filter((_, at) => !left.includes(at)),
   )
 
+/** A reader has read, and more is posted than a cache holds, the last of it not delivered yet; any of it may be left out. */
+const late: fc.Arbitrary<Step[]> = fc
+  .record({
+    users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 2 }),
+    walk,
+    left: fc.array(fc.nat(13), { maxLength: 1 }),
+  })
+  .map(({ users: [author = 0, user = 1], walk, left }) => {
+    const own = { ...walk, user, group: undefined }
+    const delivered = Array.from({ length: 4 }, () => [op('post', author, 0), newest]).flat()
+    const steps = [
+      op('follow', user, author),
+      newest,
+      own,
+      ...delivered,
+      op('post', author, 0),
+      own,
+    ]
+    return steps.filter((_, at) => !left.includes(at))
+  })
+
 export const anyPlan: fc.Arbitrary<Plan> = fc.record({
   edges: fc.array(fc.tuple(fc.nat(3), fc.nat(3)), { maxLength: 8, size: 'max' }),
   posts: fc.array(fc.nat(3), { maxLength: 8, size: 'max' }),
@@ -210,6 +231,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
         { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
         { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
         { weight: 2, arbitrary: fall },
+        { weight: 2, arbitrary: late },
       ),
       { minLength: 5, maxLength: 40, size: 'max' },
     )

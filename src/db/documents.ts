@@ -227,9 +227,9 @@ export interface CelebrityDoc {
   readonly falling?: ObjectId
 }
 
-/** The first result of a mutation that carried a clientMutationId. */
+/** The first result of a mutation that carried a clientMutationId, of the account that the viewer has had `since`. */
 export interface MutationDoc {
-  readonly _id: { readonly viewer: string; readonly id: string }
+  readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
   /** SHA-256 of the mutation's name and input. */
   readonly fingerprint: Binary
   readonly result: unknown

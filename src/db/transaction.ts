@@ -59,7 +59,7 @@ export class Transactions {
    * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
    * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
    * The caller has its answer within 8 s. A transaction that is still under way then is never committed.
-   * Cost: `work`'s commands, one commit, and with `once` one find and one insert; one find more for a refusal.
+   * Cost: `work`'s commands, one commit, and with `once` two reads and one insert; one read more for a refusal.
    * @throws {DomainError} UNAVAILABLE past the deadline, with the cause; CONFLICT when the clientMutationId was used
    *   for another input.
    * @see law L4

@@ -95,7 +95,7 @@ describe('in a transaction', () => {
   test.each(inTransactions)(
     '$name: $what is retried, and succeeds once it has passed',
     async ({ command, run, failure }) => {
-      const once = new Once(database.collections.mutations, Date.now)
+      const once = new Once(database.collections, Date.now)
       await failpoint.set({ failCommands: [command], ...failure, times: 1 })
       let tries = 0
       const work = async ({ session }: Tx) => {
@@ -111,7 +111,7 @@ describe('in a transaction', () => {
   test.each(Object.entries({ ...quick, 'code 91': { errorCode: 91 } }))(
     'a commit with %s is repeated',
     async (_, failure) => {
-      const once = new Once(database.collections.mutations, Date.now)
+      const once = new Once(database.collections, Date.now)
       await failpoint.set({ failCommands: ['commitTransaction'], ...failure, times: 3 })
       const work = async ({ session }: Tx) => {
         await things().insertOne({ kind: 'committed' }, { session })

@@ -63,7 +63,7 @@ export function createServices(
 ): Services {
   const collections = openCollections(db)
   const mint = new IdMint(now)
-  const once = new Once(collections.mutations, now)
+  const once = new Once(collections, now)
   const transactions = new Transactions(client, once)
   const queue = new JobQueue(collections.outbox)
   const inline = new Inline(queue)
@@ -101,7 +101,18 @@ export function createServices(
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)
-  const core = { users, graph, posts, engagements, purge, follows, restrictions, stats, edges }
+  const core = {
+    once,
+    users,
+    graph,
+    posts,
+    engagements,
+    purge,
+    follows,
+    restrictions,
+    stats,
+    edges,
+  }
   const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
   return {
     collections,

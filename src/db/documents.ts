@@ -236,9 +236,9 @@ export interface PulledAuthorDoc {
   readonly _id: { readonly reader: string; readonly author: string }
 }
 
-/** The first result of a mutation that carried a clientMutationId. */
+/** The first result of a mutation that carried a clientMutationId, of the account that the viewer has had `since`. */
 export interface MutationDoc {
-  readonly _id: { readonly viewer: string; readonly id: string }
+  readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
   /** SHA-256 of the mutation's name and input. */
   readonly fingerprint: Binary
   readonly result: unknown

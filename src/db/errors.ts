@@ -53,12 +53,6 @@ const rootOf = (error: unknown): unknown =>
     ? error.errorResponse
     : error
 
-/** The codes of a server's error: a bulk write has one for its writes, and one for the majority that it missed. */
-const codesOf = (error: MongoServerError): readonly unknown[] =>
-  error instanceof MongoBulkWriteError
-    ? [error.code, error.result?.getWriteConcernError()?.code]
-    : [error.code]
-
 /** The driver does not export the class. */
 const isWaitQueueTimeout = (error: unknown): boolean =>
   error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError'
@@ -117,8 +111,7 @@ export function isUnreachable(error: unknown): boolean {
     isWaitQueueTimeout(root) ||
     isTransient(root) ||
     (root instanceof MongoServerError &&
-      (codesOf(root).some((code) => passingCodes.has(code)) ||
-        root.hasErrorLabel('RetryableWriteError')))
+      (passingCodes.has(root.code) || root.hasErrorLabel('RetryableWriteError')))
   )
 }
 

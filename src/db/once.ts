@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Binary } from 'mongodb'
+import { Binary, type Filter, MaxKey, MinKey } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { atOnce, bounded } from './client.ts'
@@ -30,10 +30,27 @@ export const onceKey = (
           .digest(),
       }
 
-/** The first results of mutations that carried a clientMutationId, kept for a day. */
+/** Which records of an account are removed together. */
+const purgeBatch = 500
+
+/** How a purge is watched and ended. */
+export interface OncePurgeRun {
+  readonly signal: AbortSignal
+  /** Told after each batch how many records it removed. */
+  readonly onRemoved: (count: number) => Promise<void>
+}
+
+/**
+ * The first results of mutations that carried a clientMutationId, kept for a day or until the account ends. A record
+ * belongs to an account, not to its handle: the next owner of the handle starts with none. Without an account nothing
+ * is kept.
+ */
 export class Once {
+  /** The accounts that a transaction has read: none of them ends or begins anew within it. */
+  private readonly known = new WeakMap<Tx, Map<string, Date | undefined>>()
+
   constructor(
-    private readonly mutations: Collections['mutations'],
+    private readonly collections: Pick<Collections, 'users' | 'mutations'>,
     private readonly now: () => number,
   ) {}
 
@@ -43,26 +60,45 @@ export class Once {
    * @throws {DomainError} CONFLICT when the clientMutationId was used for another input.
    */
   async firstResult<T>(key: OnceKey, after?: Tx): Promise<{ readonly result: T } | undefined> {
-    const readConcern = { level: 'majority' } as const
-    const found = await this.mutations.findOne(idOf(key), { ...bounded, ...after, readConcern })
-    return found ? resultFor<T>(key, found) : undefined
+    const { viewer, clientMutationId } = key
+    const id = { viewer: '$_id', since: '$createdAt', id: { $literal: clientMutationId } }
+    const lookup = { from: 'mutations', localField: 'id', foreignField: '_id', as: 'records' }
+    const [found] = await this.collections.users
+      .aggregate<{ records: MutationDoc[] }>(
+        [
+          { $match: { _id: viewer } },
+          { $project: { _id: 0, id } },
+          { $lookup: lookup },
+          { $project: { records: 1 } },
+        ],
+        { ...bounded, ...after, readConcern: { level: 'majority' } },
+      )
+      .toArray()
+    const [record] = found?.records ?? []
+    return record ? resultFor<T>(key, record) : undefined
   }
 
-  /** {@link firstResult} of several, as the caller's transaction sees them. One command, none without keys. */
+  /**
+   * {@link firstResult} of several, as the caller's transaction sees them. Two commands: accounts, then records; none
+   * without keys.
+   */
   async firstResults<T>(
     keys: readonly (OnceKey | undefined)[],
     tx: Tx,
   ): Promise<readonly ({ readonly result: T } | DomainError | undefined)[]> {
-    const ids = keys.flatMap((key) => (key ? [idOf(key)._id] : []))
+    const accounts = await this.accountsOf(keys, tx)
+    const idOf = (key: OnceKey | undefined) => key && recordId(key, accounts.get(key.viewer))
+    const ids = keys.flatMap((key) => idOf(key) ?? [])
     if (ids.length === 0) return keys.map(() => undefined)
-    const found = await this.mutations
+    const found = await this.collections.mutations
       .find({ _id: { $in: ids } }, { ...atOnce, session: tx.session })
       .toArray()
     const nameOf = ({ viewer, id }: MutationDoc['_id']) => JSON.stringify([viewer, id])
     const byName = new Map(found.map((doc) => [nameOf(doc._id), doc]))
     return keys.map((key) => {
-      const doc = key && byName.get(nameOf(idOf(key)._id))
-      if (!doc) return undefined
+      const id = idOf(key)
+      const doc = id && byName.get(nameOf(id))
+      if (!key || !doc) return undefined
       try {
         return resultFor<T>(key, doc)
       } catch (error) {
@@ -71,22 +107,76 @@ export class Once {
     })
   }
 
-  /** Keeps first results, exactly when the caller's transaction commits. One command, none without entries. */
+  /**
+   * Keeps first results under the accounts that the caller's transaction sees, exactly when it commits. Two commands:
+   * accounts, unless {@link firstResults} has read them, then records; none without entries.
+   */
   async remember(
     entries: readonly { readonly key: OnceKey; readonly result: unknown }[],
     tx: Tx,
   ): Promise<void> {
-    if (entries.length === 0) return
-    const at = new Date(this.now())
-    await this.mutations.insertMany(
-      entries.map(({ key, result }) => ({
-        ...idOf(key),
-        fingerprint: new Binary(key.fingerprint),
-        result,
-        at,
-      })),
-      { session: tx.session },
+    const accounts = await this.accountsOf(
+      entries.map(({ key }) => key),
+      tx,
     )
+    const at = new Date(this.now())
+    const records = entries.flatMap(({ key, result }) => {
+      const _id = recordId(key, accounts.get(key.viewer))
+      return _id ? [{ _id, fingerprint: new Binary(key.fingerprint), result, at }] : []
+    })
+    if (records.length > 0) {
+      await this.collections.mutations.insertMany(records, { session: tx.session })
+    }
+  }
+
+  /**
+   * Removes the records of a deleted account whose handle is still taken, and of accounts that had the handle before.
+   * A worker that was held up until the handle had its next owner removes nothing of theirs. A repeat goes on where it
+   * ended. Two commands for each 500 records, and two more.
+   */
+  async purge(viewer: UserId, { signal, onRemoved }: OncePurgeRun): Promise<void> {
+    const { users, mutations } = this.collections
+    const leaving = { _id: viewer, deletedAt: { $exists: true } }
+    const account = await users.findOne(leaving, { ...bounded, projection: { createdAt: 1 } })
+    if (!account) return
+    const within = {
+      $gte: { viewer, since: new MinKey(), id: new MinKey() },
+      $lte: { viewer, since: account.createdAt, id: new MaxKey() },
+    }
+    for (;;) {
+      signal.throwIfAborted()
+      const found = await mutations
+        .find({ _id: within } as unknown as Filter<MutationDoc>, {
+          ...bounded,
+          projection: { _id: 1 },
+        })
+        .limit(purgeBatch)
+        .toArray()
+      if (found.length === 0) return
+      await mutations.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, bounded)
+      await onRemoved(found.length)
+    }
+  }
+
+  /** Since when each viewer of `keys` has an account, as the transaction sees it. One command where one is not known yet. */
+  private async accountsOf(
+    keys: readonly (OnceKey | undefined)[],
+    tx: Tx,
+  ): Promise<ReadonlyMap<string, Date | undefined>> {
+    const known = this.known.get(tx) ?? new Map<string, Date | undefined>()
+    this.known.set(tx, known)
+    const viewers = keys.flatMap((key) => (key && !known.has(key.viewer) ? [key.viewer] : []))
+    const unknown = [...new Set<string>(viewers)]
+    if (unknown.length === 0) return known
+    for (const viewer of unknown) known.set(viewer, undefined)
+    const found = await this.collections.users
+      .find(
+        { _id: { $in: unknown } },
+        { ...atOnce, session: tx.session, projection: { createdAt: 1 } },
+      )
+      .toArray()
+    for (const { _id, createdAt } of found) known.set(_id, createdAt)
+    return known
   }
 }
 
@@ -109,7 +199,11 @@ export function repeatsAmong(
   })
 }
 
-const idOf = (key: OnceKey) => ({ _id: { viewer: key.viewer, id: key.clientMutationId } })
+/** @returns undefined without an account. */
+const recordId = (
+  { viewer, clientMutationId: id }: OnceKey,
+  since: Date | undefined,
+): MutationDoc['_id'] | undefined => (since ? { viewer, since, id } : undefined)
 
 function resultFor<T>(key: OnceKey, { fingerprint, result }: MutationDoc): { result: T } {
   if (!key.fingerprint.equals(Buffer.from(fingerprint.buffer))) {

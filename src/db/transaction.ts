@@ -60,7 +60,7 @@ export class Transactions {
    * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
    * The caller has its answer within 8 s. A transaction that is still under way then is never committed.
    * @param onCollision is called with the error before each further try; what it throws ends the run instead.
-   * Cost: `work`'s commands, one commit, and with `once` one find and one insert; one find more for a refusal.
+   * Cost: `work`'s commands, one commit, and with `once` two reads and one insert; one read more for a refusal.
    * @throws {DomainError} UNAVAILABLE past the deadline, with the cause; CONFLICT when the clientMutationId was used
    *   for another input.
    * @see law L4

@@ -1,3 +1,4 @@
+import type { Once } from '../db/once.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Engagements } from '../engagement/engagement.ts'
 import type { PostPurge } from '../engagement/purge.ts'
@@ -13,6 +14,7 @@ import type { MaterialisedName } from './strategy.ts'
 
 /** What tasks work with. */
 export interface TaskParts {
+  readonly once: Once
   readonly users: Users
   readonly graph: GraphPurge
   readonly posts: Posts
@@ -58,7 +60,7 @@ const pairOf = ({ follower, followee }: Payload): Pair => ({
 })
 
 async function userDeleted(
-  { users, graph, posts, engagements, delivery, backfill }: TaskParts,
+  { once, users, graph, posts, engagements, delivery, backfill }: TaskParts,
   user: UserId,
   run: Run,
 ): Promise<void> {
@@ -70,6 +72,7 @@ async function userDeleted(
   await posts.purge(user, (ids) => delivery.takeAllBack(user, ids, signal), progress)
   await graph.run(user, progress)
   await engagements.purge(user, progress)
+  await once.purge(user, progress)
   if (!(await isDue())) return
   await delivery.forgetReader(user)
   // Somebody may have taken the handle if this worker was held up: their timelines are theirs again.

@@ -4,8 +4,8 @@ import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
-import { groupBy } from '../lib/batch.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
+import { lastEvents, type Pair, pairKey } from './last-events.ts'
 
 /** Somebody follows somebody. The id tells since when. */
 export interface FollowEdge {
@@ -208,48 +208,13 @@ export class Edges {
    * Fresh ids, for edges or events: each above `above` and above all that the history has of its pair. One covered
    * command, which examines a key only where another process's clock is ahead.
    */
-  async newIds(
-    tx: Tx,
-    pairs: readonly (Pick<FollowEdge, 'follower' | 'followee'> & { readonly above?: EdgeId })[],
-  ): Promise<EdgeId[]> {
+  async newIds(tx: Tx, pairs: readonly (Pair & { readonly above?: EdgeId })[]): Promise<EdgeId[]> {
     const ids = pairs.map(({ above }) => this.mint.next<EdgeId>(above))
-    const last = await this.lastEvents(tx, pairs, ids)
+    const last = await lastEvents(this.collections, tx, pairs, ids)
     return pairs.map((pair, at) => {
       const [id, after] = [ids[at] as EdgeId, last.get(pairKey(pair))]
       return after === undefined || id > after ? id : this.mint.next<EdgeId>(after)
     })
-  }
-
-  /** The last event of each pair that is not below the lowest of `ids`. */
-  private async lastEvents(
-    { session }: Tx,
-    pairs: readonly Pick<FollowEdge, 'follower' | 'followee'>[],
-    ids: readonly EdgeId[],
-  ): Promise<ReadonlyMap<string, EdgeId>> {
-    const _id = { $gte: toObjectId(ids.reduce((one, other) => (one < other ? one : other))) }
-    const $or = [...groupBy(pairs, ({ followee }) => followee)].map(([followee, some]) => ({
-      user: { $in: some.map(({ follower }) => follower) },
-      followee,
-      _id,
-    }))
-    const found = await this.collections.follow_events
-      .find(
-        { $or },
-        {
-          ...atOnce,
-          session,
-          projection: { user: 1, followee: 1 },
-          hint: { user: 1, followee: 1, _id: 1, type: 1 },
-        },
-      )
-      .toArray()
-    const last = new Map<string, EdgeId>()
-    for (const { _id: event, user, followee } of found) {
-      const [key, id] = [pairKey({ follower: user, followee }), fromObjectId<EdgeId>(event)]
-      const before = last.get(key)
-      if (before === undefined || before < id) last.set(key, id)
-    }
-    return last
   }
 
   private async append({ session }: Tx, events: readonly NewEvent[]): Promise<void> {
@@ -274,9 +239,6 @@ interface NewEvent {
   readonly type: FollowEventDoc['type']
   readonly cause?: FollowEventDoc['cause'] | undefined
 }
-
-const pairKey = ({ follower, followee }: { follower: string; followee: string }) =>
-  `${follower}>${followee}`
 
 /** The core's form of an edge read from one side. */
 export function toEdge(side: Side, doc: StoredEdge): FollowEdge {

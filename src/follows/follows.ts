@@ -27,7 +27,7 @@ export class Follows {
 
   /**
    * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
-   * One transaction of at most ten commands, shared with those that meet it on the followee. A repeat changes nothing.
+   * One transaction of at most eleven commands, shared with those that meet it on the followee. A repeat changes nothing.
    * The followee's posts join the follower's timelines, by a job that begins at once.
    * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND; UNAVAILABLE.
    */
@@ -43,7 +43,7 @@ export class Follows {
     )
   }
 
-  /** Ends it. One transaction of at most eight commands, shared likewise. A repeat changes nothing. */
+  /** Ends it. One transaction of at most ten commands, shared likewise. A repeat changes nothing. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
     return this.together.write(followee, { follower: actor, once, promises: this.outbox })
   }

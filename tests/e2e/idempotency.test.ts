@@ -83,24 +83,28 @@ describe.each(names)('%s', (name) => {
     expect(await state(pair)).toEqual(after)
   })
 
-  test('a repeat long after gives the first result, and does not do it again', async () => {
-    const pair = await newPair(app)
-    const input = await ready(pair)
-    const first = await result(name, pair.viewer, input, id)
-    await undo(pair)
-    const undone = await state(pair)
-    const { changed, groups, post, comment, deletedPostId } = first
-    const { name: as, bio } = first.user ?? {}
-    expect(await result(name, pair.viewer, input, id)).toMatchObject({
-      ...(changed === undefined ? {} : { changed }),
-      ...(groups === undefined ? {} : { groups }),
-      ...(name === 'createPost' ? { post } : {}),
-      ...(comment === undefined ? {} : { comment }),
-      ...(deletedPostId === undefined ? {} : { deletedPostId }),
-      ...(/createUser|updateUser/.test(name) ? { user: { name: as, bio } } : {}),
-    })
-    expect(await state(pair)).toEqual(undone)
-  })
+  // What deleteUser keeps ends with the account.
+  test.skipIf(name === 'deleteUser')(
+    'a repeat long after gives the first result, and does not do it again',
+    async () => {
+      const pair = await newPair(app)
+      const input = await ready(pair)
+      const first = await result(name, pair.viewer, input, id)
+      await undo(pair)
+      const undone = await state(pair)
+      const { changed, groups, post, comment, deletedPostId } = first
+      const { name: as, bio } = first.user ?? {}
+      expect(await result(name, pair.viewer, input, id)).toMatchObject({
+        ...(changed === undefined ? {} : { changed }),
+        ...(groups === undefined ? {} : { groups }),
+        ...(name === 'createPost' ? { post } : {}),
+        ...(comment === undefined ? {} : { comment }),
+        ...(deletedPostId === undefined ? {} : { deletedPostId }),
+        ...(/createUser|updateUser/.test(name) ? { user: { name: as, bio } } : {}),
+      })
+      expect(await state(pair)).toEqual(undone)
+    },
+  )
 
   test('eight at once do it once and all give the same result', async () => {
     const [alone, together] = [await newPair(app), await newPair(app)]
@@ -261,17 +265,16 @@ test('the same input counts as the same however it is written, also within a req
   expect(await state(pair)).toMatchObject({ viewer: { posts: 1, remembered: 1 } })
 })
 
-test('the repeat of one whose account is gone says so', async () => {
+test('a clientMutationId means nothing once the account that used it is gone', async () => {
   const pair = await newPair(app)
   await leave(pair)
   await result('createUser', pair.viewer, { name: 'Short-lived' }, 'open')
-  await result('createPost', pair.viewer, { text: 'Farewell' }, 'post')
+  const first = await result('createPost', pair.viewer, { text: 'Farewell' }, 'post')
   await leave(pair)
-  for (const [name, input, its] of [
-    ['createUser', { name: 'Short-lived' }, 'open'],
-    ['createPost', { text: 'Farewell' }, 'post'],
-  ] as const) {
-    const { errors } = await send(name, pair.viewer, input, its)
-    expect(errors[0]?.extensions.code, name).toBe('NOT_FOUND')
-  }
+  const { errors } = await send('createPost', pair.viewer, { text: 'Farewell' }, 'post')
+  expect(errors[0]?.extensions.code).toBe('NOT_FOUND')
+  const again = await result('createUser', pair.viewer, { name: 'Next owner' }, 'open')
+  expect(again.user?.name).toBe('Next owner')
+  const fresh = await result('createPost', pair.viewer, { text: 'Farewell' }, 'post')
+  expect(fresh.post?.id).not.toBe(first.post?.id)
 })

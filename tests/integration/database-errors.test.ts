@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { type ClientSession, type Collection, type Document, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientErrorOf, isUnreachable } from '../../src/db/errors.ts'
@@ -95,7 +97,7 @@ describe('in a transaction', () => {
   test.each(inTransactions)(
     '$name: $what is retried, and succeeds once it has passed',
     async ({ command, run, failure }) => {
-      const once = new Once(database.collections.mutations, Date.now)
+      const results = new Once(database.collections, Date.now)
       await failpoint.set({ failCommands: [command], ...failure, times: 1 })
       let tries = 0
       const work = async ({ session }: Tx) => {
@@ -103,7 +105,7 @@ describe('in a transaction', () => {
         await run({ session })
         return 'done'
       }
-      expect(await new Transactions(database.client, once).run(work)).toBe('done')
+      expect(await new Transactions(database.client, results).run(work)).toBe('done')
       expect(tries).toBe(2)
     },
   )
@@ -111,17 +113,42 @@ describe('in a transaction', () => {
   test.each(Object.entries({ ...quick, 'code 91': { errorCode: 91 } }))(
     'a commit with %s is repeated',
     async (_, failure) => {
-      const once = new Once(database.collections.mutations, Date.now)
+      const results = new Once(database.collections, Date.now)
       await failpoint.set({ failCommands: ['commitTransaction'], ...failure, times: 3 })
       const work = async ({ session }: Tx) => {
         await things().insertOne({ kind: 'committed' }, { session })
         return 'done'
       }
-      expect(await new Transactions(database.client, once).run(work)).toBe('done')
+      expect(await new Transactions(database.client, results).run(work)).toBe('done')
       expect(await things().deleteMany({ kind: 'committed' })).toMatchObject({ deletedCount: 1 })
     },
   )
 })
+
+/** A client whose server can be cut off. */
+async function cuttable() {
+  const { host, port } = database.client.options.hosts[0] ?? {}
+  const sockets = new Set<Socket>()
+  const proxy = createServer((near) => {
+    const far = connectSocket({ host: host ?? '', port: port ?? 0 })
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {}).pipe(to)
+    }
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const { port: own } = proxy.address() as AddressInfo
+  const options = { directConnection: true, serverSelectionTimeoutMS: 200 }
+  const client = await new MongoClient(`mongodb://127.0.0.1:${own}/`, options).connect()
+  const cut = () => {
+    proxy.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { client, cut }
+}
 
 describe('without a server', () => {
   test.each([
@@ -129,10 +156,25 @@ describe('without a server', () => {
     ['bulkWrite', (lost: Collection) => lost.bulkWrite([{ insertOne: { document: {} } }])],
     ['findOne', (lost: Collection) => lost.findOne({})],
   ] as const)('%s means UNAVAILABLE', async (_, run) => {
-    const nowhere = new MongoClient('mongodb://127.0.0.1:9/', { serverSelectionTimeoutMS: 30 })
-    const work: Promise<unknown> = run(nowhere.db('nowhere').collection('things'))
-    const error = await work.catch((reason: unknown) => reason)
-    await nowhere.close()
+    const { client, cut } = await cuttable()
+    const lost: Collection = client.db(database.name).collection('things')
+    await run(lost)
+    cut()
+    for (let times = 0; times < 2; times++) {
+      const work: Promise<unknown> = run(lost)
+      const error = await work.catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(Error)
+      expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
+    }
+    await client.close()
+  })
+
+  test('an insert that met a duplicate and no majority means UNAVAILABLE', async () => {
+    await failpoint.set({ failCommands: ['insert'], ...writeConcernError(64), times: 1 })
+    const twice = [{ _id: 'twice' as never }, { _id: 'twice' as never }]
+    const error = await things()
+      .insertMany(twice, { ordered: false })
+      .catch((reason: unknown) => reason)
     expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
   })
 

@@ -30,7 +30,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       all.map((fan) => [true, fan]),
     )
     // Who is first finds the lane idle; the others look besides who has an account.
-    const alone = 7 + secondCollection
+    const alone = 8 + secondCollection
     expect(came.commands).toHaveLength(alone + alone + 1)
     const counted = came.commands.filter(({ collection }) => collection === 'user_stats')
     const ofStar = counted.flatMap(({ command }) =>
@@ -46,7 +46,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       Promise.all(all.map((fan) => follows.unfollow(fan, star))),
     )
     expect(went.result.map(({ changed }) => changed)).toEqual(all.map(() => true))
-    expect(went.commands).toHaveLength(2 * (6 + secondCollection))
+    expect(went.commands).toHaveLength(2 * (7 + secondCollection))
     expect((await stats.byIds([star])).get(star)).toMatchObject({ followers: 0 })
     expect(await problemsOf(harness, prefix)).toEqual([])
   })

@@ -71,7 +71,7 @@ test('follows that share a transaction come after the history of each pair', asy
   for (const fan of followers) expect(await historyOf(fan, followee)).toEqual(fullTurn)
 })
 
-test('the look at a history examines no key while clocks agree', async () => {
+test('the look at a history examines nothing older than its own new id', async () => {
   const { ann, ben } = await twoAccounts()
   const { services, database } = harness
   for (let turn = 0; turn < 10; turn++) {
@@ -87,6 +87,7 @@ test('the look at a history examines no key while clocks agree', async () => {
     explain: { find: 'follow_events', filter, hint, projection },
     verbosity: 'executionStats',
   })
-  expect(explained.executionStats).toMatchObject({ nReturned: 0, totalDocsExamined: 0 })
-  expect(explained.executionStats.totalKeysExamined).toBeLessThanOrEqual(1)
+  // Of the twenty events before it examines none; what it meets now is the event that followed the look.
+  expect(explained.executionStats).toMatchObject({ nReturned: 1, totalDocsExamined: 0 })
+  expect(explained.executionStats.totalKeysExamined).toBeLessThanOrEqual(2)
 })

@@ -10,27 +10,33 @@ test('a repeat under a clientMutationId is not answered from a record that no ma
   await using set = await replicaSet()
   const client = await connect(set.uri)
   try {
-    const { mutations, meta } = openCollections(client.db('majority'))
+    const collections = openCollections(client.db('majority'))
+    const { users, mutations, meta } = collections
     const bounds = { tryMsMax: 1_000, answerMsMax: 1_500 }
-    const transactions = new Transactions(client, new Once(mutations, Date.now), bounds)
+    const once = new Once(collections, Date.now)
+    const [hasty, patient] = [
+      new Transactions(client, once, bounds),
+      new Transactions(client, once),
+    ]
     const key = onceKey(handle('ann'), 'write', { clientMutationId: 'm1' })
     let written = 0
-    const write = () =>
+    const write = (transactions: Transactions) =>
       transactions.run(async ({ session }: Tx) => {
         await meta.insertOne({ _id: `thing${++written}`, value: 'new' }, { session })
         return { written }
       }, key)
     await Promise.all([
-      mutations.insertOne({ _id: { viewer: 'other', id: 'x' } } as never),
+      users.insertOne({ _id: 'ann', name: 'Ann', createdAt: new Date() }),
+      mutations.insertOne({ _id: 'first' } as never),
       meta.insertOne({ _id: 'first', value: '' }),
     ])
 
     await set.setReplicating(false)
-    await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(write(hasty)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(write(hasty)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await set.setReplicating(true)
-    const first = await transactions.run(async () => ({ written: -1 }), key)
-    expect(await write()).toEqual(first)
+    const first = await write(patient)
+    expect(await write(patient)).toEqual(first)
     expect(await meta.countDocuments({ value: 'new' })).toBe(1)
   } finally {
     await client.close()

@@ -16,10 +16,7 @@ function collision(): MongoError {
 test('a clock that is put forward ends no transaction before its time', async () => {
   let hour = 0
   const leaping = () => 3_600_000 * ++hour
-  const transactions = new Transactions(
-    database.client,
-    new Once(database.collections.mutations, leaping),
-  )
+  const transactions = new Transactions(database.client, new Once(database.collections, leaping))
   let tries = 0
   const result = await transactions.run(async () => {
     if (++tries < 3) throw collision()
@@ -30,10 +27,7 @@ test('a clock that is put forward ends no transaction before its time', async ()
 
 test('a transaction that keeps colliding is given up after 5 s, though the clock stands', async () => {
   const standing = () => 0
-  const transactions = new Transactions(
-    database.client,
-    new Once(database.collections.mutations, standing),
-  )
+  const transactions = new Transactions(database.client, new Once(database.collections, standing))
   const startedAt = performance.now()
   const run = transactions.run(async () => {
     if (performance.now() - startedAt > 20_000) throw new Error('it would go on for ever')
@@ -46,7 +40,7 @@ test('a transaction that keeps colliding is given up after 5 s, though the clock
 const bounds = { tryMsMax: 200, answerMsMax: 500 }
 const things = () => database.db.collection('things')
 const short = () =>
-  new Transactions(database.client, new Once(database.collections.mutations, Date.now), bounds)
+  new Transactions(database.client, new Once(database.collections, Date.now), bounds)
 const insert =
   (thing: string) =>
   async ({ session }: Tx) =>

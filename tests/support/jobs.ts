@@ -17,7 +17,7 @@ export function useJobs() {
   const mint = new IdMint(Date.now)
   const outbox = () => database.collections.outbox
   const transactions = () =>
-    new Transactions(database.client, new Once(database.collections.mutations, Date.now))
+    new Transactions(database.client, new Once(database.collections, Date.now))
   beforeEach(async () => void (await outbox().deleteMany({})))
   return {
     database,

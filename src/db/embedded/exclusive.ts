@@ -30,10 +30,11 @@ export async function exclusively<T>(file: string, work: () => Promise<T>): Prom
  */
 export async function hold(file: string): Promise<() => Promise<void>> {
   const token = `${process.pid} ${randomUUID()}`
-  const deadline = Date.now() + waitMsMax
+  const deadline = performance.now() + waitMsMax
   while (!(await taken(file, token))) {
     await removeIfStale(file)
-    if (Date.now() > deadline) throw new EmbeddedError(`${file} has been locked for 15 minutes.`)
+    if (performance.now() > deadline)
+      throw new EmbeddedError(`${file} has been locked for 15 minutes.`)
     await sleep(pollMs)
   }
   const beat = setInterval(() => touch(file), beatMs).unref()

@@ -23,9 +23,9 @@ function isZombie(pid: number): boolean {
 
 /** Waits for a process to end. @returns false when it still runs after `withinMs`. */
 export async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
-  const deadline = Date.now() + withinMs
+  const deadline = performance.now() + withinMs
   while (isAlive(pid)) {
-    if (Date.now() > deadline) return false
+    if (performance.now() > deadline) return false
     await sleep(25)
   }
   return true

@@ -23,12 +23,12 @@ export interface Member {
  * @throws when it is not there `withinMs` later, or `signal` aborts.
  */
 export async function ensurePrimary(member: Member, withinMs: number, signal?: AbortSignal) {
-  const deadline = Date.now() + withinMs
+  const deadline = performance.now() + withinMs
   const { host, port } = member.address
   let client: MongoClient | undefined
   let lastError: unknown
   try {
-    while (Date.now() < deadline) {
+    while (performance.now() < deadline) {
       signal?.throwIfAborted()
       try {
         if (client || (await answers(host, port))) {

@@ -47,13 +47,13 @@ export async function runWatched(program: string, args: readonly string[], watch
 
 /** @returns what ends the watch, and tells whether it called `stalled`. */
 function watchGrowth({ folder, idleMs, say }: Watch, stalled: () => void): () => boolean {
-  const startedMs = Date.now()
+  const startedMs = performance.now()
   let hasStalled = false
   let size = 0
   let grownMs = startedMs
   let saidMs = startedMs
   const timer = setInterval(async () => {
-    const now = Date.now()
+    const now = performance.now()
     const grown = await sizeOf(folder)
     if (grown !== size) grownMs = now
     size = grown

@@ -1,0 +1,71 @@
+import { atOnce } from '../db/client.ts'
+import type { Collections } from '../db/collections.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
+import { groupBy } from '../lib/batch.ts'
+import type { EdgeId, UserId } from '../lib/ids.ts'
+
+/** Who follows, or followed, whom. */
+export interface Pair {
+  readonly follower: UserId
+  readonly followee: UserId
+}
+
+/** A pair's name in a map. */
+export const pairKey = ({ follower, followee }: { follower: string; followee: string }): string =>
+  `${follower}>${followee}`
+
+/**
+ * The last event of each pair that is not below the lowest of `ids`, by {@link pairKey}; most pairs have none. One
+ * covered command, which examines a key for each such event.
+ */
+export async function lastEvents(
+  { follow_events }: Pick<Collections, 'follow_events'>,
+  { session }: Tx,
+  pairs: readonly Pair[],
+  ids: readonly EdgeId[],
+): Promise<ReadonlyMap<string, EdgeId>> {
+  const _id = { $gte: toObjectId(ids.reduce((one, other) => (one < other ? one : other))) }
+  const found = await follow_events
+    .find(
+      { $or: clausesOf(pairs).map((clause) => ({ ...clause, _id })) },
+      {
+        ...atOnce,
+        session,
+        projection: { user: 1, followee: 1 },
+        hint: { user: 1, followee: 1, _id: 1, type: 1 },
+      },
+    )
+    .toArray()
+  const last = new Map<string, EdgeId>()
+  for (const { _id: event, user, followee } of found) {
+    const [key, id] = [pairKey({ follower: user, followee }), fromObjectId<EdgeId>(event)]
+    const before = last.get(key)
+    if (before === undefined || before < id) last.set(key, id)
+  }
+  return last
+}
+
+/** The pairs in few clauses: each pair in that of the end which has more of them. */
+function clausesOf(pairs: readonly Pair[]) {
+  const ofFollower = groupBy(pairs, ({ follower }) => follower)
+  const ofFollowee = groupBy(pairs, ({ followee }) => followee)
+  const sizeOf = (group: readonly Pair[] | undefined) => group?.length ?? 0
+  const isToOne = ({ follower, followee }: Pair) =>
+    sizeOf(ofFollowee.get(followee)) >= sizeOf(ofFollower.get(follower))
+  const toOne = groupBy(pairs.filter(isToOne), ({ followee }) => followee)
+  const fromOne = groupBy(
+    pairs.filter((pair) => !isToOne(pair)),
+    ({ follower }) => follower,
+  )
+  return [
+    ...[...toOne].map(([followee, some]) => ({
+      user: { $in: some.map(({ follower }) => follower) },
+      followee,
+    })),
+    ...[...fromOne].map(([user, some]) => ({
+      user,
+      followee: { $in: some.map(({ followee }) => followee) },
+    })),
+  ]
+}

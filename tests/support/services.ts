@@ -64,7 +64,8 @@ export function servicesOver(
 ): Services {
   const config = { following, feed: { ...readConfig({}).feed, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
-  return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
+  const databaseNow = async () => clock.now()
+  return createServices(client, db, { ...config, posts, engagement }, [], clock.now, databaseNow)
 }
 
 function testClock(): TestClock {

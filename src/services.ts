@@ -1,4 +1,5 @@
 import type { Config } from './config.ts'
+import { databaseTime } from './db/client.ts'
 import { type Collections, openCollections } from './db/collections.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Once } from './db/once.ts'
@@ -52,7 +53,8 @@ export type ServiceConfig = Pick<Config, 'following' | 'feed' | 'posts' | 'engag
 /**
  * Builds every service. The only place where they are wired.
  * @param validators content validators beyond the built-in ones.
- * @param now milliseconds since 1970.
+ * @param now this process's clock, in milliseconds since 1970.
+ * @param databaseNow the database's clock, likewise.
  */
 export function createServices(
   client: MongoClient,
@@ -60,6 +62,7 @@ export function createServices(
   config: ServiceConfig,
   validators: readonly ContentValidator[] = [],
   now: () => number = Date.now,
+  databaseNow: () => Promise<number> = () => databaseTime(db),
 ): Services {
   const collections = openCollections(db)
   const mint = new IdMint(now)
@@ -97,7 +100,16 @@ export function createServices(
   const lists = new OutlierLists(collections, transactions, once, limits)
   const walk = new OutlierWalk(collections)
   const engaged = new EngagedLog(collections.engaged)
-  const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)
+  const engagements = new Engagements(
+    lists,
+    walk,
+    engaged,
+    stats,
+    restrictions,
+    checks,
+    mint,
+    databaseNow,
+  )
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)

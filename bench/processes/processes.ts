@@ -23,7 +23,7 @@ type Name = `${Way} ${number}`
 
 /**
  * 64 clients in all, in 1 to 16 processes, write to one key: likes of a post past its threshold, follows of an account,
- * posts of an author. After every load the counters are compared with what is stored and with what was acknowledged.
+ * posts of an author. A load is measured once its key is hot. After every load the counters are compared with what is stored and with what was acknowledged.
  */
 export async function processes(options: BenchOptions) {
   await using database = await openBench(options.say)

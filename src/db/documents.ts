@@ -96,6 +96,8 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly has_overflow?: true
   /** How often reconciliation has changed the counts. */
   readonly repairs?: number
+  /** Raised by writes that change nothing else of the post but must not pass another write unseen. */
+  readonly guard?: number
 }
 
 /** A like, comment or share, in its post or in overflow: it stays where it was put. */

@@ -13,8 +13,8 @@ export type Packed = Readonly<Record<string, unknown>>
 /** How long a request waits for its answer, and how long an owner may begin to commit it, in milliseconds. */
 const waitMsMax = 4_000
 const takenMsMax = 4_500
-/** How often a process looks for its answer: seldom at first, then often, then ever less often. */
-const pollMs = { least: 2, most: 40, growth: 1.3 }
+/** When a process looks for its answer: first when answers usually come, then after a share of the time waited. */
+const pollMs = { least: 2, most: 40, first: 0.7, share: 0.2 }
 
 /** Thrown when a request was withdrawn before it could be answered. Nothing was written. */
 export class Withdrawn extends Error {
@@ -47,8 +47,9 @@ export class HotWrites {
       { ...bounded, upsert: true, writeConcern: { w: 1 } },
     )
     const askedAt = performance.now()
-    for (let pause = this.expectedMs * 0.7; ; pause = nextPause(pause)) {
-      await sleep(Math.max(pause, pollMs.least))
+    let pause = this.expectedMs * pollMs.first
+    for (;;) {
+      await sleep(pause)
       const waitedMs = performance.now() - askedAt
       const isLast = waitedMs >= waitMsMax
       // The removal waits for a majority, and so for the answers before it.
@@ -64,6 +65,7 @@ export class HotWrites {
         throw new Poisoned('The owner of the key cannot commit the batch')
       if (isLast) throw overloaded()
       await whileWaiting(waitedMs)
+      pause = Math.min(Math.max(waitedMs * pollMs.share, pollMs.least), pollMs.most)
     }
   }
 
@@ -107,9 +109,6 @@ export class HotWrites {
     )
   }
 }
-
-const nextPause = (pause: number) =>
-  pause > pollMs.most ? pollMs.most : Math.max(pollMs.least, Math.min(pause, 8)) * pollMs.growth
 
 /** The stored form of an answer. An error that no client may read is the owner's, and is thrown there. */
 export function packAnswer(answer: unknown): Packed {

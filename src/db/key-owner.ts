@@ -32,7 +32,7 @@ const lingerMs = 1
 const idlePollMs = 3
 const failedPauseMs = 20
 /** After so many write conflicts, which the owner should not meet, one of the writes is locked for longer. */
-const conflictsMax = 6
+const conflictsMax = 10
 
 interface Waiting<Op, Result> {
   readonly ops: readonly Op[]

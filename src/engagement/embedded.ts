@@ -4,8 +4,9 @@ import type { Collections, PostDoc } from '../db/collections.ts'
 import { isTimeExpired } from '../db/errors.ts'
 import type { Answer } from '../db/group-commit.ts'
 import type { AnyBulkWriteOperation, Filter } from '../db/mongo.ts'
-import { toObjectId } from '../db/object-id.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
+import { deadlineOf } from './deadline.ts'
 import { kinds, type ListLimits } from './kinds.ts'
 import { type ListResult, type NewEntry, sizeOf } from './plan.ts'
 import { embedded } from './stored.ts'
@@ -42,7 +43,7 @@ export class FastPath {
   }
 
   /**
-   * Adds entries of different posts, each where its list is within its post, has room and does not hold its key: one
+   * Adds entries of different posts, each before its deadline, where its list is within its post, has room and does not hold its key: one
    * conditional update each, all in one command, and one command more when not all of them found their conditions met.
    * A command that takes longer than 200 ms is given up: those it did not reach are added each by itself.
    * @returns in order; undefined where it takes more than that, a promise where the post is locked.
@@ -131,7 +132,12 @@ function updateFor(
     [`${kind}.${threshold - 1}`]: { $exists: false },
     [`last.${kind}`]: { $not: { $gte: entry._id } },
     ...(kinds[kind].key === 'actor' ? { [`${kind}.actor`]: { $ne: entry.actor } } : {}),
-    ...(entry.text === undefined ? {} : roomFor(kind, embeddedBytesMax - sizeOf(entry))),
+    $expr: {
+      $and: [
+        { $lt: ['$$NOW', deadlineOf(fromObjectId(entry._id))] },
+        ...(entry.text === undefined ? [] : [hasRoom(kind, embeddedBytesMax - sizeOf(entry))]),
+      ],
+    },
   }
   const update = {
     $push: { [kind]: entry },
@@ -142,6 +148,6 @@ function updateFor(
 }
 
 /** That what the post holds of a list takes so many bytes at most. */
-const roomFor = (kind: EngagementKind, bytesMax: number) => ({
-  $expr: { $lte: [{ $bsonSize: { items: embedded(kind) } }, bytesMax] },
+const hasRoom = (kind: EngagementKind, bytesMax: number) => ({
+  $lte: [{ $bsonSize: { items: embedded(kind) } }, bytesMax],
 })

@@ -11,10 +11,12 @@ import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeOf } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import { noAccount, type UserStats } from '../users/stats.ts'
+import { settledMs } from './deadline.ts'
 import type { Engaged, EngagedLog } from './engaged.ts'
 import { kinds } from './kinds.ts'
 import { noPost, type OutlierLists } from './outlier.ts'
 import type { ListResult, NewEntry } from './plan.ts'
+import { UnsureEntries } from './unsure.ts'
 import { type Engagement, type OutlierWalk, toEngagement } from './walk.ts'
 
 /** What a write did, and the entry it was about; undefined when there was none. */
@@ -29,13 +31,15 @@ type Intent =
 
 const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
 
-/** No write is under way for longer after it was admitted: the bounds of its waits and commands together. */
-const inFlightMsMax = 15_000
+/** How far an id's time is ahead of the database's clock at most, in milliseconds. */
+const aheadMsMax = 1_000
 
 /** Who likes, comments on and shares what: the rules that are the same for every kind. */
 export class Engagements {
   /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
   private readonly intents: GroupCommit<Intent, undefined>
+  /** By-user entries of failed writes. */
+  readonly unsure: UnsureEntries
 
   constructor(
     private readonly lists: OutlierLists,
@@ -45,9 +49,10 @@ export class Engagements {
     private readonly restrictions: Restrictions,
     private readonly validators: readonly ContentValidator[],
     private readonly mint: IdMint,
-    private readonly now: () => number,
+    private readonly databaseNow: () => Promise<number>,
   ) {
     this.intents = new GroupCommit((_, batch) => this.admit(batch), bounds)
+    this.unsure = new UnsureEntries(log, walk)
   }
 
   /**
@@ -103,22 +108,27 @@ export class Engagements {
 
   /**
    * Takes back everything a deleted user did, in bounded batches. A repeat goes on where it ended.
-   * What was admitted right before the account ended may still be on its way, and is waited for.
+   * What was admitted right before the account ended may still be on its way, and is waited for: for 16 s at most.
+   * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
    */
   async purge(user: UserId, { signal, isDue, onRemoved }: PurgeRun): Promise<void> {
+    const since = performance.now()
     for (;;) {
       signal.throwIfAborted()
       const batch = await this.log.some(user, 200)
       if (batch.length === 0) return
       const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
-      const waitMs = youngest + inFlightMsMax - this.now()
-      if (waitMs > 0) await sleep(waitMs, undefined, { signal })
+      const settledIn = youngest + settledMs - (await this.databaseNow())
+      const waitMs = Math.min(settledIn, settledMs + aheadMsMax - (performance.now() - since))
+      if (waitMs > 0 && (await isDue())) await sleep(waitMs, undefined, { signal })
+      // Looked at after the entries were found: what was there before the handle is free is not the next owner's.
       if (!(await isDue())) return
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {
             const remove = kinds[kind].key === 'actor' ? user : id
-            await this.lists.write(post, { kind, remove }).catch(unlessGone)
+            const write = { kind, remove, only: toObjectId(id) }
+            await this.lists.write(post, write).catch(unlessGone)
           }),
         )
       }
@@ -136,20 +146,24 @@ export class Engagements {
   ): Promise<EngagementChange> {
     const id = this.mint.next<EngagementId>()
     const entry: NewEntry = { _id: toObjectId(id), actor, ...more }
+    const logged: Engaged = { id, user: actor, kind, post }
     let result: ListResult
     try {
-      await this.intents.submit('', { begin: { id, user: actor, kind, post } })
+      await this.intents.submit('', { begin: logged })
       result = await this.lists.write(post, { kind, add: entry }, once)
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') throw error
-      await this.forget(id, actor)
+      if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
+        this.unsure.add(logged)
+        throw error
+      }
+      await this.forget(logged)
       // A repeat is told what the first came to, also when it would be refused by now.
       const first = once && (await this.lists.firstResult(once))
       if (!first) throw error
       return told(kind, post, first)
     }
     const change = told(kind, post, result)
-    if (change.entry?.id !== id) await this.forget(id, actor)
+    if (change.entry?.id !== id) await this.forget(logged)
     return change
   }
 
@@ -161,13 +175,13 @@ export class Engagements {
     once: OnceKey | undefined,
   ): Promise<EngagementChange> {
     const change = told(kind, post, await this.lists.write(post, { kind, remove }, once))
-    if (change.entry) await this.forget(change.entry.id, owner)
+    if (change.entry) await this.forget({ id: change.entry.id, user: owner, kind, post })
     return change
   }
 
-  /** Ends a by-user entry without an entry in its list. What stays when this fails means nothing, the write is done. */
-  private async forget(id: EngagementId, user: UserId): Promise<void> {
-    await this.intents.submit('', { end: { id, user } }).catch(() => {})
+  /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
+  private async forget(entry: Engaged): Promise<void> {
+    await this.intents.submit('', { end: entry }).catch(() => this.unsure.add(entry))
   }
 
   /** Lets in whom the graph lets in, and writes by-user entries ahead of the entries themselves. */

@@ -3,12 +3,13 @@ import { bounded } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
-import { toObjectId } from '../db/object-id.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
+import { deadlineOf, tooLate } from './deadline.ts'
 import { type EmbeddedAdd, FastPath } from './embedded.ts'
 import { kinds, type ListLimits } from './kinds.ts'
 import { type ListChange, ListPlan, type ListResult, type ListWrite } from './plan.ts'
@@ -95,17 +96,17 @@ export class OutlierLists {
 
   /** The way of nearly every write: one conditional update. Undefined: it takes more. */
   private async commitOne({ post, write }: Waiting): Promise<ListResult | undefined> {
-    if (!write.add) return this.removeEmbedded(post, write.kind, write.remove)
+    if (!write.add) return this.removeEmbedded(post, write)
     const add = { post, kind: write.kind, entry: write.add }
     return this.fast.isSlow(post) ? this.fast.addAlone(add) : this.embedded.submit('', add)
   }
 
   private async removeEmbedded(
     { author, id }: PostRef,
-    kind: EngagementKind,
-    key: string,
+    { kind, remove, only }: ListWrite & { readonly remove: string },
   ): Promise<ListResult | undefined> {
-    const named = { [kinds[kind].key]: storedKey(kind, key) }
+    const key = { [kinds[kind].key]: storedKey(kind, remove) }
+    const named = only ? { ...key, _id: only } : key
     const before = await this.collections.posts.findOneAndUpdate(
       { _id: toObjectId(id), author, [kind]: { $elemMatch: named } },
       { $pull: { [kind]: named }, $inc: { [`counts.${kind}`]: -1 } },
@@ -142,13 +143,16 @@ export class OutlierLists {
     )
     const results: (ListResult | Error)[] = []
     for (const [at, { write }] of batch.entries()) {
-      results.push(known(at, results) ?? apply(plans.get(write.kind) as ListPlan, write))
+      const isLate = write.add && state.now >= deadlineOf(fromObjectId(write.add._id))
+      const decide = () => apply(plans.get(write.kind) as ListPlan, write)
+      results.push(known(at, results) ?? (isLate ? tooLate() : decide()))
     }
     const changes = [...plans].flatMap(([kind, plan]) => {
       const change = plan.change()
       return change ? [{ kind, ...change }] : []
     })
     if (changes.length > 0) await this.store(tx, post, state.levels, changes)
+    else if (fresh.some(({ only }) => only)) await this.touch(tx, post)
     await this.once.remember(
       batch.flatMap(({ once }, at) => {
         const result = results[at]
@@ -158,6 +162,12 @@ export class OutlierLists {
       tx,
     )
     return results
+  }
+
+  /** Writes a post without a change that shows. */
+  private async touch(tx: Tx, { id, author }: PostRef): Promise<void> {
+    const post = { _id: toObjectId(id), author }
+    await this.collections.posts.updateOne(post, { $inc: { guard: 1 } }, { session: tx.session })
   }
 
   private async store(
@@ -198,13 +208,13 @@ const outcomeOf = (
   first: { readonly result: ListResult } | DomainError | undefined,
 ): ListResult | Error | undefined => (first instanceof Error ? first : first?.result)
 
-function apply(plan: ListPlan, { add, remove }: ListWrite): ListResult {
+function apply(plan: ListPlan, { add, ...gone }: ListWrite): ListResult {
   if (add) {
     const there = plan.add(add)
     // An earlier try of this very write may have stored it.
     if (!there || there._id.equals(add._id)) return { changed: true, entry: add }
     return { changed: false, entry: there }
   }
-  const gone = plan.remove(remove as string)
-  return gone ? { changed: true, entry: gone } : { changed: false }
+  const entry = plan.remove(gone.remove as string, gone.only)
+  return entry ? { changed: true, entry } : { changed: false }
 }

@@ -36,8 +36,16 @@ export type NewEntry = Omit<EngagementDoc, 'place'>
 
 /** One change of one list of a post: an entry to add, or the key of one to take out. */
 export type ListWrite = { readonly kind: EngagementKind } & (
-  | { readonly add: NewEntry; readonly remove?: undefined }
-  | { readonly remove: string; readonly add?: undefined }
+  | { readonly add: NewEntry; readonly remove?: undefined; readonly only?: undefined }
+  | {
+      readonly remove: string
+      /**
+       * The one entry to take out: another under the same key stays. The post is then written even where nothing is
+       * taken out, so that a write of the entry that is under way collides with this one.
+       */
+      readonly only?: ObjectId
+      readonly add?: undefined
+    }
 )
 
 /** What a write did, and the entry it was about: added, taken out, or there already. */
@@ -132,10 +140,10 @@ export class ListPlan {
     return undefined
   }
 
-  /** @returns the entry that was taken out, or undefined when there was none. */
-  remove(key: string): EngagementDoc | undefined {
+  /** @returns the entry that was taken out, or undefined when there was none, or none with the id `only`. */
+  remove(key: string, only?: ObjectId): EngagementDoc | undefined {
     const there = this.entries.get(key)
-    if (!there) return undefined
+    if (!there || (only && !there.entry._id.equals(only))) return undefined
     this.entries.delete(key)
     this.countDelta--
     if (there.level === undefined) this.takeFromPost(there.entry)

@@ -19,11 +19,14 @@ export const embedded = (kind: EngagementKind) => ({ $ifNull: [`$${kind}`, []] }
 
 /** What a batch must know of a post. */
 export interface PostState {
+  /** When it was read, by the database's clock. */
+  readonly now: Date
   readonly levels: PerKind
   readonly lists: ReadonlyMap<EngagementKind, ListState>
 }
 
 interface StoredPost {
+  readonly now: Date
   readonly last?: PostDoc['last']
   readonly levels?: PerKind
   readonly fill: Readonly<Record<EngagementKind, Fill>>
@@ -44,7 +47,7 @@ export async function readState(
   passesLevels: boolean,
 ): Promise<PostState | undefined> {
   const wanted = new Map([...writes].map(([kind, some]) => [kind, keysOf(kind, some)]))
-  const projection: Record<string, unknown> = { last: 1, levels: 1 }
+  const projection: Record<string, unknown> = { last: 1, levels: 1, now: '$$NOW' }
   for (const [kind, keys] of wanted) {
     const list = embedded(kind)
     projection[`fill.${kind}`] = { count: { $size: list }, bytes: { $bsonSize: { items: list } } }
@@ -72,7 +75,7 @@ export async function readState(
       stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
     })
   }
-  return { levels, lists }
+  return { now: stored.now, levels, lists }
 }
 
 const placeOf = (id: ObjectId | undefined) => id && fromObjectId<EngagementId>(id)

@@ -86,19 +86,27 @@ export class GraphPurge {
     return found.length
   }
 
-  /** The mirror goes first: a block whose own side is gone would be found by no repeat. */
+  /** A block goes with its mirror, both as the transaction saw them: a purge that was held up meets the next owner's. */
   private async removeRestrictions(owner: UserId, { isDue }: PurgeRun): Promise<number> {
     const { restrictions } = this.collections
-    const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
-    const found = await restrictions.find(own, atOnce).limit(batchSize).toArray()
-    if (found.length === 0 || !(await isDue())) return 0
-    const blocked = found.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
-    if (blocked.length > 0) {
-      const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
-      await restrictions.deleteMany(mirrors, bounded)
-    }
-    await restrictions.deleteMany({ owner, _id: { $in: found.map(({ _id }) => _id) } }, bounded)
-    return found.length
+    return this.transactions.run(async (tx) => {
+      const { session } = tx
+      if (!(await isDue(tx))) return 0
+      const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
+      const found = await restrictions
+        .find(own, { ...atOnce, session })
+        .limit(batchSize)
+        .toArray()
+      if (found.length === 0) return 0
+      const blocked = found.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
+      if (blocked.length > 0) {
+        const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
+        await restrictions.deleteMany(mirrors, { session })
+      }
+      const ids = found.map(({ _id }) => _id)
+      await restrictions.deleteMany({ owner, _id: { $in: ids } }, { session })
+      return found.length
+    })
   }
 }
 

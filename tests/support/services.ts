@@ -65,7 +65,8 @@ export function servicesOver(
 ): Services {
   const config = { following, feed: { ...readConfig({}).feed, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
-  return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
+  const databaseNow = async () => clock.now()
+  return createServices(client, db, { ...config, posts, engagement }, [], clock.now, databaseNow)
 }
 
 export function testClock(): TestClock {

@@ -1,0 +1,69 @@
+import { chunks, groupBy } from '../lib/batch.ts'
+import { settledMs } from './deadline.ts'
+import type { Engaged, EngagedLog } from './engaged.ts'
+import { kinds } from './kinds.ts'
+import type { OutlierWalk } from './walk.ts'
+
+/** How many entries are remembered at most, and are looked at together. */
+const unsureMax = 10_000
+const batchSize = 100
+/** An entry is looked at when no command can store it any more; clocks may differ by a second. */
+const waitMs = settledMs + 2_000
+
+/**
+ * By-user entries of writes that failed, of which it is not known whether the post's list holds them. Those that no
+ * list holds are removed once nothing can store them any more. What a process forgets when it dies means nothing to
+ * readers, and is repaired with the rest of the database.
+ */
+export class UnsureEntries {
+  private readonly entries = new Map<string, { readonly entry: Engaged; readonly since: number }>()
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly log: EngagedLog,
+    private readonly walk: OutlierWalk,
+  ) {}
+
+  /** Remembers an entry, at most 10,000 in all: the oldest is dropped for the newest. */
+  add(entry: Engaged): void {
+    this.entries.set(entry.id, { entry, since: performance.now() })
+    const [oldest] = this.entries.keys()
+    if (this.entries.size > unsureMax && oldest !== undefined) this.entries.delete(oldest)
+    this.schedule()
+  }
+
+  /**
+   * Removes entries that no list holds and that are older than `ageMs`. Up to four commands for each hundred and kind.
+   * What fails stays for the next time. Never throws.
+   */
+  async settle(ageMs = waitMs): Promise<void> {
+    const now = performance.now()
+    const due = [...this.entries.values()].filter(({ since }) => now - since >= ageMs)
+    for (const [kind, some] of groupBy(due, ({ entry }) => entry.kind)) {
+      for (const batch of chunks(some, batchSize)) {
+        const entries = batch.map(({ entry }) => entry)
+        const posts = new Map(entries.map(({ post }) => [post.id, post]))
+        const byActor = kinds[kind].key === 'actor'
+        const keys = [...new Set(entries.map(({ id, user }) => (byActor ? user : id)))]
+        try {
+          const stored = await this.walk.entries([kind], [...posts.values()], keys)
+          const held = new Set(stored.map(({ id }) => id))
+          const strays = entries.filter(({ id }) => !held.has(id))
+          await this.log.write([], strays)
+          for (const { id } of entries) this.entries.delete(id)
+        } catch {
+          // The database is still out of reach.
+          return
+        }
+      }
+    }
+  }
+
+  private schedule(): void {
+    this.timer ??= setTimeout(async () => {
+      await this.settle()
+      this.timer = undefined
+      if (this.entries.size > 0) this.schedule()
+    }, waitMs).unref()
+  }
+}

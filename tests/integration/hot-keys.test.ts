@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { Contended, Poisoned } from '../../src/db/collisions.ts'
+import { HotKeys } from '../../src/db/hot-keys.ts'
+import type { Tx } from '../../src/db/transaction.ts'
+import { DomainError } from '../../src/errors.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts, problemsOf, servicesOver, useServices } from '../support/services.ts'
+
+const limits = { threshold: 1, capacity: 50 }
+const harness = useServices('collection', sameLimits(limits))
+const others = (count: number) =>
+  Array.from({ length: count }, () =>
+    servicesOver(harness.database, harness.clock, sameLimits(limits)),
+  )
+
+/** A key whose writes add to the posts counter of the account it names; commits itself as `commit` says. */
+function counting(commit: () => Promise<never> = () => Promise.reject(new Contended())) {
+  const { collections, transactions } = harness.services
+  const applied: (readonly number[])[] = []
+  const apply = async (tx: Tx, key: string, ops: readonly number[]) => {
+    applied.push(ops)
+    if (ops.length > 1 && ops.includes(13)) throw new Poisoned('thirteen')
+    const sum = ops.filter((op) => op >= 0).reduce((total, op) => total + op, 0)
+    const one = { _id: key, posts: { $exists: true } }
+    await collections.user_stats.updateOne(one, { $inc: { posts: sum } }, { session: tx.session })
+    const refused = () => new DomainError('BAD_USER_INPUT', 'op: negative', { argument: 'op' })
+    return ops.map((op) => (op < 0 ? refused() : op * 2))
+  }
+  const keys = new HotKeys<number, number>(collections, transactions, {
+    name: 'test',
+    apply,
+    commit,
+    commitAlone: (key, op) =>
+      transactions.run(async (tx) => (await apply(tx, key, [op]))[0] as number),
+    pack: (op) => ({ op }),
+    unpack: ({ op }) => op as number,
+  })
+  return { keys, applied }
+}
+
+async function newCounter(name: string) {
+  const key = handle(name)
+  await openAccounts(harness.services, [key])
+  const value = async () =>
+    (await harness.services.collections.user_stats.findOne({ _id: key }))?.posts
+  return { key, value }
+}
+
+const leftWrites = (key: string) =>
+  harness.services.collections.hot_writes.countDocuments({ key: `test/${key}` })
+
+test('writes of four processes to a hot key are committed by one of them, each with its own answer', async () => {
+  const { key, value } = await newCounter('shared')
+  const processes = Array.from({ length: 4 }, () => counting())
+  const answers = await Promise.all(
+    processes.map(async ({ keys }, at) => {
+      const mine: unknown[] = []
+      for (let n = 1; n <= 5; n++) mine.push(...(await keys.run(key, [at, n, -1])))
+      return mine
+    }),
+  )
+  for (const [at, mine] of answers.entries()) {
+    const refused = expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'op' } })
+    expect(mine).toEqual([1, 2, 3, 4, 5].flatMap((n) => [at * 2, n * 2, refused]))
+  }
+  expect(await value()).toBe((0 + 1 + 2 + 3) * 5 + 15 * 4)
+  expect(processes.filter(({ applied }) => applied.length > 0)).toHaveLength(1)
+  expect(await leftWrites(key)).toBe(0)
+})
+
+test('a write that poisons the batch of an owner fails no write of another process', async () => {
+  const { key, value } = await newCounter('poisoned')
+  const [one, two] = [counting(), counting()]
+  const [first, second] = await Promise.all([one.keys.run(key, [1, 13]), two.keys.run(key, [5, 6])])
+  expect(first).toEqual([2, 26])
+  expect(second).toEqual([10, 12])
+  expect(await value()).toBe(25)
+})
+
+test('when the owner of a key has died, another process takes over once the lease is over', async () => {
+  const { key, value } = await newCounter('orphan')
+  const until = new Date(Date.now() + 700)
+  await harness.services.collections.hot_keys.insertOne({
+    _id: `test/${key}`,
+    owner: 'dead',
+    until,
+  })
+  const since = performance.now()
+  expect(await counting().keys.run(key, [4])).toEqual([8])
+  expect(performance.now() - since).toBeLessThan(3_000)
+  expect(await value()).toBe(4)
+  expect(await leftWrites(key)).toBe(0)
+})
+
+test('a write that no owner answers is withdrawn, and never committed', async () => {
+  const { key, value } = await newCounter('silent')
+  const until = new Date(Date.now() + 60_000)
+  const { hot_keys } = harness.services.collections
+  await hot_keys.insertOne({ _id: `test/${key}`, owner: 'frozen', until })
+  await expect(counting().keys.run(key, [4])).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('Nothing was changed'),
+  })
+  expect(await leftWrites(key)).toBe(0)
+  await hot_keys.deleteMany({})
+  expect(await counting().keys.run(key, [1])).toEqual([2])
+  expect(await value()).toBe(1)
+})
+
+test('six processes that like one post, follow one account and post as one author repeat few transactions', async () => {
+  const users = Array.from({ length: 6 * 12 }, (_, n) => handle(`hk-u${n}`))
+  const [star] = users as [UserId]
+  const writer = handle('hk-writer')
+  await openAccounts(harness.services, [...users, writer])
+  const { id } = await harness.services.posts.create(star, { text: 'hot' })
+  const post: PostRef = { id, author: star }
+  const processes = others(6)
+  const { commands } = await recorded(harness.database.client, () =>
+    Promise.all(
+      processes.map(async ({ engagements, follows, posts }, at) => {
+        for (const user of users.slice(at * 12 + 1, at * 12 + 12)) {
+          await Promise.all([
+            engagements.mark('likes', user, post).then(({ changed }) => expect(changed).toBe(true)),
+            follows.follow(user, star).then(({ changed }) => expect(changed).toBe(true)),
+            posts.create(writer, { text: 'hello' }),
+          ])
+        }
+      }),
+    ),
+  )
+  const sent = (command: string) => commands.filter(({ name }) => name === command).length
+  console.info(`hot keys: ${sent('commitTransaction')} commits, ${sent('abortTransaction')} aborts`)
+  // Each process collides once or twice on each key before it knows that the key is hot.
+  expect(sent('abortTransaction')).toBeLessThan(60)
+  expect(await walked(harness.services, 'likes', post)).toHaveLength(66)
+  expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+  expect(await problemsOf(harness, 'hk-')).toEqual([])
+  expect(await harness.services.stats.byIds([star, writer])).toEqual(
+    new Map([
+      [star, { followers: 66, following: 0, posts: 1 }],
+      [writer, { followers: 0, following: 0, posts: 66 }],
+    ]),
+  )
+})

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import type { UserId } from '../../src/lib/ids.ts'
+import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
+import { type Call, intercepted } from '../support/intercept.ts'
+import { gate } from '../support/jobs.ts'
+import { failCommand } from '../support/mongo.ts'
+import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+
+const limits = sameLimits({ threshold: 1, capacity: 2 })
+const harness = useServices('collection', limits)
+let scenes = 0
+
+/** A post, and someone who is about to like it; so many others have. */
+async function newScene(likes: number) {
+  const prefix = `late${scenes++}-`
+  const users = Array.from({ length: likes + 2 }, (_, n) => handle(`${prefix}u${n}`))
+  await openAccounts(harness.services, users)
+  const [author, ben, ...fans] = users as [UserId, UserId, ...UserId[]]
+  await harness.services.collections.users.updateOne({ _id: ben }, { $set: { name: 'Ben' } })
+  const { id } = await harness.services.posts.create(author, { text: 'hello' })
+  const post = { id, author }
+  for (const fan of fans) await harness.services.engagements.mark('likes', fan, post)
+  return { post, ben, fans, likers: async () => likersOf(post) }
+}
+
+const likersOf = async (post: Parameters<typeof walked>[2]) =>
+  (await walked(harness.services, 'likes', post)).map(({ actor }) => actor)
+
+/** Services whose calls pass through `before`. */
+function watched(before: (call: Call) => Promise<void>, behindMs = 0) {
+  const { client, db } = harness.database
+  const clock = { ...harness.clock, now: () => harness.clock.now() - behindMs }
+  return servicesOver({ client, db: intercepted(db, { before }) }, clock, limits)
+}
+
+const run = {
+  checkpoint: undefined,
+  save: async () => {},
+  signal: new AbortController().signal,
+  inline: false,
+}
+
+test.each([0, 3])('a like that reaches the database late is refused, beside %d', async (likes) => {
+  const { post, ben, fans, likers } = await newScene(likes)
+  // An id of 13 seconds ago is what a write has that was held up for so long.
+  const held = watched(async () => {}, 13_000)
+  await expect(held.engagements.mark('likes', ben, post)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('Nothing was changed'),
+  })
+  expect((await likers()).sort()).toEqual([...fans].sort())
+  const { engaged } = harness.services.collections
+  expect(await engaged.countDocuments({ user: ben })).toBe(1)
+  await held.engagements.unsure.settle(0)
+  expect(await engaged.countDocuments({ user: ben })).toBe(0)
+})
+
+test('a refused like whose log cannot be cleared is cleared later', async () => {
+  const { post, ben } = await newScene(0)
+  const { services } = harness
+  await services.restrictions.block(post.author, ben)
+  {
+    await using _ = await failCommand(harness.database.client, {
+      failCommands: ['delete'],
+      errorCode: 8000,
+    })
+    await expect(services.engagements.mark('likes', ben, post)).rejects.toThrow()
+  }
+  const { engaged } = services.collections
+  expect(await engaged.countDocuments({ user: ben })).toBe(1)
+  await services.engagements.unsure.settle(0)
+  expect(await engaged.countDocuments({ user: ben })).toBe(0)
+})
+
+test('settling keeps the log of a like that was stored', async () => {
+  const { post, ben } = await newScene(0)
+  const { engagements, collections } = harness.services
+  const { entry } = await engagements.mark('likes', ben, post)
+  if (!entry) throw new Error('the like has an entry')
+  engagements.unsure.add({ id: entry.id, user: ben, kind: 'likes', post })
+  await engagements.unsure.settle(0)
+  expect(await collections.engaged.countDocuments({ user: ben })).toBe(1)
+})
+
+test('a purge collides with a like whose transaction is open, and removes it', async () => {
+  const { post, ben, fans, likers } = await newScene(2)
+  const [reached, going] = [gate(), gate()]
+  const held = watched(async ({ collection, method, args }) => {
+    if (collection !== 'overflow' || method !== 'bulkWrite' || !args[1]?.session) return
+    reached.open()
+    await going.opened
+  })
+  const like = held.engagements.mark('likes', ben, post)
+  await reached.opened
+  await harness.services.users.delete(ben)
+  harness.clock.advance(20_000)
+  const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
+  // The purge waits for the lock of the post, or the like would stay behind it.
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  going.open()
+  await like.catch(() => {})
+  await purge
+  await harness.rest()
+  expect((await likers()).sort()).toEqual([...fans].sort())
+  expect(await engagementProblems(harness.services, { threshold: 1, capacity: 2 }, [post])).toEqual(
+    [],
+  )
+})
+
+test('a purge that is held up past its lease takes nothing of the next owner', async () => {
+  const { post, ben } = await newScene(0)
+  const { services } = harness
+  const other = handle(`${ben}-other`)
+  await openAccounts(services, [other])
+  await services.engagements.mark('likes', ben, post)
+  await services.restrictions.block(ben, other)
+  await services.users.delete(ben)
+  harness.clock.advance(20_000)
+  // One purge is held before its first removal of a block, another before that of the like.
+  const moments = [
+    ({ collection, method }: Call) => collection === 'restrictions' && method === 'deleteMany',
+    ({ collection, method }: Call) => collection === 'posts' && method === 'findOneAndUpdate',
+  ]
+  const stale: Promise<unknown>[] = []
+  const goOn: (() => void)[] = []
+  for (const isMoment of moments) {
+    const [reached, going] = [gate(), gate()]
+    const held = watched(async (call) => {
+      if (!isMoment(call)) return
+      reached.open()
+      await going.opened
+    })
+    stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, run)))
+    await reached.opened
+    goOn.push(going.open)
+    // The second is held at the like only after another removed the block.
+    if (stale.length === 1) {
+      await services.collections.restrictions.deleteMany({ owner: ben })
+      await services.collections.restrictions.deleteMany({ owner: other })
+    }
+  }
+  await harness.rest()
+  await services.users.create(ben, { name: 'Another Ben' })
+  await services.engagements.mark('likes', ben, post)
+  await services.restrictions.block(ben, other)
+  for (const open of goOn) open()
+  await Promise.all(stale)
+  expect(await likersOf(post)).toEqual([ben])
+  expect(await services.collections.engaged.countDocuments({ user: ben })).toBe(1)
+  const { restrictions } = services.collections
+  expect(await restrictions.countDocuments({ owner: other, other: ben, kind: 'BLOCKED_BY' })).toBe(
+    1,
+  )
+  expect((await services.posts.byRefs([post])).get(post.id)?.likeCount).toBe(1)
+})

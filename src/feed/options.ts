@@ -29,6 +29,16 @@ export function optionOf({ _id, options }: StrategyDoc, name: string): number {
   return value
 }
 
+/** The options that a registration of an older version lacks, as an update sets them. */
+export function lacking(
+  { options }: StrategyDoc,
+  wanted: Options,
+): Record<string, number> | undefined {
+  const lacks = Object.entries(wanted).filter(([name]) => options[name] === undefined)
+  if (lacks.length === 0) return undefined
+  return Object.fromEntries(lacks.map(([name, value]) => [`options.${name}`, value]))
+}
+
 /** For each option its variable, the value in the variable's unit, and how an operator changes it. */
 const variables: Readonly<Record<string, Variable>> = {
   periodMs: { name: 'TIME_BUCKET_DAYS', shown: (ms) => ms / dayMs, change: dropped },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, JobDoc, StrategyDoc } from '../db/collections.ts'
@@ -7,9 +8,12 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
-import type { Options } from './options.ts'
+import { lacking, type Options } from './options.ts'
 import { assumeStored, removeSome, sharing } from './remove-stored.ts'
 import type { MaterialisedName } from './strategy.ts'
+
+/** How long a registration waits for the number of readers, in milliseconds. */
+const estimateMsMax = 1_000
 
 /** What registrations are written through. */
 export interface RegistrationParts {
@@ -266,9 +270,14 @@ export class Registrations {
     return other === undefined || (await this.namesIn(tx, { _id: other })).length === 0
   }
 
-  /** How many readers there are, from the collection's own records: it is for showing progress alone. One command. */
+  /**
+   * How many readers there are, from the collection's own records; 0 where that takes long or fails. It is for showing
+   * progress alone. One command.
+   */
   private async readersAbout(): Promise<number> {
-    return this.parts.collections.user_stats.estimatedDocumentCount(bounded).catch(() => 0)
+    const { user_stats } = this.parts.collections
+    const estimate = user_stats.estimatedDocumentCount(bounded).catch(() => 0)
+    return Promise.race([estimate, sleep(estimateMsMax, 0, { ref: false })])
   }
 
   private mintEpoch(): PostId {
@@ -284,10 +293,3 @@ const jobsOf = (names: readonly MaterialisedName[]): Filter<JobDoc> => ({
   'payload.author': null,
   'payload.strategy': { $in: [...names] },
 })
-
-/** The options that a registration of an older version lacks, as an update sets them. */
-function lacking({ options }: StrategyDoc, wanted: Options): Record<string, number> | undefined {
-  const lacks = Object.entries(wanted).filter(([name]) => options[name] === undefined)
-  if (lacks.length === 0) return undefined
-  return Object.fromEntries(lacks.map(([name, value]) => [`options.${name}`, value]))
-}

@@ -130,6 +130,41 @@ describe('a large import', () => {
     await expectRight()
   })
 
+  test('ends a rebuild that has read timelines before a batch, and marks them as covered after it', async () => {
+    const { services } = harness
+    const held = holding('strategies.updateOne 1')
+    const slow = servicesOver(
+      watchedDatabase(harness.database, held.around),
+      harness.clock,
+      engagement,
+    )
+    const run = { checkpoint: undefined, inline: false, signal: new AbortController().signal }
+    let rebuilding: Promise<unknown> | undefined
+    const upkeep: Services['upkeep'] = {
+      beginRebuilds: () => services.upkeep.beginRebuilds(),
+      leaveJobs: async (...batch) => {
+        const job = (await backfills()).find(({ payload }) => payload.strategy === 'INBOX')
+        if (job && !rebuilding) {
+          rebuilding = slow.tasks['strategy.backfill']?.(job.payload, {
+            ...run,
+            save: async () => {},
+          })
+          await held.reached
+        }
+        await services.upkeep.leaveJobs(...batch)
+      },
+    }
+    await importGraph(
+      { ...services, upkeep },
+      { file: await ring(true), mutual: false, batchSize: 3 },
+    )
+    expect(rebuilding).toBeDefined()
+    held.go()
+    await rebuilding
+    expect(await isServed()).toBe(false)
+    await expectRight()
+  })
+
   test('leaves a rebuild that waits for its end', async () => {
     const file = await ring(true)
     await importGraph(harness.services, { file, mutual: false, batchSize: 2 })

@@ -141,6 +141,10 @@ test('a server, a worker and a second server with other settings each lose no po
   const worker = started('worker', settings.worker)
   await publish(famous, 12)
   await publish(friend, 6)
+  await delivered()
+  expect(await collections.celebrities.findOne({ _id: famous })).toEqual({ _id: famous })
+  const changedSides = async () => (await maintaining.registry.read()).get('HYBRID')?.marks
+  const changes = await changedSides()
   await unfollow(quiet, famous)
   await follow(quiet, friend)
   await delivered()
@@ -152,9 +156,10 @@ test('a server, a worker and a second server with other settings each lose no po
   await second.says(/HYBRID_THRESHOLD is 1 here, but this database keeps HYBRID with 3/)
   await second.says(/SIZED_BUCKETS covers .* No job was back-filling the others: one is queued now/)
   for (const name of ['TIME_BUCKET_DAYS', 'CACHE_SIZE']) expect(second.out()).toContain(name)
-  await publish(famous, 3)
   await follow(quiet, famous)
+  await publish(famous, 3)
   await publish(friend, 2)
+  await delivered()
   await unfollow(fan, famous)
   await delivered()
   for (const [n, one] of everyone.entries()) {
@@ -173,6 +178,7 @@ test('a server, a worker and a second server with other settings each lose no po
       }
     }
   }
+  expect(await changedSides(), 'one threshold holds in all processes').toBe(changes)
   expect((await verified(maintaining)).differences).toEqual([])
   const registered = [...(await maintaining.registry.read()).values()]
   expect(registered.map(({ complete }) => complete)).toEqual(registered.map(() => true))

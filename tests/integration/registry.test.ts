@@ -4,6 +4,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { neighbour, type PostId, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { failCommand } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
@@ -126,6 +127,29 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     await harness.rest()
     await knowing.registry.read()
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
+  })
+})
+
+describe('a database whose accounts take long to count', () => {
+  const harness = useServices()
+
+  test('takes a strategy, and back-fills it', async () => {
+    const { services, database } = harness
+    await openAccounts(services, [author, ...readers.slice(0, 2)])
+    await services.follows.follow(readers[0] as UserId, author)
+    const { id } = await services.posts.create(author, { text: 'x' })
+    await harness.rest()
+    const slow = { failCommands: ['aggregate', 'count'], blockMs: 3_200 }
+    const failpoint = await failCommand(database.client, slow)
+    await registerStrategies(services, ['INBOX']).finally(() => failpoint[Symbol.asyncDispose]())
+    await harness.rest()
+    const registration = (await services.registry.read()).get('INBOX')
+    expect(registration).toMatchObject({ complete: true, readers: { done: 3, total: 0 } })
+    const process = servicesOver(database, harness.clock, engagement, 'collection', {
+      maintained: ['INBOX'],
+    })
+    const shown = await page(process, readers[0] as UserId, 'INBOX')
+    expect(shown).toEqual({ ids: [id], servedBy: 'INBOX' })
   })
 })
 

@@ -102,6 +102,7 @@ export class FeedService {
     const refused = new Set<UserId>()
     const facts: Facts[] = []
     let servedBy = name
+    let rounds = 0
     const candidates = (range: Range) =>
       (this.strategies[servedBy] ?? this.strategies.FANOUT_ON_READ).candidates({
         reader,
@@ -114,13 +115,16 @@ export class FeedService {
       range.limit,
       async (last, limit) => {
         const rest = past(range, last, limit)
+        if (++rounds > storedRoundsMax) servedBy = 'FANOUT_ON_READ'
         const { entries, complete } = await candidates(rest)
         if (complete || entries.length >= limit) return entries
         servedBy = 'FANOUT_ON_READ'
         const more = await candidates(past(rest, entries.at(-1), limit - entries.length))
         return [...entries, ...more.entries]
       },
-      async (entries) => {
+      async (proposed) => {
+        const entries = proposed.filter(({ author }) => !author || !refused.has(author))
+        if (entries.length === 0) return []
         const found = await this.surviving(whose, entries, refused)
         facts.push(found.facts)
         return found.items
@@ -162,6 +166,12 @@ export class FeedService {
     return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }
+
+/**
+ * How often a page is refilled from what is stored. Each time it takes twice as many entries, so 31 pages of entries
+ * that do not show, of muted authors above all, are passed over; beyond, FANOUT_ON_READ leaves their authors out.
+ */
+const storedRoundsMax = 5
 
 /** The part of a range that follows an entry. */
 function past(range: Range, last: Entry | undefined, limit: number): Range {

@@ -5,7 +5,7 @@ import type { Document, Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import { groupBy } from '../lib/batch.ts'
 import { type PostId, type TimeId, timeOf, type UserId } from '../lib/ids.ts'
-import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
+import { fromEntryDoc, toEntryDoc } from './entries.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 const dayMs = 86_400_000
@@ -32,7 +32,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command on one shard, which stops at the bucket that fills the page. */
-  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+  async candidates({ reader, range }: Ask): Promise<Candidates> {
     const { olderThan, newerThan, oldestFirst, limit } = range
     const bounds = {
       ...(olderThan === undefined ? {} : { $lt: toObjectId(olderThan) }),
@@ -56,13 +56,7 @@ export class TimeBuckets implements MaterialisedStrategy {
           { $replaceWith: '$entry' },
           {
             $match: {
-              $or: [
-                {
-                  ...(Object.keys(bounds).length > 0 ? { post: bounds } : {}),
-                  ...notBy(refused),
-                },
-                { over: true },
-              ],
+              $or: [Object.keys(bounds).length > 0 ? { post: bounds } : {}, { over: true }],
             },
           },
           { $limit: limit },

@@ -46,6 +46,8 @@ const list = z.string().transform((text) =>
 )
 
 const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
+/** Entries of one document: with 3,000 bytes of text each it stays below MongoDB's 16 MB, whatever entries hold. */
+const entriesOfDocument = z.coerce.number().int().min(1).max(4_000)
 
 const environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
@@ -74,8 +76,8 @@ const environment = z.object({
   FEED_MAINTAINED: list.pipe(z.array(z.enum(feedStrategyNames))).default([]),
   TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
   TIME_BUCKET_DAYS: z.coerce.number().min(0.01).max(366).default(7),
-  SIZED_BUCKET_SIZE: entries(1).default(50),
-  CACHE_SIZE: entries(1).default(50),
+  SIZED_BUCKET_SIZE: entriesOfDocument.default(50),
+  CACHE_SIZE: entriesOfDocument.default(50),
   CACHE_AWAY_DAYS: z.coerce.number().min(0.01).max(3660).default(30),
   HYBRID_THRESHOLD: z.coerce.number().int().min(1).max(1e9).default(10_000),
   FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),

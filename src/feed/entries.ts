@@ -45,7 +45,3 @@ export function inOrder(entries: readonly Entry[], { oldestFirst, limit }: Range
     .filter(({ id }, at, all) => id !== all[at - 1]?.id)
     .slice(0, limit)
 }
-
-/** The stored authors that need not be proposed; entries that hold none are. */
-export const notBy = (refused: ReadonlySet<UserId>, field = 'author') =>
-  refused.size === 0 ? {} : { [field]: { $nin: [...refused] } }

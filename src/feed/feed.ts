@@ -143,6 +143,7 @@ export class FeedService {
     const facts: Facts[] = []
     let servedBy = name
     let isStored = false
+    let rounds = 0
     const candidates = (range: Range) =>
       (strategies[servedBy] ?? strategies.FANOUT_ON_READ).candidates({
         reader,
@@ -155,6 +156,7 @@ export class FeedService {
       range.limit,
       async (last, limit) => {
         const rest = past(range, last, limit)
+        if (++rounds > storedRoundsMax) servedBy = 'FANOUT_ON_READ'
         const { entries, complete } = await candidates(rest)
         if (servedBy !== 'FANOUT_ON_READ' && (complete || entries.length > 0)) isStored = true
         if (complete || entries.length >= limit) return entries
@@ -162,7 +164,9 @@ export class FeedService {
         const more = await candidates(past(rest, entries.at(-1), limit - entries.length))
         return [...entries, ...more.entries]
       },
-      async (entries) => {
+      async (proposed) => {
+        const entries = proposed.filter(({ author }) => !author || !refused.has(author))
+        if (entries.length === 0) return []
         const found = await this.surviving(whose, entries, refused)
         facts.push(found.facts)
         return found.items
@@ -204,6 +208,12 @@ export class FeedService {
     return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }
+
+/**
+ * How often a page is refilled from what is stored. Each time it takes twice as many entries, so 31 pages of entries
+ * that do not show, of muted authors above all, are passed over; beyond, FANOUT_ON_READ leaves their authors out.
+ */
+const storedRoundsMax = 5
 
 /** The part of a range that follows an entry. */
 function past(range: Range, last: Entry | undefined, limit: number): Range {

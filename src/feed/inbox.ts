@@ -9,7 +9,7 @@ import { chunks } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import { smallMax, together } from './audience.ts'
-import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
+import { fromEntryDoc, toEntryDoc } from './entries.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 const removedAtOnce = 1_000
@@ -33,10 +33,10 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /** One command on one shard, which reads as many documents as entries. */
-  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+  async candidates({ reader, range }: Ask): Promise<Candidates> {
     const found = await this.inbox
       .find(
-        { _id: keysOf(reader, range), ...notBy(refused) },
+        { _id: keysOf(reader, range) },
         { ...atOnce, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })

@@ -33,7 +33,7 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** One command on one shard where buckets do not overlap; where they do, one more each time they double. */
-  async candidates({ reader, range, refused }: Ask): Promise<Candidates> {
+  async candidates({ reader, range }: Ask): Promise<Candidates> {
     const { oldestFirst, limit } = range
     const edge = oldestFirst ? 'oldest' : 'newest'
     const found: Entry[] = []
@@ -41,11 +41,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
       const docs = await this.read(reader, range, from, some)
       const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
-      found.push(
-        ...entries.filter(
-          ({ id, author }) => inRange(id, range) && !(author !== undefined && refused.has(author)),
-        ),
-      )
+      found.push(...entries.filter(({ id }) => inRange(id, range)))
       const last = docs.at(-1)
       const ordered = inOrder(found, range)
       if (!last || docs.length < some) return { entries: ordered, complete: true }

@@ -17,7 +17,7 @@ export interface Ask {
   readonly range: Range
   /** Only what the authors of this group of the reader's posted; more may be proposed. */
   readonly group: string | undefined
-  /** Authors whose posts this page turned down before: they need not be proposed again. */
+  /** Authors whose posts this page turned down before: they need not be proposed again. A strategy that would have to look at their entries to leave them out proposes them. */
   readonly refused: ReadonlySet<UserId>
   /** The registration the page is read under. */
   readonly registration: StrategyDoc | undefined

@@ -6,7 +6,7 @@ import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { groupBy } from '../lib/batch.ts'
 import { type PostId, type TimeId, timeOf, type UserId } from '../lib/ids.ts'
-import { fromEntryDoc, notBy, toEntryDoc } from './entries.ts'
+import { fromEntryDoc, toEntryDoc } from './entries.ts'
 import { optionOf } from './options.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
@@ -30,7 +30,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command on one shard, which stops at the bucket that fills the page. */
-  async candidates({ reader, range, refused, registration }: Ask): Promise<Candidates> {
+  async candidates({ reader, range, registration }: Ask): Promise<Candidates> {
     if (!registration) return { entries: [], complete: false }
     const { olderThan, newerThan, oldestFirst, limit } = range
     const bounds = {
@@ -58,13 +58,7 @@ export class TimeBuckets implements MaterialisedStrategy {
           { $replaceWith: '$entry' },
           {
             $match: {
-              $or: [
-                {
-                  ...(Object.keys(bounds).length > 0 ? { post: bounds } : {}),
-                  ...notBy(refused),
-                },
-                { over: true },
-              ],
+              $or: [Object.keys(bounds).length > 0 ? { post: bounds } : {}, { over: true }],
             },
           },
           { $limit: limit },

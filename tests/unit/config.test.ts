@@ -48,6 +48,16 @@ describe('configuration', () => {
     expect(readConfig({ PORT: port }).http.port).toBe(Number(port))
   })
 
+  test.each(['CACHE_SIZE', 'SIZED_BUCKET_SIZE'])(
+    'refuses a %s of which the texts would not fit into one document',
+    (name) => {
+      expect(problemsOf({ [name]: '4000' })).toEqual([])
+      expect(problemsOf({ [name]: '4001' })).toEqual([
+        expect.stringMatching(new RegExp(`^${name}: .*4000`)),
+      ])
+    },
+  )
+
   test('tells of what does not fit also where something else is wrong by itself', () => {
     expect(problemsOf({ PORT: 'abc', AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'RS256' })).toEqual([
       expect.stringMatching(/^PORT: /),

@@ -76,8 +76,8 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { users, readers, dryRun, now = Date.now } = options
   const runs = new Runs(services.collections.reconciliations)
-  const all = users === 'all' && typeof readers !== 'object'
-  const asked = all ? `all ${readers}` : hashOf(JSON.stringify([users, readers]))
+  const list = (some: Readers) => (typeof some === 'object' ? [...some].sort().join() : `${some}`)
+  const asked = hashOf(`${list(users)} ${list(readers)}`)
   const run = dryRun ? undefined : await runs.open(asked, now())
   const work = new Reconciliation({ services, options, held: run, runs })
   try {
@@ -224,7 +224,8 @@ class Reconciliation {
     let done = 0
     const { after } = this.at
     for await (const one of checkTimelines(services, { readers, repair, after })) {
-      this.add({ others: one.findings.length })
+      this.add({ others: one.findings.length, documents: one.entries })
+      await this.throttle.spend(one.entries, options.signal)
       done += one.readers
       if (typeof readers !== 'number') await this.keep({ part: 'timelines', after: one.upTo })
       options.onProgress?.({ part: 'timelines', done, total: Math.max(done, total) })

@@ -44,8 +44,8 @@ interface CelebrityViolation extends Violation {
 }
 
 /**
- * Law L1: an author whom HYBRID reads instead of delivering has an account, and one who is to be delivered again has a
- * job that delivers what was left out. The scan reads all such authors, a recheck is three commands.
+ * Law L1: an author that HYBRID reads instead of delivering has an account. An author that HYBRID delivers again has a job
+ * that delivers the posts that were left out. The scan reads all such authors, a recheck is three commands.
  */
 export const celebrityMarks = ({
   collections: { celebrities, strategies, users, outbox },

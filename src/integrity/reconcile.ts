@@ -25,7 +25,7 @@ import { checkTimelines, type Readers } from './timeline-checks.ts'
 
 /** How a run is made. */
 export interface ReconcileOptions {
-  /** Whose counters and edges are reconciled, and those of their posts. */
+  /** The users whose data is reconciled, posts included. All: strategies and jobs too. */
   readonly users: 'all' | readonly string[]
   /** Whose timelines are compared with FANOUT_ON_READ. */
   readonly readers: Readers
@@ -113,12 +113,14 @@ class Reconciliation {
   }
 
   async run(): Promise<Reconciled> {
-    const { services, held } = this.parts
+    const { services, options, held } = this.parts
     if (this.at.part === 'edges') await this.allEdges()
     if (this.at.part === 'users') await this.allUsers()
     if (this.at.part === 'posts') await this.allPosts()
     await this.timelines()
-    for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
+    const ofDatabase =
+      options.users === 'all' ? [unfinishedStrategies, celebrityMarks, parkedJobs] : []
+    for (const invariant of ofDatabase) {
       await this.check<object, unknown>(invariant(services), {}, 'others')
     }
     await this.keep({ part: 'timelines', after: this.at.after }, true)

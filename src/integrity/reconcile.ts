@@ -58,9 +58,7 @@ export interface Reconciled {
   readonly reported: readonly Finding[]
 }
 
-const rangesAtOnce = 2
-const usersAtOnce = 500
-const repairsAtOnce = 32
+const [rangesAtOnce, usersAtOnce, repairsAtOnce] = [2, 500, 32]
 /** How often a difference is counted again because another repair changed its user or post. */
 const scansMax = 3
 
@@ -118,9 +116,8 @@ class Reconciliation {
     if (this.at.part === 'users') await this.allUsers()
     if (this.at.part === 'posts') await this.allPosts()
     await this.timelines()
-    const ofDatabase =
-      options.users === 'all' ? [unfinishedStrategies, celebrityMarks, parkedJobs] : []
-    for (const invariant of ofDatabase) {
+    for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
+      if (options.users !== 'all') break
       await this.check<object, unknown>(invariant(services), {}, 'others')
     }
     await this.keep({ part: 'timelines', after: this.at.after }, true)
@@ -220,12 +217,11 @@ class Reconciliation {
   private async timelines(): Promise<void> {
     const { services, options, held } = this.parts
     const { readers } = options
-    const { user_stats } = services.collections
-    const total = typeof readers === 'number' ? readers : await user_stats.estimatedDocumentCount()
-    const repair = held !== undefined
+    const all = await services.collections.user_stats.estimatedDocumentCount()
+    const total = typeof readers === 'number' ? readers : all
     let done = 0
-    const { after } = this.at
-    for await (const one of checkTimelines(services, { readers, repair, after })) {
+    const which = { readers, repair: held !== undefined, after: this.at.after }
+    for await (const one of checkTimelines(services, which)) {
       this.add({ others: one.findings.length, documents: one.entries })
       await this.throttle.spend(one.entries, options.signal)
       done += one.readers

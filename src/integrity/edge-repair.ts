@@ -51,7 +51,7 @@ export const pairInvariant = <Range>(
     }
     return { violations, inFlight }
   },
-  // Raises the number that differences are applied under: whoever counted these edges before does not apply the count.
+  // Raises the number that differences are applied under: a count of these edges from before is not applied any more.
   lock: ({ session }, pairs) =>
     services.collections.user_stats.updateMany(
       { _id: { $in: pairs.flatMap(({ follower, followee }) => [follower, followee]) } },

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Reconciled } from './reconcile.ts'
 
-/** What a process tells Prometheus at `/metrics`. */
+/** The metrics of a process, as Prometheus reads them at `/metrics`. */
 export class Metrics {
   private readonly registry = new Registry()
   private readonly drift = {
@@ -10,7 +10,7 @@ export class Metrics {
       'Users and posts whose counters were compared with what they count',
     ),
     off: this.counter('off', 'Users and posts whose counters were off'),
-    mended: this.counter('edges', 'Edges that did not agree with their history'),
+    mended: this.counter('edges', 'Edges and histories that were wrong and can be repaired'),
     repaired: this.counter('repaired', 'Users and posts whose counters were repaired'),
   }
 
@@ -29,7 +29,7 @@ export class Metrics {
   /** The content type of {@link text}. */
   readonly contentType = this.registry.contentType
 
-  /** Counts what a sample for drift came to. */
+  /** Adds the result of a sample for drift. */
   readonly sampled = ({ tally }: Reconciled): void => {
     const { users, posts, off, mended, repaired } = tally
     this.drift.checked.inc(users + posts)

@@ -1,6 +1,6 @@
 import type { Edges } from '../follows/edges.ts'
 
-/** Two users, of whom one follows, followed or may follow the other. */
+/** Two users: the first follows, followed or may follow the second. */
 export interface Pair {
   readonly follower: string
   readonly followee: string

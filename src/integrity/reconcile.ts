@@ -25,7 +25,7 @@ import { checkTimelines, type Readers } from './timeline-checks.ts'
 
 /** How a run is made. */
 export interface ReconcileOptions {
-  /** Whose counters and edges are reconciled, and those of their posts. */
+  /** The users whose data is reconciled, posts included. All: strategies and jobs too. */
   readonly users: 'all' | readonly string[]
   /** Whose timelines are compared with FANOUT_ON_READ. */
   readonly readers: Readers
@@ -58,9 +58,7 @@ export interface Reconciled {
   readonly reported: readonly Finding[]
 }
 
-const rangesAtOnce = 2
-const usersAtOnce = 500
-const repairsAtOnce = 32
+const [rangesAtOnce, usersAtOnce, repairsAtOnce] = [2, 500, 32]
 /** How often a difference is counted again because another repair changed its user or post. */
 const scansMax = 3
 
@@ -76,8 +74,8 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { users, readers, dryRun, now = Date.now } = options
   const runs = new Runs(services.collections.reconciliations)
-  const all = users === 'all' && typeof readers !== 'object'
-  const asked = all ? `all ${readers}` : hashOf(JSON.stringify([users, readers]))
+  const list = (some: Readers) => (typeof some === 'object' ? [...some].sort().join() : `${some}`)
+  const asked = hashOf(`${list(users)} ${list(readers)}`)
   const run = dryRun ? undefined : await runs.open(asked, now())
   const work = new Reconciliation({ services, options, held: run, runs })
   try {
@@ -113,12 +111,13 @@ class Reconciliation {
   }
 
   async run(): Promise<Reconciled> {
-    const { services, held } = this.parts
+    const { services, options, held } = this.parts
     if (this.at.part === 'edges') await this.allEdges()
     if (this.at.part === 'users') await this.allUsers()
     if (this.at.part === 'posts') await this.allPosts()
     await this.timelines()
     for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
+      if (options.users !== 'all') break
       await this.check<object, unknown>(invariant(services), {}, 'others')
     }
     await this.keep({ part: 'timelines', after: this.at.after }, true)
@@ -218,13 +217,13 @@ class Reconciliation {
   private async timelines(): Promise<void> {
     const { services, options, held } = this.parts
     const { readers } = options
-    const { user_stats } = services.collections
-    const total = typeof readers === 'number' ? readers : await user_stats.estimatedDocumentCount()
-    const repair = held !== undefined
+    const all = await services.collections.user_stats.estimatedDocumentCount()
+    const total = typeof readers === 'number' ? readers : all
     let done = 0
-    const { after } = this.at
-    for await (const one of checkTimelines(services, { readers, repair, after })) {
-      this.add({ others: one.findings.length })
+    const which = { readers, repair: held !== undefined, after: this.at.after }
+    for await (const one of checkTimelines(services, which)) {
+      this.add({ others: one.findings.length, documents: one.entries })
+      await this.throttle.spend(one.entries, options.signal)
       done += one.readers
       if (typeof readers !== 'number') await this.keep({ part: 'timelines', after: one.upTo })
       options.onProgress?.({ part: 'timelines', done, total: Math.max(done, total) })

@@ -96,7 +96,7 @@ export class Runs {
     throw new DomainError('CONFLICT', 'Another process has taken this run over: let it finish')
   }
 
-  /** Leaves a run to whoever asks next. One command. */
+  /** Leaves a run to the next process that asks for it. One command. */
   async release({ id, fence }: HeldRun): Promise<void> {
     await this.runs.updateOne({ _id: id, fence }, [{ $set: { leasedUntil: '$$NOW' } }])
   }

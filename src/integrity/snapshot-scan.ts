@@ -20,7 +20,7 @@ export interface Scanned {
 
 export interface ScannedUsers extends Scanned {
   readonly edges: number
-  /** Handles whose account is to be checked. */
+  /** Handles whose account must be checked. */
   readonly suspects: readonly string[]
 }
 

@@ -20,6 +20,8 @@ export interface ReadersVerdict {
   readonly inFlight: number
   readonly readers: number
   readonly timelines: number
+  /** Stored entries that were read. */
+  readonly entries: number
   /** The last reader, in the order of handles. */
   readonly upTo: string
 }
@@ -28,7 +30,7 @@ export interface ReadersVerdict {
  * Checks stored timelines (law L1), a few readers at a time, and with `repair` repairs them: leftovers are removed,
  * and timelines that show anything else than FANOUT_ON_READ are rebuilt for their reader. Timelines of readers without
  * an account are found where all readers are checked.
- * @param after the reader up to whom all are checked already.
+ * @param after all readers up to this handle are checked already.
  */
 export async function* checkTimelines(
   services: IntegrityServices,
@@ -46,13 +48,14 @@ export async function* checkTimelines(
         inFlight: found.reduce((sum, { inFlight }) => sum + inFlight, 0),
         readers: few.length,
         timelines: found.reduce((sum, { timelines }) => sum + timelines, 0),
+        entries: found.reduce((sum, { entries }) => sum + entries, 0),
         upTo: few.at(-1) ?? '',
       }
     }
     if (readers !== 'all') continue
     const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
     const findings = await strayTimelines(services, { from, upTo, registered, repair })
-    yield { findings, inFlight: 0, readers: 0, timelines: 0, upTo }
+    yield { findings, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }
     from = upTo
   }
 }
@@ -63,18 +66,26 @@ async function checkReader(
   registered: Registered,
   repair: boolean,
 ) {
-  const entries: { readonly name: MaterialisedName; readonly verdict: EntryVerdict }[] = []
+  const checked: { readonly name: MaterialisedName; readonly verdict: EntryVerdict }[] = []
+  let entries = 0
+  const onRead = (more: number) => {
+    entries += more
+  }
   for (const [name, registration] of stored(registered)) {
-    for await (const verdict of checkEntries(services, reader, registration)) {
-      entries.push({ name, verdict })
+    for await (const verdict of checkEntries(services, reader, registration, onRead)) {
+      checked.push({ name, verdict })
       if (repair) await removeLeftovers(services, reader, registration, verdict)
     }
   }
   const { findings, wrong, ...counts } = await compareReader(services, reader, registered)
-  const flawed = entries.flatMap(({ name, verdict }) => (verdict.flawed ? [name] : []))
+  const flawed = checked.flatMap(({ name, verdict }) => (verdict.flawed ? [name] : []))
   const broken = [...new Set([...wrong, ...flawed])]
   if (repair && broken.length > 0) await rebuildReader(services, reader, broken)
-  return { findings: [...entries.map(({ verdict }) => verdict.finding), ...findings], ...counts }
+  return {
+    findings: [...checked.map(({ verdict }) => verdict.finding), ...findings],
+    entries,
+    ...counts,
+  }
 }
 
 /** The registered strategies that store timelines. INBOX and HYBRID store in one collection, which one of them stands for. */

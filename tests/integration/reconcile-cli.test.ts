@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { feedline } from '../support/process.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
+import { newId } from '../support/verify.ts'
 
 const harness = useServices()
 const people = Array.from({ length: 5 }, (_, n) => handle(`c${n}`))
@@ -76,4 +77,20 @@ test('users of a file, and no others; a line that is no handle is named and chan
   expect(stderr).toContain('wrong.txt: line 2 is not a handle')
   const { user_stats } = harness.services.collections
   expect(await user_stats.findOne({ _id: 'c4' })).toMatchObject({ followers: 2 })
+})
+
+test('a history that contradicts both collections is reported, and ends the command with 2', async () => {
+  const { user_stats, follow_events } = harness.services.collections
+  await user_stats.updateMany({}, { $set: { followers: 0 } })
+  await follow_events.insertOne({
+    ...{ _id: newId(), user: 'c1', followee: 'c2', type: 'FOLLOWED', source: 'FEEDLINE' },
+    at: new Date(),
+  })
+  const { stdout, code } = await run('reconcile', '--json')
+  await follow_events.deleteMany({})
+  expect(code).toBe(2)
+  expect(lastOf(stdout)).toMatchObject({
+    ...{ off: 0, mended: 0, others: 0, remaining: 0, reported: 1 },
+    unrepairable: [{ law: 'L3', kind: 'history', subject: 'c1>c2' }],
+  })
 })

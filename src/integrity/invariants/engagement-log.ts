@@ -22,7 +22,7 @@ interface UnloggedViolation extends Violation {
 }
 
 /**
- * Law L2: each like, comment and share stands in its user's log `engaged`. Without it the purge of the user would miss
+ * Law L2: each like, comment and share is in its user's log `engaged`. Without it the purge of the user would miss
  * the entry, and no list of the user would show it. The scan is two commands that seek once for each entry. The repair
  * writes the log. An entry of a user without an account is removed.
  */

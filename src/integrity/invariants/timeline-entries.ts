@@ -10,24 +10,27 @@ export interface EntryVerdict {
   readonly finding: Finding
   /** Entries of posts that do not exist. */
   readonly dead: readonly PostId[]
-  /** Authors of entries whom the reader does not follow. */
+  /** Authors of entries, not followed by the reader. */
   readonly strangers: readonly UserId[]
   /** Whether the timeline must be rebuilt. */
   readonly flawed: boolean
 }
 
 /**
- * Law L1: a stored timeline holds each entry once and in its place, of posts that exist, by authors whom the reader
- * follows. Reading passes over posts that do not exist and over strangers. Two commands for each document or 500 entries.
+ * Law L1: a stored timeline holds each entry once and in its place, of posts that exist, by the reader's
+ * followees. Reading passes over posts that do not exist and over strangers. Two commands for each document or 500 entries.
+ * @param onRead called with the number of entries that were read.
  */
 export async function* checkEntries(
   services: IntegrityServices,
   reader: UserId,
   registration: StrategyDoc,
+  onRead: (entries: number) => void,
 ): AsyncGenerator<EntryVerdict> {
   const { collections, edges } = services
   const subject = `${reader} ${registration._id}`
   for await (const { posts, flaw } of storedEntries(services, reader, registration)) {
+    onRead(posts.length)
     const none = { dead: [], strangers: [], flawed: false }
     if (flaw) {
       const expected = 'each entry once and in its place'

@@ -117,7 +117,9 @@ export class Processes {
     const logs = await Promise.all(
       [...serverNames, 'worker' as const].map(async (name) => {
         const text = await this.lastLines(name, 100_000)
-        const lines = text.split('\n').filter((line) => !/^\{"level":[1-4]0/.test(line))
+        const lines = text
+          .split('\n')
+          .filter((line) => line !== '' && !/^\{"level":[1-4]0/.test(line))
         return lines.slice(-200).map((line) => `${name}: ${line.slice(0, 2_000)}`)
       }),
     )

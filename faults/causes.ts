@@ -4,7 +4,7 @@ import type { Disk } from './disk.ts'
 import type { FaultKind } from './options.ts'
 import type { Processes } from './processes.ts'
 import type { Random } from './random.ts'
-import { serverNames } from './settings.ts'
+import { processNames, serverNames } from './settings.ts'
 import { hasProc } from './sockets.ts'
 
 /** What faults are caused in. */
@@ -83,7 +83,7 @@ export async function causeOf(
     case 'kill-worker':
       return killing(['worker'], processes, random)
     case 'kill-all': {
-      const { begin, lastsMs } = killing([...serverNames, 'worker'], processes, random)
+      const { begin, lastsMs } = killing(processNames, processes, random)
       return {
         detail: 'SIGKILL of every process',
         begin: async () => {
@@ -122,7 +122,7 @@ const hourMs = 3_600_000
 const shiftsMs = [hourMs, -hourMs, 2_000, -2_000, 100, -100, 'back and forth'] as const
 
 function clockCause(processes: Processes, random: Random): Cause {
-  const name = random.pick([...serverNames, 'worker' as const]) ?? 'worker'
+  const name = random.pick(processNames) ?? 'worker'
   const shift = random.pick(shiftsMs) ?? 100
   const lastsMs = random.between(3_000, 6_000)
   return {

@@ -42,6 +42,10 @@ export interface Tally {
   slowestOperationMs: number
 }
 
+/** Faults that hold requests for longer than others: nothing is closed while they last. */
+export const isSlow = (kind: FaultKind): boolean =>
+  kind.startsWith('partition') || kind.startsWith('stop-')
+
 /** Faults during which an old primary may answer for a moment while the others have a new one. */
 const twoPrimaries: ReadonlySet<FaultKind> = new Set([
   'partition',
@@ -100,9 +104,9 @@ export class Journal {
     this.lastAcknowledgedMs = atMs
   }
 
-  /** One HTTP request of a client. */
+  /** One HTTP request of a client. It belongs to the fault it ended under, or to a slow one that it began under. */
   request(startMs: number, endMs: number, { code, message }: Answer): void {
-    const tally = this.tallyAt(endMs)
+    const tally = this.tallyAt(isSlow(this.faultAt(startMs)) ? startMs : endMs)
     tally.slowestOperationMs = Math.max(tally.slowestOperationMs, endMs - startMs)
     if (code === undefined) return
     this.codes.set(code, (this.codes.get(code) ?? 0) + 1)

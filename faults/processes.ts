@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { freePort } from '../src/db/embedded/process.ts'
 import type { Closing } from './closing.ts'
 import { until } from './cluster.ts'
-import { type ProcessName, serverNames, settingsOf } from './settings.ts'
+import { type ProcessName, processNames, serverNames, settingsOf } from './settings.ts'
 
 const root = join(import.meta.dirname, '..')
 const preload = pathToFileURL(join(import.meta.dirname, 'clock-preload.mjs')).href
@@ -38,8 +38,8 @@ export class Processes {
     const processes = new Processes(place, named)
     closing.add(() => processes.close())
     // The first one creates the collections and indexes.
-    for (const name of serverNames) await processes.start(name)
-    await processes.start('worker')
+    await processes.start('server-1')
+    await Promise.all([processes.start('server-2'), processes.start('worker')])
     return processes
   }
 
@@ -85,14 +85,14 @@ export class Processes {
 
   /** Corrects all clocks, thaws and restarts every process. */
   async heal(): Promise<void> {
-    for (const name of [...serverNames, 'worker' as const]) {
-      await this.shiftClock(name, 0)
-      await this.signal(name, 'SIGCONT')
-    }
-    // A process whose start failed during a fault gets a second try.
-    for (const name of [...serverNames, 'worker' as const]) {
-      await this.start(name).catch(() => this.start(name))
-    }
+    await Promise.all(
+      processNames.map(async (name) => {
+        await this.shiftClock(name, 0)
+        await this.signal(name, 'SIGCONT')
+        // A process whose start failed during a fault gets a second try.
+        await this.start(name).catch(() => this.start(name))
+      }),
+    )
   }
 
   /** Runs a command of the command line. @returns its exit code and standard output. */
@@ -115,9 +115,11 @@ export class Processes {
   /** The lines that every process logged with level error or above; the last 200 of each. */
   async errors(): Promise<string[]> {
     const logs = await Promise.all(
-      [...serverNames, 'worker' as const].map(async (name) => {
+      processNames.map(async (name) => {
         const text = await this.lastLines(name, 100_000)
-        const lines = text.split('\n').filter((line) => !/^\{"level":[1-4]0/.test(line))
+        const lines = text
+          .split('\n')
+          .filter((line) => line !== '' && !/^\{"level":[1-4]0/.test(line))
         return lines.slice(-200).map((line) => `${name}: ${line.slice(0, 2_000)}`)
       }),
     )

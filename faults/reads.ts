@@ -4,6 +4,7 @@ import { decodeOpaque } from '../src/lib/opaque.ts'
 import { type Data, send } from './graphql.ts'
 import type { User } from './model.ts'
 import type { Random } from './random.ts'
+import type { Register } from './register.ts'
 import type { Stage } from './stage.ts'
 
 export const timelineDocument = `query($strategy: FeedStrategy, $first: Int, $after: String, $last: Int, $before: String) {
@@ -113,7 +114,7 @@ function check(stage: Stage, reader: User, reading: Reading): void {
   }
   const missing = missingFrom(stage, reader, reading, new Set(shown))
   if (missing.length === 0) return
-  const detail = `lacks ${missing.slice(0, 10).join(', ')} (${missing.length} posts)`
+  const detail = `lacks ${missing.slice(0, 10).join('; ')} (${missing.length} posts)`
   if (!page.pending) journal.violate('falsePending', toMs, `${of}: ${detail}, pending false`)
 }
 
@@ -133,9 +134,10 @@ function missingFrom(
       if (post.id === undefined) return []
       const id = orderOf(post.id)
       const isDemanded = id > above && id < below && !shown.has(id)
-      return isDemanded && model.isLive(post, fromMs, toMs)
-        ? [`${post.text} of ${author.handle}`]
-        : []
+      if (!isDemanded || !model.isLive(post, fromMs, toMs)) return []
+      const age = (register: Register | undefined) => Math.round(toMs - (register?.lastMs ?? toMs))
+      const followed = `followed ${age(reader.follows.get(author.handle))} ms`
+      return [`${post.text} of ${author.handle}, created ${age(post.live)} and ${followed} before`]
     }),
   )
 }

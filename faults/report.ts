@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Journal, type ViolationKind, violationKinds } from './journal.ts'
+import { isSlow, type Journal, type ViolationKind, violationKinds } from './journal.ts'
 import type { FaultKind, Options } from './options.ts'
 
 /** The longest that one HTTP request may take, in seconds. */
-const slowestSeconds = (kind: FaultKind) => (kind.startsWith('partition') ? 20 : 10)
+const slowestSeconds = (kind: FaultKind) => (isSlow(kind) ? 20 : 10)
 
 type Figures = Readonly<Record<ViolationKind, number>> & {
   readonly faults: number

@@ -2,7 +2,8 @@ import { feedStrategyNames } from '../src/config.ts'
 
 /** The processes of Feedline, by name. */
 export const serverNames = ['server-1', 'server-2'] as const
-export type ProcessName = (typeof serverNames)[number] | 'worker'
+export const processNames = [...serverNames, 'worker'] as const
+export type ProcessName = (typeof processNames)[number]
 
 type Settings = Readonly<Record<string, string>>
 

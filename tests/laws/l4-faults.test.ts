@@ -11,7 +11,7 @@ it('acknowledged mutations survive a killed server, a failover, a partition and 
     '--minutes',
     '0.1',
     '--seed',
-    '7',
+    '8',
     '--clients',
     '8',
   ])

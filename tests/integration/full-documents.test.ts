@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { highestId, lowestId, toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, openAccounts, storeOf, useServices } from '../support/services.ts'
 
 // The largest that may be configured, with the longest handles and texts.
 const size = 4_000
@@ -19,7 +19,7 @@ const idAt = (n: number) => timeIdAt<PostId>(startMs + n, n.toString(16).padStar
 
 test('a document of the most and largest entries still takes what is delivered, and serves pages', async () => {
   const { services } = harness
-  const { collections, strategies } = services
+  const { collections } = services
   await openAccounts(services, [reader, author])
   await services.follows.follow(reader, author)
   await harness.rest()
@@ -37,9 +37,10 @@ test('a document of the most and largest entries still takes what is delivered, 
   const posts = newest.map(({ id }) => ({ _id: toObjectId(id), author, text }))
   await collections.posts.insertMany(posts)
   for (const name of maintained) {
-    for (const entry of newest.slice(0, 2)) await strategies[name].deliver(entry, [reader])
+    const store = await storeOf(services, name)
+    for (const entry of newest.slice(0, 2)) await store.deliver(entry, [reader])
     const late = { entries: newest.slice(2), newest: true, oldest: false }
-    await strategies[name].merge(reader, late)
+    await store.merge(reader, late)
     const window = { limit: 2, backward: false }
     const page = await services.feed.timeline(reader, { window, strategy: name, depth: 'text' })
     expect(page.items.map(({ id }) => id)).toEqual(

@@ -4,7 +4,7 @@ import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { explained, statementsOf } from '../support/explain.ts'
 import { useFeedStage } from '../support/feed-stage.ts'
 import { recorded } from '../support/mongo.ts'
-import { handle } from '../support/services.ts'
+import { handle, storeOf } from '../support/services.ts'
 
 /** Entries of muted authors, above all others. */
 const hidden = 5_000
@@ -33,7 +33,8 @@ describe.each(strategies)('a page under %s', (name) => {
     const docs = muted.map(({ id, author }) => ({ _id: toObjectId(id), author, text: 'x' }))
     await stage.collections.posts.insertMany(docs)
     const entries = [...muted, ...wanted.map((id) => ({ id, author: cast.quiet }))]
-    await stage.services.strategies[name].merge(reader, { entries, newest: true, oldest: true })
+    const store = await storeOf(stage.services, name)
+    await store.merge(reader, { entries, newest: true, oldest: true })
     for (const author of [cast.loud, cast.louder]) {
       await stage.services.restrictions.mute(reader, author)
     }

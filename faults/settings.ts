@@ -7,19 +7,17 @@ export type ProcessName = (typeof processNames)[number]
 
 type Settings = Readonly<Record<string, string>>
 
-/** What all processes must share, because the database keeps it. Low values, so that every limit is passed. */
-const shared: Settings = {
-  FEED_MAINTAINED: feedStrategyNames.join(),
-  TIME_BUCKET_DAYS: '0.01',
-  CACHE_SIZE: '20',
-  HYBRID_THRESHOLD: '6',
-}
+/** Every process maintains all strategies, so that each of them is checked. */
+const shared: Settings = { FEED_MAINTAINED: feedStrategyNames.join() }
 
-/** What may differ between processes, and does. A row moves here once processes may differ in it. */
+/** What differs between processes. Low values where a server may register a strategy, so that every limit is passed. */
 const own: Readonly<Record<ProcessName, Settings>> = {
   'server-1': {
     FEED_STRATEGY: 'INBOX',
     TIMELINE_ENTRIES: 'author',
+    TIME_BUCKET_DAYS: '0.01',
+    CACHE_SIZE: '20',
+    HYBRID_THRESHOLD: '6',
     SIZED_BUCKET_SIZE: '5',
     CACHE_AWAY_DAYS: '30',
     FANOUT_INLINE_MAX: '0',
@@ -31,6 +29,9 @@ const own: Readonly<Record<ProcessName, Settings>> = {
   'server-2': {
     FEED_STRATEGY: 'CACHE',
     TIMELINE_ENTRIES: 'text',
+    TIME_BUCKET_DAYS: '0.02',
+    CACHE_SIZE: '12',
+    HYBRID_THRESHOLD: '5',
     SIZED_BUCKET_SIZE: '8',
     CACHE_AWAY_DAYS: '20',
     FANOUT_INLINE_MAX: '200',
@@ -42,6 +43,9 @@ const own: Readonly<Record<ProcessName, Settings>> = {
   worker: {
     FEED_STRATEGY: 'FANOUT_ON_READ',
     TIMELINE_ENTRIES: 'id',
+    TIME_BUCKET_DAYS: '7',
+    CACHE_SIZE: '50',
+    HYBRID_THRESHOLD: '10000',
     SIZED_BUCKET_SIZE: '6',
     CACHE_AWAY_DAYS: '10',
     FANOUT_INLINE_MAX: '50',

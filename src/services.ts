@@ -1,5 +1,4 @@
 import type { Config } from './config.ts'
-import { databaseTime } from './db/client.ts'
 import { type Collections, openCollections } from './db/collections.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Once } from './db/once.ts'
@@ -45,6 +44,8 @@ export interface Services extends Feeds {
   readonly queue: JobQueue
   readonly inline: Inline
   readonly mint: IdMint
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /** The part of the configuration that services depend on. */
@@ -53,8 +54,7 @@ export type ServiceConfig = Pick<Config, 'following' | 'feed' | 'posts' | 'engag
 /**
  * Builds every service. The only place where they are wired.
  * @param validators content validators beyond the built-in ones.
- * @param now this process's clock, in milliseconds since 1970.
- * @param databaseNow the database's clock, likewise.
+ * @param now the database's clock, in milliseconds since 1970.
  */
 export function createServices(
   client: MongoClient,
@@ -62,7 +62,6 @@ export function createServices(
   config: ServiceConfig,
   validators: readonly ContentValidator[] = [],
   now: () => number = Date.now,
-  databaseNow: () => Promise<number> = () => databaseTime(db),
 ): Services {
   const collections = openCollections(db)
   const mint = new IdMint(now)
@@ -100,16 +99,7 @@ export function createServices(
   const lists = new OutlierLists(collections, transactions, once, limits)
   const walk = new OutlierWalk(collections)
   const engaged = new EngagedLog(collections.engaged)
-  const engagements = new Engagements(
-    lists,
-    walk,
-    engaged,
-    stats,
-    restrictions,
-    checks,
-    mint,
-    databaseNow,
-  )
+  const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)
@@ -142,6 +132,7 @@ export function createServices(
     queue,
     inline,
     mint,
+    now,
     ...feeds,
   }
 }

@@ -1,4 +1,4 @@
-import { type Db, MongoClient, type MongoClientOptions } from 'mongodb'
+import { MongoClient, type MongoClientOptions } from 'mongodb'
 
 /** The longest a single command of a request may take on the server, in milliseconds. */
 export const commandMsMax = 2_500
@@ -64,10 +64,4 @@ export async function connect(
     await client.close()
     throw error
   }
-}
-
-/** The database's clock, in milliseconds since 1970. One command. */
-export async function databaseTime(db: Db): Promise<number> {
-  const { localTime } = await db.command({ hello: 1, maxTimeMS: commandMsMax })
-  return (localTime as Date).getTime()
 }

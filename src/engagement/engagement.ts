@@ -49,7 +49,7 @@ export class Engagements {
     private readonly restrictions: Restrictions,
     private readonly validators: readonly ContentValidator[],
     private readonly mint: IdMint,
-    private readonly databaseNow: () => Promise<number>,
+    private readonly now: () => number,
   ) {
     this.intents = new GroupCommit((_, batch) => this.admit(batch), bounds)
     this.unsure = new UnsureEntries(log, walk)
@@ -118,7 +118,7 @@ export class Engagements {
       const batch = await this.log.some(user, 200)
       if (batch.length === 0) return
       const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
-      const settledIn = youngest + settledMs - (await this.databaseNow())
+      const settledIn = youngest + settledMs - this.now()
       const waitMs = Math.min(settledIn, settledMs + aheadMsMax - (performance.now() - since))
       if (waitMs > 0 && (await isDue())) await sleep(waitMs, undefined, { signal })
       // Looked at after the entries were found: what was there before the handle is free is not the next owner's.

@@ -13,6 +13,8 @@ export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies'
   readonly edges: Edges
   readonly outbox: Outbox
   readonly mint: IdMint
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /** Something that a law does not allow, as `verify` prints it. */

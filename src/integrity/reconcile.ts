@@ -36,8 +36,6 @@ export interface ReconcileOptions {
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
   /** Ends the run between two steps. A later run with the same options goes on from there. */
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds since 1970. */
-  readonly now?: (() => number) | undefined
 }
 
 export interface ReconcileProgress {
@@ -72,11 +70,11 @@ export async function reconcile(
   services: IntegrityServices,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  const { users, readers, dryRun, now = Date.now } = options
+  const { users, readers, dryRun } = options
   const runs = new Runs(services.collections.reconciliations)
   const list = (some: Readers) => (typeof some === 'object' ? [...some].sort().join() : `${some}`)
   const asked = hashOf(`${list(users)} ${list(readers)}`)
-  const run = dryRun ? undefined : await runs.open(asked, now())
+  const run = dryRun ? undefined : await runs.open(asked, services.now())
   const work = new Reconciliation({ services, options, held: run, runs })
   try {
     return await work.run()
@@ -104,7 +102,7 @@ class Reconciliation {
   constructor(private readonly parts: ReconciliationParts) {
     const { services, options, held } = parts
     const { collections, transactions } = services
-    this.ledger = new Ledger(collections, transactions, options.now ?? Date.now)
+    this.ledger = new Ledger(collections, transactions, services.now)
     this.throttle = new Throttle(options.perSecond)
     this.scan = new SnapshotScan(services, () => this.add({ renewed: 1 }))
     this.at = held ?? { part: 'edges', after: '', tally: nothing }

@@ -1,5 +1,5 @@
 import type { StrategyDoc } from '../db/collections.ts'
-import type { Registered } from '../feed/registry.ts'
+import { isMaintained, maintainedIn, type Registered } from '../feed/registry.ts'
 import type { MaterialisedName } from '../feed/strategy.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -77,10 +77,11 @@ async function checkReader(
       if (repair) await removeLeftovers(services, reader, registration, verdict)
     }
   }
-  const { findings, wrong, ...counts } = await compareReader(services, reader, registered)
+  const { findings, lacking, wrong, ...counts } = await compareReader(services, reader, registered)
   const flawed = checked.flatMap(({ name, verdict }) => (verdict.flawed ? [name] : []))
-  const broken = [...new Set([...wrong, ...flawed])]
-  if (repair && broken.length > 0) await rebuildReader(services, reader, broken)
+  if (repair && lacking.length + wrong.length + flawed.length > 0) {
+    await rebuildReader(services, reader, lacking, [...wrong, ...flawed])
+  }
   return {
     findings: [...checked.map(({ verdict }) => verdict.finding), ...findings],
     entries,
@@ -90,11 +91,11 @@ async function checkReader(
 
 /** The registered strategies that store timelines. INBOX and HYBRID store in one collection, which one of them stands for. */
 const stored = (registered: Registered): (readonly [MaterialisedName, StrategyDoc])[] =>
-  [...registered].flatMap(([name, one]) =>
-    name === 'FANOUT_ON_READ' || (name === 'HYBRID' && registered.has('INBOX'))
-      ? []
-      : [[name, one] as const],
-  )
+  maintainedIn(registered).flatMap((one) => {
+    const { _id: name } = one
+    const isTwin = name === 'HYBRID' && isMaintained(registered, 'INBOX')
+    return name === 'FANOUT_ON_READ' || isTwin ? [] : [[name, one] as const]
+  })
 
 interface Stretch {
   readonly from: string

@@ -65,8 +65,7 @@ export function servicesOver(
 ): Services {
   const config = { following, feed: { ...readConfig({}).feed, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
-  const databaseNow = async () => clock.now()
-  return createServices(client, db, { ...config, posts, engagement }, [], clock.now, databaseNow)
+  return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
 }
 
 export function testClock(): TestClock {

@@ -19,7 +19,9 @@ export interface ReaderVerdict {
   readonly inFlight: number
   /** How many timelines were compared. */
   readonly timelines: number
-  /** Strategies whose timeline of this reader lacks posts, or shows too many, or another order. */
+  /** Strategies whose timeline of this reader lacks posts, and no more than that. */
+  readonly lacking: readonly MaterialisedName[]
+  /** Strategies whose timeline of this reader shows too many posts, or another order. */
   readonly wrong: readonly MaterialisedName[]
 }
 
@@ -40,7 +42,8 @@ export async function compareReader(
   let jobs: Jobs = { waiting: new Set(), parked: new Set() }
   for (let n = 2; n <= comparisons; n++) {
     const differing = [...found].filter(([, one]) => differs(one))
-    if (differing.length === 0) return { findings: [], inFlight: 0, timelines, wrong: [] }
+    if (differing.length === 0)
+      return { findings: [], inFlight: 0, timelines, lacking: [], wrong: [] }
     // Before the next comparison: a job that is done by now has delivered before that comparison.
     jobs = await jobsFor(
       services,
@@ -60,22 +63,35 @@ export async function compareReader(
     findings: verdicts.flatMap(([, findings]) => findings),
     inFlight: late.length,
     timelines,
-    wrong: verdicts.flatMap(([name, findings]) =>
-      name === 'FANOUT_ON_READ' || findings.length === 0 ? [] : [name],
-    ),
+    lacking: namesOf(verdicts, (kinds) => kinds.every((kind) => kind === 'missing')),
+    wrong: namesOf(verdicts, (kinds) => kinds.some((kind) => kind !== 'missing')),
   }
 }
 
+function namesOf(
+  verdicts: readonly (readonly [FeedStrategyName, readonly Finding[]])[],
+  match: (kinds: readonly string[]) => boolean,
+): MaterialisedName[] {
+  return verdicts.flatMap(([name, findings]) =>
+    name !== 'FANOUT_ON_READ' && findings.length > 0 && match(findings.map(({ kind }) => kind))
+      ? [name]
+      : [],
+  )
+}
+
 /**
- * Rebuilds the timelines of a reader under some strategies: drops what is stored, and fills it again. A cache is
- * filled on the next read. What is delivered in between is kept.
+ * Rebuilds the timelines of a reader: fills in what they lack, and drops before what is stored wrongly. A cache is
+ * always dropped, and filled on the next read. What is delivered in between is kept.
  */
 export async function rebuildReader(
   { strategies, backfill }: IntegrityServices,
   reader: UserId,
-  names: readonly MaterialisedName[],
+  lacking: readonly MaterialisedName[],
+  wrong: readonly MaterialisedName[],
 ): Promise<void> {
-  for (const name of names) await strategies[name].forgetReader(reader)
+  const names = [...lacking, ...wrong]
+  const dropped = names.filter((name) => wrong.includes(name) || !strategies[name].backfilled)
+  for (const name of new Set(dropped)) await strategies[name].forgetReader(reader)
   if (names.some((name) => strategies[name].backfilled)) {
     await backfill.refill(reader, new AbortController().signal)
   }

@@ -64,9 +64,11 @@ async function userDeleted(
   user: UserId,
   run: Run,
 ): Promise<void> {
-  const isDue = (tx?: Tx) => users.isLeaving(user, tx)
-  // A run after the one that freed the handle: whoever has it now keeps what is theirs.
-  if (!(await isDue())) return
+  const since = await users.leavingSince(user)
+  if (!since) return
+  // A run that was held up past the one that freed the handle: what is stored under it by then is the next owner's.
+  const isDue = async (tx?: Tx) =>
+    (await users.leavingSince(user, tx))?.getTime() === since.getTime()
   const { signal } = run
   const progress = { signal, isDue, onRemoved: counting(run) }
   await posts.purge(user, (ids) => delivery.takeAllBack(user, ids, signal), progress)
@@ -76,7 +78,7 @@ async function userDeleted(
   if (!(await isDue())) return
   await delivery.forgetReader(user)
   // Somebody may have taken the handle if this worker was held up: their timelines are theirs again.
-  if (await isDue()) await users.free(user)
+  if (await isDue()) await users.free(user, since)
   else await backfill.refill(user, signal)
 }
 

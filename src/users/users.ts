@@ -108,16 +108,20 @@ export class Users {
     }, once)
   }
 
-  /** Whether somebody deleted this account and its purge is not over. */
-  async isLeaving(handle: UserId, tx?: Tx): Promise<boolean> {
+  /** When a deleted account was opened whose purge is not over; undefined if there is none. One command. */
+  async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
-    const found = await this.users.findOne(leaving, { ...bounded, ...tx, projection: { _id: 1 } })
-    return found !== null
+    const options = { ...bounded, ...tx, projection: { createdAt: 1 } }
+    return (await this.users.findOne(leaving, options))?.createdAt
   }
 
-  /** Frees the handle of a deleted person once nothing of theirs is left. Idempotent. */
-  async free(handle: UserId): Promise<void> {
-    await this.users.deleteOne({ _id: handle, deletedAt: { $exists: true } })
+  /**
+   * Frees the handle of a deleted account once nothing of it is left. Changes nothing if the handle has another owner
+   * by then, deleted or not. One command.
+   * @param since when the account was opened.
+   */
+  async free(handle: UserId, since: Date): Promise<void> {
+    await this.users.deleteOne({ _id: handle, createdAt: since, deletedAt: { $exists: true } })
   }
 
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {

@@ -153,3 +153,25 @@ test('a purge that is held up past its lease takes nothing of the next owner', a
   )
   expect((await services.posts.byRefs([post])).get(post.id)?.likeCount).toBe(1)
 })
+
+test('a purge that is held up does not free the handle of a next owner who leaves too', async () => {
+  const { ben } = await newScene(0)
+  const { services } = harness
+  await services.users.delete(ben)
+  const [reached, going] = [gate(), gate()]
+  const held = watched(async ({ collection, method }) => {
+    if (collection !== 'users' || method !== 'deleteOne') return
+    reached.open()
+    await going.opened
+  })
+  const stale = held.tasks['user.deleted']?.({ user: ben }, run)
+  await reached.opened
+  await harness.rest()
+  await services.users.create(ben, { name: 'Another Ben' })
+  await services.users.delete(ben)
+  going.open()
+  await stale
+  expect(await services.collections.users.countDocuments({ _id: ben })).toBe(1)
+  await harness.rest()
+  expect(await services.collections.users.countDocuments({ _id: ben })).toBe(0)
+})

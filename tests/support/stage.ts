@@ -237,7 +237,7 @@ export class Stage {
   /** Tells the model of those whose handles have become free. */
   private async freed(): Promise<void> {
     for (const user of this.model.leavers()) {
-      if (!(await this.processes[0].users.isLeaving(user))) this.model.purged(user)
+      if (!(await this.processes[0].users.leavingSince(user))) this.model.purged(user)
     }
   }
 

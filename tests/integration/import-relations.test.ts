@@ -244,6 +244,6 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(result.run).toMatchObject({ pairs: 900, events: 2_700 })
     const names = commands.map(({ name }) => name)
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
-    expect(names.length).toBeLessThanOrEqual(18)
+    expect(names.length).toBeLessThanOrEqual(24)
   })
 })

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { FeedStrategy } from '../../src/feed/strategy.ts'
@@ -167,7 +168,7 @@ describe('a page', () => {
     let reads = 0
     INBOX.candidates = async (ask) => {
       reads++
-      await strategies.updateOne({ _id: 'INBOX' }, { $inc: { marks: 1 } })
+      await strategies.updateOne({ _id: 'INBOX' }, { $set: { epoch: new ObjectId() } })
       return right(ask)
     }
     const page = await read(reader, 'INBOX').finally(() => {

@@ -217,11 +217,13 @@ describe('a block amid a follow', () => {
       transactions,
       mint,
     )
+    const followStats = harness.services.stats
     const together = new FollowsTogether({
-      ...{ collections, edges, stats, outbox, transactions, mint },
+      ...{ collections, edges, outbox, transactions },
+      stats: followStats,
       restrictions: watched,
     })
-    const follows = new Follows(edges, stats, outbox, transactions, together)
+    const follows = new Follows(edges, followStats, outbox, transactions, together)
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,

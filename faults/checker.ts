@@ -51,13 +51,26 @@ async function verify(processes: Processes, journal: Journal): Promise<void> {
   const { code, out } = await processes.run(['verify', '--readers', 'all', '--json'])
   const report = parsed(out)
   if (!report) journal.violate('drift', performance.now(), `feedline verify ended with ${code}`)
-  for (const { law, kind, subject, expected, found } of report?.sample ?? []) {
+  const differences = report?.sample.filter(({ harmless }) => !harmless) ?? []
+  for (const { law, kind, subject, expected, found } of differences) {
     const detail = `verify: ${law} ${kind} ${subject}: expected ${expected}; found ${found}`
     journal.violate('drift', performance.now(), detail)
   }
+  if (report && report.differences > 0 && differences.length === 0) {
+    journal.violate('drift', performance.now(), `verify: ${report.differences} differences`)
+  }
+  journal.leftovers = report?.harmless ?? 0
 }
 
-function parsed(out: string): { readonly sample: Readonly<Record<string, string>>[] } | undefined {
+/** What `feedline verify --json` prints. */
+interface Verified {
+  readonly differences: number
+  /** Entries of stored timelines that no reader sees. */
+  readonly harmless: number
+  readonly sample: readonly Readonly<Record<string, string>>[]
+}
+
+function parsed(out: string): Verified | undefined {
   try {
     return JSON.parse(out.trim().split('\n').at(-1) ?? '')
   } catch {

@@ -58,6 +58,8 @@ const detailsMax = 200
 /** What happened in a run: faults, acknowledgements, requests and violations. All times are of the monotonic clock. */
 export class Journal {
   readonly startMs = performance.now()
+  /** Stored entries that no reader sees, as the last check found them. */
+  leftovers = 0
   readonly windows: FaultWindow[] = []
   readonly violations: Violation[] = []
   readonly counts = new Map<string, number>()

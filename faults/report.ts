@@ -19,6 +19,8 @@ export interface Report extends Figures {
   readonly seconds: number
   /** Pages read during faults and whole timelines walked at rest. */
   readonly timelines: number
+  /** Stored entries that no reader sees, at the end. */
+  readonly leftovers: number
   /** How often clients met each error code. */
   readonly codes: Readonly<Record<string, number>>
   readonly byKind: Readonly<Partial<Record<FaultKind, Figures>>>
@@ -50,6 +52,7 @@ export function reportOf(journal: Journal, { seed }: Options): Report {
     acknowledged: sum((one) => one.acknowledged),
     ...violations,
     timelines: journal.timelines,
+    leftovers: journal.leftovers,
     longestStallSeconds: most((one) => one.longestStallSeconds),
     slowestOperationSeconds: most((one) => one.slowestOperationSeconds),
     codes: Object.fromEntries(journal.codes),

@@ -1,7 +1,6 @@
 import type { Collection, CollectionOptions, Db, IndexSpecification } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
 import type {
-  CelebrityDoc,
   EngagedDoc,
   FollowEventDoc,
   FollowerDoc,
@@ -9,25 +8,29 @@ import type {
   HotKeyDoc,
   HotWriteDoc,
   ImportDoc,
-  InboxDoc,
   JobDoc,
   MetaDoc,
   MutationDoc,
   OverflowDoc,
   PostDoc,
-  PulledAuthorDoc,
   ReconciliationDoc,
   RepairDoc,
   RestrictionDoc,
+  UserDoc,
+  UserStatsDoc,
+} from './documents.ts'
+import type {
+  CelebrityDoc,
+  InboxDoc,
+  PulledAuthorDoc,
   SizedBucketDoc,
   StrategyDoc,
   TimedBucketDoc,
   TimelineCacheDoc,
-  UserDoc,
-  UserStatsDoc,
-} from './documents.ts'
+} from './timeline-documents.ts'
 
 export * from './documents.ts'
+export * from './timeline-documents.ts'
 
 /** What each collection holds. */
 export interface Documents {

@@ -7,6 +7,9 @@ import { Poisoned } from './collisions.ts'
 import { overloaded } from './group-commit.ts'
 import type { Tx } from './transaction.ts'
 
+/** By the request's own id. */
+const hint = { _id: 1 } as const
+
 /** A stored write or result. */
 export type Packed = Readonly<Record<string, unknown>>
 
@@ -52,11 +55,11 @@ export class HotWrites {
       await sleep(pause)
       const waitedMs = performance.now() - askedAt
       const isLast = waitedMs >= waitMsMax
-      // The removal waits for a majority, and so for the answers before it.
-      const found = await this.writes.findOneAndDelete(
-        { _id, key, ...(isLast ? {} : { answers: { $exists: true } }) },
-        bounded,
-      )
+      // A request that is withdrawn is removed; the removal waits for a majority, and so for answers that came before it.
+      const found = isLast
+        ? await this.writes.findOneAndDelete({ _id, key }, bounded)
+        : await this.writes.findOne({ _id, answers: { $exists: true } }, { ...bounded, hint })
+      if (found?.answers !== undefined && !isLast) this.remove(_id)
       if (found?.answers) {
         this.expectedMs = this.expectedMs * 0.8 + Math.min(waitedMs, 100) * 0.2
         return found.answers
@@ -69,7 +72,16 @@ export class HotWrites {
     }
   }
 
-  /** The oldest requests for a key that may still be answered, at most `limit`. One command. */
+  /** Removes an answered request, whose removal no one waits for: what stays is removed within an hour. */
+  private remove(_id: ObjectId): void {
+    this.writes.deleteOne({ _id }, { writeConcern: { w: 1 } }).catch(() => {})
+  }
+
+  /**
+   * The oldest requests for a key that may still be answered, at most `limit`. They need not be held by a majority: the
+   * transaction that answers a request changes it, so the answer is committed after the request or not at all.
+   * One command.
+   */
   async pending(key: string, limit: number): Promise<readonly HotWriteDoc[]> {
     return this.writes
       .find(
@@ -78,7 +90,7 @@ export class HotWrites {
           answers: { $exists: false },
           $expr: { $gt: ['$at', { $subtract: ['$$NOW', takenMsMax] }] },
         },
-        { ...atOnce, promoteBuffers: true },
+        { ...atOnce, promoteBuffers: true, readConcern: { level: 'local' } },
       )
       .sort({ at: 1 })
       .limit(limit)

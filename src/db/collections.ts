@@ -176,7 +176,8 @@ export const catalogue = (
   outbox: {
     indexes: [
       { key: { state: 1, lane: 1, runAt: 1 } }, // what is due
-      { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1 } }, // what is on its way
+      // what is on its way: a delivery has no follower, a back-fill has neither author nor post
+      { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
   },
   mutations: { indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }], shardKey: { _id: 1 } },

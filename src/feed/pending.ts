@@ -44,7 +44,13 @@ export class Pending {
     const found = await this.collections.outbox.findOne(
       {
         $or: [
-          { kind: 'post.created', 'payload.author': author, 'payload.post': id },
+          // The absent follower keeps it to one key of the index.
+          {
+            kind: 'post.created',
+            'payload.author': author,
+            'payload.follower': null,
+            'payload.post': id,
+          },
           {
             kind: 'follow.created',
             'payload.author': null,

@@ -255,7 +255,8 @@ export class Registrations {
    */
   private async completeWithoutReaders(name: MaterialisedName, epoch: PostId): Promise<void> {
     const { strategies, user_stats } = this.parts.collections
-    if (await user_stats.findOne({}, { ...bounded, projection: { _id: 1 } })) return
+    const first = { ...bounded, sort: { _id: 1 }, projection: { _id: 1 } } as const
+    if (await user_stats.findOne({ _id: { $gte: '' } }, first)) return
     await this.alone(async (tx) => {
       const { session } = tx
       const registration = { _id: name, epoch: toObjectId(epoch), ...maintained }

@@ -23,11 +23,13 @@ describe('when the shared transaction fails', () => {
       expect(steps).toEqual([
         'find followers',
         'find user_stats',
+        'find follow_events',
         'insert followers',
         'insert following',
         'insert follow_events',
         'delete followers',
         'delete following',
+        'find follow_events',
         'insert follow_events',
         'update user_stats',
         'update outbox',
@@ -55,7 +57,8 @@ describe('when the shared transaction fails', () => {
   )
 
   test('for good, everybody is told that nothing was changed, and so it is', async () => {
-    const played = await play(2, { ...failures['it conflicts'] })
+    // Every write begins with the first step; those that a failing step does not concern go through.
+    const played = await play(0, { ...failures['it conflicts'] })
     expect(new Set(errorsOf(played))).toEqual(new Set(['UNAVAILABLE']))
     expect(played.outcomes.every(({ message }) => message?.includes('Nothing was changed'))).toBe(
       true,
@@ -78,7 +81,9 @@ describe('when the shared transaction fails', () => {
       if (!session || session === [...sessions][0]) return
       const command = method === 'bulkWrite' ? 'update' : method.replace(/(One|Many)$/, '')
       const at = steps.push(`${command} ${collection}`) - 1
-      if (at === failing) await failpoint?.set({ ...how, failCommands: [command] })
+      // Of this collection alone: an owner of a hot key asks for requests all the time.
+      const namespace = `${db.databaseName}.${collection}`
+      if (at === failing) await failpoint?.set({ ...how, failCommands: [command], namespace })
     }
     const { client, db } = harness.database
     const watched = servicesOver(

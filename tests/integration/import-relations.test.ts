@@ -242,8 +242,10 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await writeFile(file, csv(rows))
     const { result, commands } = await recorded(harness.database.client, () => run())
     expect(result.run).toMatchObject({ pairs: 900, events: 2_700 })
-    const names = commands.map(({ name }) => name)
+    // The owner of a key that the test before made hot reads requests for a second more.
+    const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))
+    const names = sent.map(({ name }) => name)
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
-    expect(names.length).toBeLessThanOrEqual(24)
+    expect(names).toHaveLength(following === 'collection' ? 17 : 16)
   })
 })

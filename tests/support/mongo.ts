@@ -120,6 +120,8 @@ export async function recorded<T>(
 /** Which commands fail, and how. */
 export interface Failure {
   readonly failCommands: readonly string[]
+  /** The database and collection whose commands fail, like `feedline.posts`. Default: all. */
+  readonly namespace?: string
   /** So many of them, then none. Default: all. */
   readonly times?: number
   /** None of the first so many, then all. Not beside `times`. */

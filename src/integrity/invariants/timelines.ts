@@ -132,6 +132,7 @@ async function jobsFor(
     const delivered = some.map(({ id, author }) => ({
       kind: 'post.created',
       'payload.author': author,
+      'payload.follower': null,
       'payload.post': id,
     }))
     const found = outbox.find({

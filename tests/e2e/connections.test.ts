@@ -3,6 +3,7 @@ import { userNodeId } from '../../src/graphql/node-id.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
 import { useApp } from '../support/app.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 /** Relay's four arguments; cursors as places in the list of everything that ever stood in it. */
@@ -151,13 +152,16 @@ function relay(cursors: readonly string[], { first, last, after, before }: Windo
 
 const bounds = [undefined, ...Array.from({ length: made }, (_, at) => at)]
 const sizes = [{}, ...[0, 1, 3, 7].flatMap((size) => [{ first: size }, { last: size }])]
-const windows: Window[] = bounds.flatMap((after) =>
-  bounds.flatMap((before) =>
-    sizes.map((size) => ({
-      ...size,
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-    })),
+const windows: readonly Window[] = share(
+  4,
+  bounds.flatMap((after) =>
+    bounds.flatMap((before) =>
+      sizes.map((size) => ({
+        ...size,
+        ...(after === undefined ? {} : { after }),
+        ...(before === undefined ? {} : { before }),
+      })),
+    ),
   ),
 )
 

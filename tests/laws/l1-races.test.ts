@@ -7,6 +7,7 @@ import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { silent } from '../support/jobs.ts'
 import { type Documents, firstConflict, kept, postsAndEdges, putBack } from '../support/races.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 import {
   type Around,
@@ -165,10 +166,7 @@ const served = new Set<FeedStrategyName>()
 let held = 0
 afterAll(() => console.info(`L1, races: held at ${held} calls, served by ${[...served]}`))
 
-/** Of the calls of a race, at random every other one; with FEEDLINE_RUNS, as at night, all. */
-const [stride, offset] = process.env.FEEDLINE_RUNS ? [1, 0] : [2, Math.round(Math.random())]
-
-/** Plays a race with its process held at each call that it makes. */
+/** Plays a race with its process held at each call that it makes; by day at one in four. */
 const everywhere =
   (which: Which) =>
   async (_: string, ...race: Race) => {
@@ -177,7 +175,7 @@ const everywhere =
     await race[0](services)
     const given = await kept(services)
     const { points, problems } = await play(which, given, race)
-    for (const point of points.filter((_, at) => at % stride === offset)) {
+    for (const point of share(4, points)) {
       held++
       const found = await play(which, given, race, point)
       problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))

@@ -6,7 +6,7 @@ import { lawRuns, lawSeed, useServices } from '../support/services.ts'
 import { type Setting, small } from '../support/setting.ts'
 import { Stage } from '../support/stage.ts'
 
-const histories = lawRuns(60)
+const histories = lawRuns(30)
 const budgetMs = 60_000 + histories * 3_000
 
 const settings = {

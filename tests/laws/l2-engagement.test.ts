@@ -6,8 +6,8 @@ import { engagementLaw, raceLaw } from '../support/engagement-law.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { lawRuns, lawSeed, servicesOver, useServices } from '../support/services.ts'
 
-const histories = lawRuns(40)
-const races = lawRuns(10)
+const histories = lawRuns(20)
+const races = lawRuns(5)
 
 describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {
   const limits = { threshold, capacity: 2 }
@@ -101,12 +101,20 @@ describe('the law can fail', () => {
     },
   }
 
+  /** Where the histories of the seed begin to show a break, if not at once: those before are left out. */
+  const shownAt: Record<string, string> = {
+    'the fast path does not ask whether the list overflows': '19',
+    'an emptied level stays': '58',
+    'a post that cools keeps its flag': '58',
+  }
+
   test.each(Object.keys(breaks))(
     'when %s',
     async (name) => {
       const services = broken(breaks[name] as Break)
       const law = engagementLaw({ services, rest: harness.rest }, limits)
-      const options = { numRuns: 200, endOnFailure: true, seed: 1 }
+      const path = shownAt[name] ?? '0'
+      const options = { numRuns: 200, endOnFailure: true, seed: 1, path }
       const outcome = await fc.check(law, options)
       console.info(`L2 broken: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })

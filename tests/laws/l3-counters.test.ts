@@ -18,7 +18,7 @@ import {
   useServices,
 } from '../support/services.ts'
 
-const histories = lawRuns(40)
+const histories = lawRuns(20)
 const writers = 16
 
 const race = fc.array(

@@ -10,7 +10,7 @@ import { type Account, child, endAll, kill } from '../support/reconcile-child.ts
 import { handle, lawSeed, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
-const kills = Number(process.env.FEEDLINE_KILLS ?? 14)
+const kills = Number(process.env.FEEDLINE_KILLS ?? 8)
 const [trafficMs, driftsPerKill] = [12_000, 8]
 const seed = lawSeed().seed ?? 1
 const harness = useServices()

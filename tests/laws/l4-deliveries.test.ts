@@ -11,7 +11,7 @@ import { handle, lawSeed, openAccounts, useServices } from '../support/services.
 import { storedProblems } from '../support/stored-timelines.ts'
 
 const program = fileURLToPath(new URL('../support/delivery-child.ts', import.meta.url))
-const kills = Number(process.env.FEEDLINE_KILLS ?? 25)
+const kills = Number(process.env.FEEDLINE_KILLS ?? 15)
 const seed = lawSeed().seed ?? 1
 const cacheSize = 50
 /** Followers of each author: one within what is delivered at once, two that workers deliver to; 1,000 on average. */

@@ -34,7 +34,12 @@ export async function testDatabase(
   const uri = inject('mongoUri')
   const name = `test_${randomBytes(6).toString('hex')}`
   await inBulk(uri, (bulk) => applyIndexes(bulk.db(name), following))
-  const client = await connect(uri, 'serving', { monitorCommands: true, appName: name })
+  const client = await connect(uri, 'serving', {
+    monitorCommands: true,
+    appName: name,
+    // After a failure the driver looks at the server again at once, and not after half a second.
+    minHeartbeatFrequencyMS: 20,
+  })
   keepShapes(client, following)
   const db = client.db(name)
   return {

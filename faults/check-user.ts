@@ -25,7 +25,8 @@ export async function checkUser(check: Check, user: User): Promise<void> {
   const handles = (found: typeof followers, what: string) =>
     reportTwice(
       check,
-      found.map((node) => String(node.handle)),
+      // A mute or block of a deleted account stays, and names no one.
+      found.flatMap((node) => (node.handle === undefined ? [] : [String(node.handle)])),
       `${what} of ${handle}`,
     )
 

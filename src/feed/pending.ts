@@ -44,13 +44,7 @@ export class Pending {
     const found = await this.collections.outbox.findOne(
       {
         $or: [
-          // The absent follower keeps it to one key of the index.
-          {
-            kind: 'post.created',
-            'payload.author': author,
-            'payload.follower': null,
-            'payload.post': id,
-          },
+          { kind: 'post.created', 'payload.author': author, 'payload.post': id },
           {
             kind: 'follow.created',
             'payload.author': null,

@@ -132,7 +132,6 @@ async function jobsFor(
     const delivered = some.map(({ id, author }) => ({
       kind: 'post.created',
       'payload.author': author,
-      'payload.follower': null,
       'payload.post': id,
     }))
     const found = outbox.find({

@@ -37,7 +37,8 @@ export async function testDatabase(
   const client = await connect(uri, 'serving', {
     monitorCommands: true,
     appName: name,
-    // After a failure the driver looks at the server again at once, and not after half a second.
+    // After a failure the driver looks at the server again at once, and not up to a second later.
+    serverMonitoringMode: 'poll',
     minHeartbeatFrequencyMS: 20,
   })
   keepShapes(client, following)
@@ -150,10 +151,12 @@ export interface Failpoint extends AsyncDisposable {
 /** Waits for its turn with the failpoint: to be done before anything that must not take long. */
 export async function reserveFailpoint(client: MongoClient): Promise<Failpoint> {
   const release = await hold(failpointLock(client))
+  const configurer = await connect(inject('mongoUri'), 'bulk').catch(async (error) => {
+    await release()
+    throw error
+  })
   const configure = (mode: Document | string, data: Document = {}) =>
-    inBulk(inject('mongoUri'), (bulk) =>
-      bulk.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
-    )
+    configurer.db('admin').command({ configureFailPoint: 'failCommand', mode, data })
   return {
     set: async ({ times, skip, blockMs, ...how }) => {
       if (times !== undefined && skip !== undefined) throw new Error('times or skip, not both')
@@ -162,7 +165,12 @@ export async function reserveFailpoint(client: MongoClient): Promise<Failpoint> 
       await configure(mode, { ...how, ...blocking, appName: client.options.appName })
     },
     [Symbol.asyncDispose]: async () => {
-      await configure('off').finally(release)
+      try {
+        await configure('off')
+      } finally {
+        await release()
+        await configurer.close()
+      }
     },
   }
 }

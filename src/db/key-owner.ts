@@ -29,7 +29,8 @@ const idleMsMax = { others: 1_000, own: 1_000 }
 const renewMs = 500
 /** Between two transactions: who was just answered comes again. */
 const lingerMs = 1
-const idlePollMs = 3
+/** How often an owner without work looks for requests: often at first, then ever less often. */
+const idlePollMs = { least: 3, most: 50, growth: 1.3 }
 const failedPauseMs = 20
 /** After so many write conflicts, which the owner should not meet, one of the writes is locked for longer. */
 const conflictsMax = 10
@@ -63,6 +64,7 @@ export class KeyOwner<Op, Result> {
     let now = performance.now()
     let [ownAt, othersAt] = [now, now]
     let isOwner = true
+    let idleMs = idlePollMs.least
     const renewal = setInterval(async () => {
       isOwner &&= await this.parts.renew().catch(() => false)
     }, renewMs).unref()
@@ -73,18 +75,22 @@ export class KeyOwner<Op, Result> {
       now = performance.now()
       if (own.length > 0) ownAt = now
       if (served === 'others') othersAt = now
+      idleMs = served ? idlePollMs.least : Math.min(idleMs * idlePollMs.growth, idlePollMs.most)
       const isIdle = now - othersAt > idleMsMax.others || now - ownAt > idleMsMax.own
       if ((!isOwner || isIdle) && this.waiting.length === 0) break
-      await this.rest(served === 'failed' ? failedPauseMs : served ? lingerMs : idlePollMs)
+      if (served)
+        await sleep(served === 'failed' ? failedPauseMs : lingerMs, undefined, { ref: false })
+      else await this.idle(idleMs)
     }
     clearInterval(renewal)
     this.parts.onEnd()
   }
 
-  private async rest(ms: number): Promise<void> {
-    if (ms === idlePollMs && this.waiting.length > 0) return
+  /** Waits, unless a write of this process comes. */
+  private async idle(ms: number): Promise<void> {
+    if (this.waiting.length > 0) return
     const stop = new AbortController()
-    if (ms === idlePollMs) this.wake = () => stop.abort()
+    this.wake = () => stop.abort()
     await sleep(ms, undefined, { ref: false, signal: stop.signal }).catch(() => {})
     this.wake = () => {}
   }

@@ -250,7 +250,9 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
 
   test('a batch is a bounded number of commands', async () => {
     const { commands } = await recorded(database.client, () => graph({ batchSize: 1_000 }))
-    const names = commands.map(({ name, collection }) => `${name} ${collection ?? ''}`.trim())
+    // The owner of a key that the test before made hot reads requests for a second more.
+    const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))
+    const names = sent.map(({ name, collection }) => `${name} ${collection ?? ''}`.trim())
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
     expect(names.length).toBeLessThanOrEqual(18)
   })

@@ -38,7 +38,7 @@ const keysMax = 10_000
 const leaseMs = 2_000
 const patienceMs = 100
 
-/** So many writes that are all locked show that their key is. */
+/** If this number of writes are all locked, their key is. */
 const lockedMax = 2
 
 interface HotKey<Op, Result> {

@@ -32,7 +32,7 @@ const lingerMs = 1
 /** How often an owner without work looks for requests: often at first, then ever less often. */
 const idlePollMs = { least: 3, most: 50, growth: 1.3 }
 const failedPauseMs = 20
-/** After so many write conflicts, which the owner should not meet, one of the writes is locked for longer. */
+/** The owner should meet no write conflicts: after this number of them one of its writes is locked for longer. */
 const conflictsMax = 10
 
 interface Waiting<Op, Result> {

@@ -57,7 +57,7 @@ export class FastPath {
       return adds.map((add) => resultOf(add, added))
     } catch (error) {
       if (!isTimeExpired(error)) throw error
-      const added = await storedAmong(this.posts, likely, 'majority')
+      const added = await storedAmong(this.posts, likely)
       const rest = new Set(likely.filter((add) => !added.has(add)))
       // Where no post turns out to be locked, the database is slow, and smaller commands would not help.
       this.combinedMs = Math.min(combinedMs.most, this.combinedMs * 2)
@@ -103,7 +103,6 @@ const resultOf = (add: EmbeddedAdd, added: ReadonlySet<EmbeddedAdd>): ListResult
 async function storedAmong(
   posts: Collections['posts'],
   adds: readonly EmbeddedAdd[],
-  level: 'local' | 'majority' = 'local',
 ): Promise<Set<EmbeddedAdd>> {
   const found = await posts
     .find(
@@ -114,7 +113,7 @@ async function storedAmong(
           $or: [{ [`${kind}._id`]: entry._id }, { [`last.${kind}`]: entry._id }],
         })),
       },
-      { ...atOnce, projection: { _id: 1 }, readConcern: { level } },
+      { ...atOnce, projection: { _id: 1 } },
     )
     .toArray()
   const ids = new Set(found.map(({ _id }) => _id.toHexString()))

@@ -79,7 +79,7 @@ export const graphDamages: readonly Damage[] = [
     },
   },
   {
-    name: 'an edge that has ended stands in `followers`',
+    name: 'an edge that has ended is in `followers`',
     only: 'collection',
     noticed: ({ c, b }) => [`L3 sides ${c}>${b}`, `L3 followers ${b}`],
     answer: 'repaired',
@@ -92,7 +92,7 @@ export const graphDamages: readonly Damage[] = [
     endsOtherwise: true,
   },
   {
-    name: 'an edge that has ended stands in `following`',
+    name: 'an edge that has ended is in `following`',
     only: 'collection',
     noticed: ({ c, b }) => [`L3 sides ${c}>${b}`, `L3 following ${c}`],
     answer: 'repaired',
@@ -105,7 +105,7 @@ export const graphDamages: readonly Damage[] = [
     endsOtherwise: true,
   },
   {
-    name: 'an edge stands in one collection and has no history',
+    name: 'an edge is in one collection and has no history',
     only: 'collection',
     noticed: ({ c, b }) => [`L3 sides ${c}>${b}`],
     answer: 'reported',

@@ -15,7 +15,7 @@ const updateLevel = (scene: Scene, level: number, change: object | object[]) =>
 const likes = (what: string) => (scene: Scene) => [`L2 ${what} ${scene.post.id}.likes`]
 const order = 'pages of the list that repeat or lack entries'
 
-/** Damage to likes, comments and shares: three likes stand in the post, two in each of two levels. */
+/** Damage to likes, comments and shares: three likes are in the post, two in each of two levels. */
 export const listDamages: readonly Damage[] = [
   {
     name: 'a post counts too many likes',
@@ -123,7 +123,7 @@ export const listDamages: readonly Damage[] = [
     },
   },
   {
-    name: 'a like stands in its post twice',
+    name: 'a like is in its post twice',
     noticed: (scene) => [
       `L2 twice ${scene.post.id}.likes of fan0`,
       ...likes('counts')(scene),

@@ -3,6 +3,7 @@ import { type Collections, openCollections } from './db/collections.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Once } from './db/once.ts'
 import { Transactions } from './db/transaction.ts'
+import { Admission } from './engagement/admission.ts'
 import { EngagedLog } from './engagement/engaged.ts'
 import { Engagements } from './engagement/engagement.ts'
 import { listLimits } from './engagement/kinds.ts'
@@ -96,10 +97,11 @@ export function createServices(
     checks,
   )
   const limits = listLimits(config.engagement)
-  const lists = new OutlierLists(collections, transactions, once, limits)
-  const walk = new OutlierWalk(collections)
   const engaged = new EngagedLog(collections.engaged)
-  const engagements = new Engagements(lists, walk, engaged, stats, restrictions, checks, mint, now)
+  const admission = new Admission(engaged, stats, restrictions)
+  const lists = new OutlierLists(collections, transactions, once, limits, admission)
+  const walk = new OutlierWalk(collections)
+  const engagements = new Engagements(lists, walk, engaged, admission, checks, mint, now)
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)

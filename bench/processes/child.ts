@@ -27,11 +27,22 @@ export interface Answered {
   readonly unavailable: number
   readonly perSecond: number
   readonly p99Ms: number
+  /** Sent to the database for one acknowledged write. */
+  readonly commandsPerWrite: number
+  /** How many processor cores the process kept busy. */
+  readonly cores: number
 }
 
 // A process with services of its own over the database: `child.ts`, with BENCH_URI and BENCH_DATABASE.
 const { BENCH_URI = '', BENCH_DATABASE = '' } = process.env
-const { client, services } = await openServices(BENCH_URI, BENCH_DATABASE)
+const { client, services } = await openServices(
+  BENCH_URI,
+  BENCH_DATABASE,
+  {},
+  { monitorCommands: true },
+)
+let commands = 0
+client.on('commandStarted', () => commands++)
 await client.db('admin').command({ ping: 1 })
 
 const write = async ({ way, user, post, first }: Order, at: number): Promise<boolean> => {
@@ -58,11 +69,19 @@ answer(
       }
     }
     await drive(order.clients, rampMs, call)
-    const before = acknowledged
-    const since = performance.now()
+    const before = { acknowledged, commands, cpu: process.cpuUsage(), since: performance.now() }
     const { p99Ms } = await drive(order.clients, order.ms, call)
-    const perSecond = ((acknowledged - before) / (performance.now() - since)) * 1000
-    return { acknowledged, unavailable, perSecond, p99Ms }
+    const ms = performance.now() - before.since
+    const { user, system } = process.cpuUsage(before.cpu)
+    const written = acknowledged - before.acknowledged
+    return {
+      acknowledged,
+      unavailable,
+      perSecond: (written / ms) * 1000,
+      p99Ms,
+      commandsPerWrite: (commands - before.commands) / written,
+      cores: (user + system) / 1000 / ms,
+    }
   },
   () => client.close(),
 )

@@ -18,6 +18,9 @@ interface Measured {
   readonly perSecond: number
   readonly p99Ms: number
   readonly unavailable: number
+  /** Sent for one write, and the cores that all processes kept busy, without the database's. */
+  readonly commandsPerWrite: number
+  readonly cores: number
 }
 type Name = `${Way} ${number}`
 
@@ -39,9 +42,10 @@ export async function processes(options: BenchOptions) {
         const result = await measure(database, children.all.slice(0, count), way, options.ms)
         const name: Name = `${way} ${count}`
         measured.set(name, [...(measured.get(name) ?? []), result])
-        const { perSecond, p99Ms, unavailable } = result
+        const { perSecond, p99Ms, unavailable, commandsPerWrite, cores } = result
         options.say(
-          `${name}: ${perSecond.toFixed(0)}/s, p99 ${p99Ms.toFixed(0)} ms, ${unavailable} UNAVAILABLE`,
+          `${name}: ${perSecond.toFixed(0)}/s, p99 ${p99Ms.toFixed(0)} ms, ${unavailable} UNAVAILABLE, ` +
+            `${commandsPerWrite.toFixed(2)} commands a write, ${cores.toFixed(2)} cores`,
         )
       }
     }
@@ -57,15 +61,18 @@ function report({ show }: BenchOptions, measured: ReadonlyMap<Name, readonly Mea
       0.5,
     )
   show(
-    '| 64 clients, one key | processes | writes/s | p99, ms | UNAVAILABLE |\n|---|---|---|---|---|',
+    '| 64 clients, one key | processes | writes/s | p99, ms | commands a write | cores | UNAVAILABLE |\n' +
+      '|---|---|---|---|---|---|---|',
   )
   for (const way of ways) {
     for (const count of counts) {
       const loads = of(way, count)
       const rate = showSpread(spreadOf(loads.map(({ perSecond }) => perSecond)), 0)
       const p99 = showSpread(spreadOf(loads.map(({ p99Ms }) => p99Ms)), 0)
+      const commands = showSpread(spreadOf(loads.map((load) => load.commandsPerWrite)))
+      const cores = showSpread(spreadOf(loads.map((load) => load.cores)))
       const refused = loads.reduce((sum, { unavailable }) => sum + unavailable, 0)
-      show(`| ${way} | ${count} | ${rate} | ${p99} | ${refused} |`)
+      show(`| ${way} | ${count} | ${rate} | ${p99} | ${commands} | ${cores} | ${refused} |`)
     }
   }
   const rates = ways.flatMap((way) =>
@@ -118,6 +125,10 @@ async function measure(
     perSecond: sum(({ perSecond }) => perSecond),
     p99Ms: Math.max(...answers.map(({ p99Ms }) => p99Ms)),
     unavailable: sum(({ unavailable }) => unavailable),
+    commandsPerWrite:
+      sum(({ commandsPerWrite, perSecond }) => commandsPerWrite * perSecond) /
+      sum(({ perSecond }) => perSecond),
+    cores: sum(({ cores }) => cores),
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { commitAdmitted, type Refusals } from './admitted.ts'
 import { bounded } from './client.ts'
 import type { Collections } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
@@ -11,6 +12,8 @@ import type { Transactions, Tx } from './transaction.ts'
 export interface HotKeyRules<Op, Result> {
   /** Sets the keys of this sort apart from those of others, e.g. `likes`. */
   readonly name: string
+  /** Lets writes in before their transaction, for the first time or again. Absent: all are let in. */
+  readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
   /** Applies writes to a key in the caller's transaction, in order, and answers each. */
   readonly apply: (tx: Tx, key: string, ops: readonly Op[]) => Promise<Answers<Result>>
   /** Commits writes while no other process collides with them. Passes `onCollision` to its transaction. */
@@ -78,7 +81,7 @@ export class HotKeys<Op, Result> {
     try {
       if (!this.isHot(key)) {
         try {
-          return await this.rules.commit(key, ops, watchCollisions(conflictsMax))
+          return await this.commit(key, ops, watchCollisions(conflictsMax))
         } catch (error) {
           if (!(error instanceof Contended)) throw error
           this.heat(key)
@@ -125,21 +128,39 @@ export class HotKeys<Op, Result> {
     for (const [at, op] of ops.entries()) {
       if (at === lockedMax && locked === lockedMax) {
         const rest = ops.slice(at)
-        const later = this.rules.commit(key, rest, watchCollisions())
+        const later = this.commit(key, rest, watchCollisions())
         return [...answers, ...rest.map((_, n) => later.then((all) => resultOf(all[n] as Result)))]
       }
       try {
-        answers.push(await this.rules.commitAlone(key, op, watchCollisions(conflictsMax)))
+        answers.push(await this.commitAlone(key, op, watchCollisions(conflictsMax)))
       } catch (error) {
         if (error instanceof Contended) locked++
         answers.push(
           error instanceof Contended
-            ? this.rules.commitAlone(key, op, watchCollisions()).then(resultOf<Result>)
+            ? this.commitAlone(key, op, watchCollisions()).then(resultOf<Result>)
             : (error as Error),
         )
       }
     }
     return answers
+  }
+
+  private async commit(
+    key: string,
+    ops: readonly Op[],
+    onCollision: (error: unknown) => void,
+  ): Promise<Answers<Result>> {
+    const { admit, commit } = this.rules
+    return commitAdmitted(ops, await admit?.(ops), (some) => commit(key, some, onCollision))
+  }
+
+  private async commitAlone(
+    key: string,
+    op: Op,
+    onCollision: (error: unknown) => void,
+  ): Promise<Result | Error> {
+    const [refusal] = (await this.rules.admit?.([op])) ?? []
+    return refusal ?? this.rules.commitAlone(key, op, onCollision)
   }
 
   private heat(key: string): HotKey<Op, Result> {
@@ -165,6 +186,7 @@ export class HotKeys<Op, Result> {
       key: this.nameOf(key),
       transactions: this.transactions,
       writes: this.writes,
+      admit: this.rules.admit,
       apply: (tx, ops) => this.rules.apply(tx, key, ops),
       unpack: this.rules.unpack,
       renew: () => this.lease(key),

@@ -17,7 +17,10 @@ export type Packed = Readonly<Record<string, unknown>>
 const waitMsMax = 4_000
 const takenMsMax = 4_500
 /** When a process looks for its answer: first when answers usually come, then after a share of the time waited. */
-const pollMs = { least: 2, most: 40, first: 0.7, share: 0.2 }
+const pollMs = { least: 2, most: 40, first: 0.9, share: 0.15 }
+
+/** How long requests whose answers were read wait to be removed by one command, in milliseconds. */
+const removeAfterMs = 300
 
 /** Thrown when a request was withdrawn before it could be answered. Nothing was written. */
 export class Withdrawn extends Error {
@@ -28,6 +31,9 @@ export class Withdrawn extends Error {
 export class HotWrites {
   /** How long the last answers took, in milliseconds. */
   private expectedMs = 10
+  /** Requests whose answers were read, until they are removed together. */
+  private readIds: ObjectId[] = []
+  private removal: NodeJS.Timeout | undefined
 
   constructor(private readonly writes: Collections['hot_writes']) {}
 
@@ -59,7 +65,7 @@ export class HotWrites {
       const found = isLast
         ? await this.writes.findOneAndDelete({ _id, key }, bounded)
         : await this.writes.findOne({ _id, answers: { $exists: true } }, { ...bounded, hint })
-      if (found?.answers !== undefined && !isLast) this.remove(_id)
+      if (found?.answers !== undefined && !isLast) this.removeSoon(_id)
       if (found?.answers) {
         this.expectedMs = this.expectedMs * 0.8 + Math.min(waitedMs, 100) * 0.2
         return found.answers
@@ -72,9 +78,15 @@ export class HotWrites {
     }
   }
 
-  /** Removes an answered request, whose removal no one waits for: what stays is removed within an hour. */
-  private remove(_id: ObjectId): void {
-    this.writes.deleteOne({ _id }, { writeConcern: { w: 1 } }).catch(() => {})
+  /** Removes a request whose answers were read, with others of the same time: what stays is removed within an hour. */
+  private removeSoon(_id: ObjectId): void {
+    this.readIds.push(_id)
+    this.removal ??= setTimeout(() => {
+      const ids = this.readIds
+      this.readIds = []
+      this.removal = undefined
+      this.writes.deleteMany({ _id: { $in: ids } }, { writeConcern: { w: 1 } }).catch(() => {})
+    }, removeAfterMs).unref()
   }
 
   /**

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { commitAdmitted, type Refusals } from './admitted.ts'
 import type { HotWriteDoc } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
 import type { Answer } from './group-commit.ts'
@@ -13,6 +14,7 @@ export interface OwnerParts<Op, Result> {
   readonly key: string
   readonly transactions: Transactions
   readonly writes: HotWrites
+  readonly admit: ((ops: readonly Op[]) => Promise<Refusals>) | undefined
   readonly apply: (tx: Tx, ops: readonly Op[]) => Promise<Answers<Result>>
   readonly unpack: (packed: Packed) => Op
   /** Keeps the lease. @returns false when another process has it. */
@@ -126,15 +128,17 @@ export class KeyOwner<Op, Result> {
     own: readonly Waiting<Op, Result>[],
     requests: readonly HotWriteDoc[],
   ): Promise<void> {
-    const { transactions, writes, apply, unpack } = this.parts
+    const { transactions, writes, admit, apply, unpack } = this.parts
     const sizes = [...own, ...requests].map(({ ops }) => ops.length)
     const all = [
       ...own.flatMap(({ ops }) => ops),
       ...requests.flatMap(({ ops }) => ops.map((op) => unpack(op))),
     ]
+    const refusals = await admit?.(all)
     const answers = await transactions.run(
       async (tx) => {
-        const parts = split(await apply(tx, all), sizes)
+        const results = await commitAdmitted(all, refusals, (some) => apply(tx, some))
+        const parts = split(results, sizes)
         const asked = requests.map((request, at) => ({
           request,
           answers: (parts[own.length + at] ?? []).map(packAnswer),

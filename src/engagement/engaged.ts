@@ -1,6 +1,7 @@
 import type { EngagementKind } from '../config.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, EngagedDoc } from '../db/collections.ts'
+import { repeatsIn } from '../db/errors.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
@@ -23,8 +24,8 @@ export class EngagedLog {
   constructor(private readonly engaged: Collections['engaged']) {}
 
   /**
-   * Writes and removes entries together; a majority holds them when it returns. One command for each of the two, none
-   * without any.
+   * Writes and removes entries together; a majority holds them when it returns. An entry that is there already stays.
+   * One command for each of the two, none without any.
    */
   async write(adds: readonly Engaged[], removes: readonly Pick<Engaged, 'id' | 'user'>[]) {
     const inserts = adds.map((entry) => ({ insertOne: { document: toDoc(entry) } }))
@@ -33,7 +34,8 @@ export class EngagedLog {
       _id: { $in: removes.map(({ id }) => toObjectId(id)) },
     }
     const bulk = [...inserts, ...(removes.length > 0 ? [{ deleteMany: { filter: gone } }] : [])]
-    if (bulk.length > 0) await this.engaged.bulkWrite(bulk, { ...bounded, ordered: false })
+    if (bulk.length === 0) return
+    await this.engaged.bulkWrite(bulk, { ...bounded, ordered: false }).catch(repeatsIn)
   }
 
   /** A range of each user's entries of a kind, in the order it walks. One covered command. */
@@ -52,7 +54,7 @@ export class EngagedLog {
     return new Map([...found].map(([user, docs]) => [user, docs.map(toEngaged)]))
   }
 
-  /** The user's oldest entries of any kind, at most `limit`. */
+  /** Some of the user's entries of any kind, at most `limit`. */
   async some(user: UserId, limit: number): Promise<Engaged[]> {
     return (await this.engaged.find({ user }).limit(limit).toArray()).map(toEngaged)
   }

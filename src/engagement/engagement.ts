@@ -5,16 +5,15 @@ import { toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { DomainError } from '../errors.ts'
 import type { PurgeRun } from '../follows/purge.ts'
-import type { Restrictions } from '../follows/restrictions.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeOf } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
-import { noAccount, type UserStats } from '../users/stats.ts'
+import type { Admission, Intent } from './admission.ts'
 import { settledMs } from './deadline.ts'
 import type { Engaged, EngagedLog } from './engaged.ts'
 import { kinds } from './kinds.ts'
-import { noPost, type OutlierLists } from './outlier.ts'
+import type { OutlierLists } from './outlier.ts'
 import type { ListResult, NewEntry } from './plan.ts'
 import { UnsureEntries } from './unsure.ts'
 import { type Engagement, type OutlierWalk, toEngagement } from './walk.ts'
@@ -24,10 +23,6 @@ export interface EngagementChange {
   readonly changed: boolean
   readonly entry?: Engagement | undefined
 }
-
-type Intent =
-  | { readonly begin: Engaged; readonly end?: undefined }
-  | { readonly end: Pick<Engaged, 'id' | 'user'>; readonly begin?: undefined }
 
 const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
 
@@ -45,13 +40,15 @@ export class Engagements {
     private readonly lists: OutlierLists,
     private readonly walk: OutlierWalk,
     private readonly log: EngagedLog,
-    private readonly stats: UserStats,
-    private readonly restrictions: Restrictions,
+    private readonly admission: Admission,
     private readonly validators: readonly ContentValidator[],
     private readonly mint: IdMint,
     private readonly now: () => number,
   ) {
-    this.intents = new GroupCommit((_, batch) => this.admit(batch), bounds)
+    this.intents = new GroupCommit<Intent, undefined>(
+      (_, batch) => this.admission.settle(batch),
+      bounds,
+    )
     this.unsure = new UnsureEntries(log, walk)
   }
 
@@ -149,8 +146,10 @@ export class Engagements {
     const logged: Engaged = { id, user: actor, kind, post }
     let result: ListResult
     try {
-      await this.intents.submit('', { begin: logged })
-      result = await this.lists.write(post, { kind, add: entry }, once)
+      // The owner of a hot key admits the entries of all processes together.
+      const needsAdmission = this.lists.isHot(post)
+      if (!needsAdmission) await this.intents.submit('', { begin: logged })
+      result = await this.lists.write(post, { kind, add: entry, needsAdmission }, once)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
         this.unsure.add(logged)
@@ -182,33 +181,6 @@ export class Engagements {
   /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
   private async forget(entry: Engaged): Promise<void> {
     await this.intents.submit('', { end: entry }).catch(() => this.unsure.add(entry))
-  }
-
-  /** Lets in whom the graph lets in, and writes by-user entries ahead of the entries themselves. */
-  private async admit(batch: readonly Intent[]): Promise<(undefined | Error)[]> {
-    const begins = batch.flatMap(({ begin }) => (begin ? [begin] : []))
-    const ends = batch.flatMap(({ end }) => (end ? [end] : []))
-    const people = [...new Set(begins.flatMap(({ user, post }) => [user, post.author]))]
-    const pairs = begins
-      .filter(({ user, post }) => user !== post.author)
-      .map(({ user, post }) => ({ one: user, other: post.author }))
-    // First, so that whoever ends an account that was still seen live finds what it had begun.
-    await this.log.write(begins, ends)
-    const [live, blocked] = await Promise.all([
-      people.length > 0 ? this.stats.liveAmong(people) : new Set<UserId>(),
-      this.restrictions.blocksBetween(pairs),
-    ])
-    const refused: Engaged[] = []
-    const verdicts = batch.map(({ begin }) => {
-      if (!begin) return undefined
-      const { user, post } = begin
-      const hidden = !live.has(post.author) || blocked.has(`${user}>${post.author}`)
-      if (live.has(user) && !hidden) return undefined
-      refused.push(begin)
-      return live.has(user) ? noPost() : noAccount()
-    })
-    if (refused.length > 0) await this.log.write([], refused)
-    return verdicts
   }
 }
 

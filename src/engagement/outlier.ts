@@ -1,4 +1,5 @@
 import type { EngagementKind } from '../config.ts'
+import type { Refusals } from '../db/admitted.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit } from '../db/group-commit.ts'
@@ -6,9 +7,10 @@ import { HotKeys } from '../db/hot-keys.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { DomainError } from '../errors.ts'
+import type { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { PostRef } from '../lib/ids.ts'
+import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
+import { type Admission, noPost } from './admission.ts'
 import { deadlineOf, tooLate } from './deadline.ts'
 import { type EmbeddedAdd, FastPath } from './embedded.ts'
 import { kinds, type ListLimits } from './kinds.ts'
@@ -17,15 +19,13 @@ import { embedded, levelWrites, readState, storedKey } from './stored.ts'
 
 const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
 
-/** The answer to one who engages with a post that does not exist, or that they may not see. */
-export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'There is no such post')
-
 /**
  * The outlier pattern (seeds 0 and 2), the same for every kind: entries stand in their post up to a threshold, then in
  * overflow documents of a fixed capacity, level after level. No document grows with popularity.
  * @see laws L2 and L5
  */
 export class OutlierLists {
+  private readonly hotKeys: HotKeys<Waiting, ListResult>
   private readonly commits: GroupCommit<Waiting, ListResult>
   private readonly fast: FastPath
   private readonly embedded: GroupCommit<EmbeddedAdd, ListResult | undefined>
@@ -38,16 +38,18 @@ export class OutlierLists {
     private readonly transactions: Transactions,
     private readonly once: Once,
     private readonly limits: Readonly<Record<EngagementKind, ListLimits>>,
+    private readonly admission: Admission,
   ) {
-    const hotKeys = new HotKeys<Waiting, ListResult>(collections, transactions, {
+    this.hotKeys = new HotKeys<Waiting, ListResult>(collections, transactions, {
       name: 'lists',
+      admit: (batch) => this.admit(batch),
       apply: (tx, _, batch) => this.commitAll(tx, batch),
       commit: (_, batch, onCollision) => this.commit(batch, onCollision),
       commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
       pack: (write) => ({ ...write }),
       unpack: (packed) => packed as unknown as Waiting,
     })
-    this.commits = new GroupCommit((key, batch) => hotKeys.run(key, batch), bounds)
+    this.commits = new GroupCommit((key, batch) => this.hotKeys.run(key, batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
     this.fast = new FastPath(collections.posts, limits)
     this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 })
@@ -63,7 +65,12 @@ export class OutlierLists {
    * @throws {DomainError} NOT_FOUND without such a post; UNAVAILABLE when too many wait.
    */
   async write(post: PostRef, write: ListWrite, once?: OnceKey): Promise<ListResult> {
-    return this.commits.submit(`${post.author}/${post.id}`, { post, write, once })
+    return this.commits.submit(keyOf(post), { post, write, once })
+  }
+
+  /** Whether the owner of a hot key commits the writes to this post now. */
+  isHot(post: PostRef): boolean {
+    return this.hotKeys.isHot(keyOf(post))
   }
 
   /** What the first write under `once` came to, if there was one. One command. */
@@ -92,6 +99,20 @@ export class OutlierLists {
     const alone = (tx: Tx) => this.commitAll(tx, [write], true)
     const [result] = await this.transactions.run(alone, undefined, onCollision)
     return result as ListResult | Error
+  }
+
+  /** Admits those of a batch that need it. Up to five commands; none without any. */
+  private async admit(batch: readonly Waiting[]): Promise<Refusals> {
+    const entries = batch.map(({ post, write: { kind, add, needsAdmission } }) =>
+      add && needsAdmission
+        ? { id: fromObjectId<EngagementId>(add._id), user: add.actor as UserId, kind, post }
+        : undefined,
+    )
+    const intents = entries.flatMap((begin) => (begin ? [{ begin }] : []))
+    if (intents.length === 0) return []
+    const refusals = await this.admission.settle(intents)
+    let next = 0
+    return entries.map((entry) => entry && refusals[next++])
   }
 
   /** The way of nearly every write: one conditional update. Undefined: it takes more. */
@@ -197,6 +218,8 @@ export class OutlierLists {
     if (bulk.length > 0) await overflow.bulkWrite(bulk, { session: tx.session })
   }
 }
+
+const keyOf = ({ author, id }: PostRef) => `${author}/${id}`
 
 interface Waiting {
   readonly post: PostRef

@@ -36,7 +36,13 @@ export type NewEntry = Omit<EngagementDoc, 'place'>
 
 /** One change of one list of a post: an entry to add, or the key of one to take out. */
 export type ListWrite = { readonly kind: EngagementKind } & (
-  | { readonly add: NewEntry; readonly remove?: undefined; readonly only?: undefined }
+  | {
+      readonly add: NewEntry
+      /** Who commits it sees to its admission; otherwise it is admitted. */
+      readonly needsAdmission?: boolean
+      readonly remove?: undefined
+      readonly only?: undefined
+    }
   | {
       readonly remove: string
       /**
@@ -45,6 +51,7 @@ export type ListWrite = { readonly kind: EngagementKind } & (
        */
       readonly only?: ObjectId
       readonly add?: undefined
+      readonly needsAdmission?: undefined
     }
 )
 

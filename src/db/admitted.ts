@@ -1,0 +1,17 @@
+import type { Answer } from './group-commit.ts'
+
+/** Why each write of a batch is refused before its transaction, in order; undefined for those that are let in. */
+export type Refusals = readonly (Error | undefined)[]
+
+/** Answers a batch: those that are refused with their refusals, the others with what `commit` comes to for them. */
+export async function commitAdmitted<Op, Result>(
+  ops: readonly Op[],
+  refusals: Refusals | undefined,
+  commit: (admitted: readonly Op[]) => Promise<readonly Answer<Result>[]>,
+): Promise<readonly Answer<Result>[]> {
+  if (!refusals?.some(Boolean)) return commit(ops)
+  const admitted = ops.filter((_, at) => !refusals[at])
+  const answers = admitted.length > 0 ? await commit(admitted) : []
+  let next = 0
+  return ops.map((_, at) => refusals[at] ?? (answers[next++] as Answer<Result>))
+}

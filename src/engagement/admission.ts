@@ -1,0 +1,53 @@
+import { DomainError } from '../errors.ts'
+import type { Restrictions } from '../follows/restrictions.ts'
+import type { UserId } from '../lib/ids.ts'
+import { noAccount, type UserStats } from '../users/stats.ts'
+import type { Engaged, EngagedLog } from './engaged.ts'
+
+/** The answer to one who engages with a post that does not exist, or that they may not see. */
+export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'There is no such post')
+
+/** An entry that is about to be added to its list, or one that its list does not hold any more. */
+export type Intent =
+  | { readonly begin: Engaged; readonly end?: undefined }
+  | { readonly end: Pick<Engaged, 'id' | 'user'>; readonly begin?: undefined }
+
+/** Lets in whom the graph lets in, and keeps by-user entries ahead of the entries themselves. */
+export class Admission {
+  constructor(
+    private readonly log: EngagedLog,
+    private readonly stats: UserStats,
+    private readonly restrictions: Restrictions,
+  ) {}
+
+  /**
+   * Writes the by-user entries of those that begin and removes those of the others. Up to four commands, and one more
+   * when someone is refused. An entry may begin again: an earlier try has failed.
+   * @returns for each, in order, why it is refused: NOT_FOUND without an account or such a post, or when a block hides it.
+   */
+  async settle(batch: readonly Intent[]): Promise<readonly (DomainError | undefined)[]> {
+    const begins = batch.flatMap(({ begin }) => (begin ? [begin] : []))
+    const ends = batch.flatMap(({ end }) => (end ? [end] : []))
+    const people = [...new Set(begins.flatMap(({ user, post }) => [user, post.author]))]
+    const pairs = begins
+      .filter(({ user, post }) => user !== post.author)
+      .map(({ user, post }) => ({ one: user, other: post.author }))
+    // First, so that whoever ends an account that was still seen live finds what it had begun.
+    await this.log.write(begins, ends)
+    const [live, blocked] = await Promise.all([
+      people.length > 0 ? this.stats.liveAmong(people) : new Set<UserId>(),
+      this.restrictions.blocksBetween(pairs),
+    ])
+    const refused: Engaged[] = []
+    const refusals = batch.map(({ begin }) => {
+      if (!begin) return undefined
+      const { user, post } = begin
+      const hidden = !live.has(post.author) || blocked.has(`${user}>${post.author}`)
+      if (live.has(user) && !hidden) return undefined
+      refused.push(begin)
+      return live.has(user) ? noPost() : noAccount()
+    })
+    if (refused.length > 0) await this.log.write([], refused)
+    return refusals
+  }
+}

@@ -4,13 +4,15 @@ import type { Finding } from '../../src/integrity/invariant.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
 import type { PostId, PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { graphDamages } from '../support/damage/graph.ts'
+import { accountDamages } from '../support/damage/accounts.ts'
+import { edgeDamages } from '../support/damage/edges.ts'
 import { listDamages } from '../support/damage/lists.ts'
 import { type Damage, type Scene, tableOf } from '../support/damage/row.ts'
 import { timelineDamages } from '../support/damage/timelines.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
+const graphDamages = [...accountDamages, ...edgeDamages]
 const fans = Array.from({ length: 7 }, (_, n) => handle(`fan${n}`))
 const stored = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 const compared = [

@@ -31,6 +31,10 @@ export interface Damage {
   readonly inject: (scene: Scene) => Promise<unknown>
 }
 
+/** Adds to counters of a user, and changes nothing of what they count. */
+export const addToCounters = ({ services }: Scene, _id: string, by: Record<string, number>) =>
+  services.collections.user_stats.updateOne({ _id }, { $inc: by })
+
 const cells = ({ name, answer, how, clients }: Damage, noticed: string) => [
   name,
   `\`${noticed}\``,

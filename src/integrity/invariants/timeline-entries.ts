@@ -3,7 +3,7 @@ import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { MaterialisedName } from '../../feed/strategy.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Finding, IntegrityServices } from '../invariant.ts'
-import { storedEntries } from '../stored-entries.ts'
+import { storedEntries, storedReaders } from '../stored-entries.ts'
 
 /** What is wrong with the stored form of one timeline. */
 export interface EntryVerdict {
@@ -68,6 +68,33 @@ async function authorsOf(
     .hint({ _id: 1, author: 1 })
     .toArray()
   return new Map(found.map(({ _id, author }) => [fromObjectId(_id), author as UserId]))
+}
+
+/**
+ * Law L1: a reader whose timeline is stored has an account.
+ * @param after a handle; only readers after it, up to `upTo`, are checked. Two commands.
+ */
+export async function strayTimelines(
+  services: IntegrityServices,
+  name: MaterialisedName,
+  after: string,
+  upTo: string,
+): Promise<readonly { readonly reader: UserId; readonly finding: Finding }[]> {
+  const readers = await storedReaders(services, name, after, upTo)
+  const accounts = await services.collections.users
+    .find({ _id: { $in: readers } }, { projection: { _id: 1 } })
+    .toArray()
+  const known = new Set(accounts.map(({ _id }) => _id))
+  const expected = 'no timeline without an account'
+  return readers
+    .filter((handle) => !known.has(handle))
+    .map((reader) => ({
+      reader: reader as UserId,
+      finding: {
+        ...{ law: 'L1' as const, kind: 'leftover', subject: `${reader} ${name}`, expected },
+        ...{ found: 'entries', harmless: true as const },
+      },
+    }))
 }
 
 /**

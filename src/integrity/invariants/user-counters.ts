@@ -21,11 +21,9 @@ export function userDifference({
   )
 }
 
-/** A difference as `verify` prints it, a finding for each counter. */
-export const counterFindings = ({ kind, id, by, counted }: Difference): Finding[] =>
-  Object.entries(by).map(([name, count]) => {
-    const found = counted[name] ?? 0
-    const [law, what, subject] =
-      kind === 'USER' ? (['L3', name, id] as const) : (['L2', 'counts', `${id}.${name}`] as const)
-    return { law, kind: what, subject, expected: found + count, found }
+/** A difference of a user as `verify` prints it: a finding for each counter. */
+export const userFindings = ({ id: subject, by, counted }: Difference): Finding[] =>
+  Object.entries(by).map(([kind, count]) => {
+    const found = counted[kind] ?? 0
+    return { law: 'L3', kind, subject, expected: found + count, found }
   })

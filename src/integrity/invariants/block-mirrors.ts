@@ -3,40 +3,8 @@ import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { EdgeId } from '../../lib/ids.ts'
-import { pairInvariant } from '../edge-repair.ts'
 import type { IntegrityServices, Invariant, Verdict, Violation } from '../invariant.ts'
 import { nameOf } from '../pairs.ts'
-
-/**
- * Law L3: no edge crosses a block. The range is a condition on the handle of the block's owner. The scan is one command
- * that seeks twice for each block.
- */
-export const crossedBlocks = (services: IntegrityServices) =>
-  pairInvariant(services, ['block'], async function* (handles: object) {
-    const from = services.edges.followers.collection.collectionName
-    const crossing = (followee: string, follower: string) => ({
-      from,
-      localField: followee,
-      foreignField: 'user',
-      let: { follower: `$${follower}` },
-      pipeline: [
-        { $match: { $expr: { $eq: ['$follower', '$$follower'] } } },
-        { $limit: 1 },
-        { $project: { _id: 1 } },
-      ],
-    })
-    const found = services.collections.restrictions.aggregate<Block & { out: []; back: [] }>([
-      { $match: { owner: handles, kind: 'BLOCK' } },
-      { $lookup: { ...crossing('other', 'owner'), as: 'out' } },
-      { $lookup: { ...crossing('owner', 'other'), as: 'back' } },
-      { $match: { $or: [{ 'out.0': { $exists: true } }, { 'back.0': { $exists: true } }] } },
-      { $project: { owner: 1, other: 1, out: 1, back: 1 } },
-    ])
-    for await (const { owner, other, out, back } of found) {
-      if (out.length > 0) yield { follower: owner, followee: other }
-      if (back.length > 0) yield { follower: other, followee: owner }
-    }
-  })
 
 type Block = Pick<RestrictionDoc, 'owner' | 'other'> & { readonly kind: 'BLOCK' | 'BLOCKED_BY' }
 

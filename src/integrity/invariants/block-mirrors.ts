@@ -3,8 +3,16 @@ import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { EdgeId } from '../../lib/ids.ts'
-import type { IntegrityServices, Invariant, Verdict, Violation } from '../invariant.ts'
+import {
+  findingOf,
+  type IntegrityServices,
+  type Invariant,
+  type Verdict,
+  type Violation,
+} from '../invariant.ts'
 import { nameOf } from '../pairs.ts'
+
+const invariant = { name: 'block-mirrors', law: 'L3' } as const
 
 type Block = Pick<RestrictionDoc, 'owner' | 'other'> & { readonly kind: 'BLOCK' | 'BLOCKED_BY' }
 
@@ -29,6 +37,7 @@ export const blockMirrors = ({
   collections: { restrictions, users },
   mint,
 }: IntegrityServices): Invariant<object, Block, MirrorViolation> => ({
+  ...invariant,
   async *scan(handles) {
     const mirror = {
       from: restrictions.collectionName,
@@ -69,13 +78,12 @@ export const blockMirrors = ({
     const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
     const violations = lasting.map(({ owner, other, kind }) => ({
       block: { owner, other, kind },
-      finding: {
-        law: 'L3' as const,
+      finding: findingOf(invariant, {
         kind: 'mirror',
         subject: nameOf({ follower: owner, followee: other }),
         expected: `${mirrorKind[kind]} on the other side`,
         found: `${kind} alone`,
-      },
+      }),
     }))
     return { violations, inFlight: alone.length - lasting.length }
   },

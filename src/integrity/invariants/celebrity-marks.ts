@@ -1,5 +1,7 @@
 import type { CelebrityDoc } from '../../db/collections.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+const invariant = { name: 'celebrity-marks', law: 'L1' } as const
 
 interface CelebrityViolation extends Violation {
   readonly celebrity: CelebrityDoc
@@ -20,6 +22,7 @@ export const celebrityMarks = ({
   collections: { celebrities, users, outbox },
   outbox: jobs,
 }: IntegrityServices): Invariant<object, CelebrityDoc, CelebrityViolation> => ({
+  ...invariant,
   scan: () =>
     celebrities.aggregate<CelebrityDoc>([
       {
@@ -50,7 +53,7 @@ export const celebrityMarks = ({
         {
           celebrity,
           problem,
-          finding: { law: 'L1' as const, kind: 'mark', subject, expected, found },
+          finding: findingOf(invariant, { kind: 'mark', subject, expected, found }),
         },
       ]
       if (!known.has(subject)) return wrong('GONE', 'no mark without an account', 'a mark')

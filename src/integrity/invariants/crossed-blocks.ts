@@ -1,12 +1,14 @@
-import { pairInvariant } from '../edge-repair.ts'
+import { type PairRule, pairInvariant } from '../edge-repair.ts'
 import type { IntegrityServices } from '../invariant.ts'
+
+const rule: PairRule = { name: 'crossed-blocks', law: 'L3', kinds: ['block'] }
 
 /**
  * Law L3: no edge crosses a block. The range is a condition on the handle of the block's owner. The scan is one command
  * that seeks twice for each block.
  */
 export const crossedBlocks = (services: IntegrityServices) =>
-  pairInvariant(services, ['block'], async function* (handles: object) {
+  pairInvariant(services, [rule], async function* (handles: object) {
     const from = services.edges.followers.collection.collectionName
     const crossing = (followee: string, follower: string) => ({
       from,

@@ -1,5 +1,7 @@
 import type { StrategyDoc } from '../../db/collections.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+const invariant = { name: 'unfinished-strategies', law: 'L1' } as const
 
 interface StrategyViolation extends Violation {
   readonly strategy: StrategyDoc
@@ -13,6 +15,7 @@ export const unfinishedStrategies = ({
   collections: { strategies, outbox },
   outbox: jobs,
 }: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
+  ...invariant,
   scan: () => strategies.find({ complete: false, dropping: { $exists: false } }),
   async recheck(some, at) {
     const names = { _id: { $in: some.map(({ _id }) => _id) }, dropping: { $exists: false } }
@@ -21,12 +24,10 @@ export const unfinishedStrategies = ({
     const epochs = new Set(found.map(({ payload }) => payload.epoch))
     const left = open.filter(({ epoch }) => !epochs.has(epoch.toHexString()))
     const [expected, none] = ['a job that fills the timelines of all readers', 'none']
-    const violations = left.map((strategy) => ({
-      strategy,
-      finding: {
-        ...{ law: 'L1' as const, kind: 'backfill', subject: strategy._id, expected, found: none },
-      },
-    }))
+    const violations = left.map((strategy) => {
+      const discrepancy = { kind: 'backfill', subject: strategy._id, expected, found: none }
+      return { strategy, finding: findingOf(invariant, discrepancy) }
+    })
     return { violations, inFlight: open.length - left.length }
   },
   async repair(tx, violations) {

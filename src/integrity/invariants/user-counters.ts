@@ -1,6 +1,8 @@
 import { type CountedUser, userCounters } from '../counted-users.ts'
-import type { Finding } from '../invariant.ts'
+import { type Finding, findingOf } from '../invariant.ts'
 import { type Difference, differenceOf } from '../ledger.ts'
+
+const invariant = { name: 'user-counters', law: 'L3' } as const
 
 /**
  * Law L3: `followers`, `following` and `posts` of a live account equal its stored edges and posts. Scanned on one
@@ -25,5 +27,5 @@ export function userDifference({
 export const userFindings = ({ id: subject, by, counted }: Difference): Finding[] =>
   Object.entries(by).map(([kind, count]) => {
     const found = counted[kind] ?? 0
-    return { law: 'L3', kind, subject, expected: found + count, found }
+    return findingOf(invariant, { kind, subject, expected: found + count, found })
   })

@@ -2,12 +2,29 @@ import { fromObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { type EdgeId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
-import type { Finding, IntegrityServices, Invariant, Verdict, Violation } from './invariant.ts'
+import {
+  type Discrepancy,
+  findingOf,
+  type IntegrityServices,
+  type Invariant,
+  type InvariantId,
+  type Verdict,
+  type Violation,
+} from './invariant.ts'
 import { type PairState, readPairs } from './pair-state.ts'
 import { edgeCollections, nameOf, type Pair } from './pairs.ts'
 
-/** The kinds of findings about a pair. */
-export type PairKind = 'sides' | 'block' | 'history' | 'history-repeat'
+/** The kinds of discrepancies of a pair. */
+type PairKind = 'sides' | 'block' | 'history' | 'history-repeat'
+
+/** An invariant about pairs of users: some kinds among all discrepancies that a pair can have. */
+export interface PairRule extends InvariantId {
+  readonly kinds: readonly PairKind[]
+}
+
+interface PairDiscrepancy extends Discrepancy {
+  readonly kind: PairKind
+}
 
 /** The repair of a pair. */
 type PairRepair =
@@ -26,15 +43,17 @@ interface PairViolation extends Violation {
 }
 
 /**
- * An invariant about pairs of users: some kinds of findings among all that can be said about a pair. Its recheck is
- * five commands for 40 pairs, its repair at most ten more.
+ * Checks and repairs pairs of users. A recheck is five commands for 40 pairs, a repair at most ten more.
+ * @param rules what is checked, the rules of one law. Several rules are checked together, and errors name all of them.
  * @param scan yields the pairs to check; one that comes twice in a row of 40 is checked once.
  */
 export const pairInvariant = <Range>(
   services: IntegrityServices,
-  kinds: readonly PairKind[],
+  rules: readonly [PairRule, ...PairRule[]],
   scan: (range: Range) => AsyncIterable<Pair>,
 ): Invariant<Range, Pair, PairViolation> => ({
+  name: rules.map(({ name }) => name).join(' and '),
+  law: rules[0].law,
   scan,
   async recheck(pairs, at): Promise<Verdict<PairViolation>> {
     const once = [...new Map(pairs.map((pair) => [nameOf(pair), pair])).values()]
@@ -42,8 +61,12 @@ export const pairInvariant = <Range>(
     const violations: PairViolation[] = []
     let inFlight = 0
     for (const pair of await readPairs(services, once, at)) {
-      const { findings, repair } = judge(pair, twoSides)
-      const own = findings.filter(({ kind }) => kinds.includes(kind as PairKind))
+      const { discrepancies, repair } = judge(pair, twoSides)
+      const own = rules.flatMap((rule) =>
+        discrepancies
+          .filter(({ kind }) => rule.kinds.includes(kind))
+          .map((discrepancy) => findingOf(rule, discrepancy)),
+      )
       if (pair.leaving && own.length > 0) inFlight++
       if (pair.leaving) continue
       const touched = [pair.follower, pair.followee]
@@ -69,13 +92,13 @@ export const pairInvariant = <Range>(
 function judge(
   pair: PairState,
   twoSides: boolean,
-): { readonly findings: readonly Finding[]; readonly repair: PairRepair | undefined } {
+): { readonly discrepancies: readonly PairDiscrepancy[]; readonly repair: PairRepair | undefined } {
   const { last, repeats, balance, inFollowers, inFollowing, blocked, gone } = pair
   const edge = inFollowers ?? inFollowing
-  const findings: Finding[] = []
+  const discrepancies: PairDiscrepancy[] = []
   const claim = (kind: PairKind, expected: string, found: string, unrepairable?: string) =>
-    void findings.push({
-      ...{ law: 'L3', kind, subject: nameOf(pair), expected, found },
+    void discrepancies.push({
+      ...{ kind, subject: nameOf(pair), expected, found },
       ...(unrepairable === undefined ? {} : { unrepairable }),
     })
   const alone = twoSides && !inFollowers !== !inFollowing
@@ -83,7 +106,7 @@ function judge(
     // An edge in both collections is cleared with all else that is stored under the handle without an account.
     if (alone) claim('sides', 'none without an account', 'an edge in one collection')
     else if (!edge && last?.type === 'FOLLOWED') claim('history', 'UNFOLLOWED last', 'FOLLOWED')
-    return { findings, repair: alone ? 'REMOVE' : 'REWRITE' }
+    return { discrepancies, repair: alone ? 'REMOVE' : 'REWRITE' }
   }
   const [one, other] = [inFollowers, inFollowing].map((doc) => doc && `${doc._id} ${doc.source}`)
   const differ = twoSides && !alone && one !== other
@@ -119,7 +142,7 @@ function judge(
     if (unrecorded) return 'RECORD'
     return repeats.length > 0 && agrees && !inOrder ? 'REWRITE' : undefined
   })()
-  return { findings, repair }
+  return { discrepancies, repair }
 }
 
 const undecided =

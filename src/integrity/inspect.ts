@@ -48,7 +48,8 @@ async function* inspectAll<Suspect>(
 ): AsyncGenerator<Outcome> {
   const { transactions, repair } = inspection
   if (!repair || !invariant.repair) {
-    const { violations, inFlight = 0 } = await onSnapshot(inspection, (at) =>
+    const what = `The check of ${invariant.name}`
+    const { violations, inFlight = 0 } = await onSnapshot(inspection, what, (at) =>
       invariant.recheck(suspects, at),
     )
     yield { violations, inFlight, repaired: [], busy: 0 }
@@ -84,10 +85,12 @@ async function repairIn<Suspect>(
 
 /**
  * Reads on one snapshot, up to three times should the server drop it before the end.
+ * @param what the subject of the error's sentence, such as "Counting".
  * @throws {DomainError} UNAVAILABLE when the third snapshot is dropped too.
  */
 export async function onSnapshot<T>(
   { transactions, onRetry }: Pick<Inspection, 'transactions' | 'onRetry'>,
+  what: string,
   read: (at: Tx) => Promise<T>,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -99,7 +102,7 @@ export async function onSnapshot<T>(
       if (tries < triesMax) continue
       throw new DomainError(
         'UNAVAILABLE',
-        'Counting takes longer than the database keeps a snapshot: raise minSnapshotHistoryWindowInSeconds',
+        `${what} takes longer than the database keeps a snapshot: raise minSnapshotHistoryWindowInSeconds`,
         { cause: error },
       )
     }

@@ -17,10 +17,16 @@ export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies'
   readonly now: () => number
 }
 
-/** Something that a law does not allow, as `verify` prints it. */
-export interface Finding {
+/** An invariant as reports, errors and `docs/integrity.md` name it, and the law that it is part of. */
+export interface InvariantId {
+  /** The name of its file in `invariants`. */
+  readonly name: string
   readonly law: 'L1' | 'L2' | 'L3' | 'L4'
-  /** Which part of the law is violated. `docs/integrity.md` lists all kinds. */
+}
+
+/** What an invariant expects of a subject, and what is stored. */
+export interface Discrepancy {
+  /** Which part of the invariant is violated. `docs/integrity.md` lists all kinds. */
   readonly kind: string
   /** The user, post, pair or timeline that violates it. */
   readonly subject: string
@@ -31,6 +37,19 @@ export interface Finding {
   /** No answer to a client depends on it: reading passes over it. */
   readonly harmless?: true
 }
+
+/** A discrepancy as `verify` and `reconcile` report it. */
+export interface Finding extends Discrepancy {
+  readonly law: InvariantId['law']
+  /** The name of the invariant that is violated. */
+  readonly invariant: string
+}
+
+/** Reports a discrepancy under the law and the name of its invariant. */
+export const findingOf = ({ name, law }: InvariantId, discrepancy: Discrepancy): Finding => ({
+  ...{ law, invariant: name },
+  ...discrepancy,
+})
 
 /** A finding, with what its invariant needs to repair it. */
 export interface Violation {
@@ -50,7 +69,8 @@ export interface Verdict<V extends Violation = Violation> {
  * One invariant of the stored data: how to find suspects, how to check them again, and how to repair them. `verify`
  * and `reconcile` use the same definition.
  */
-export interface Invariant<Range, Suspect = unknown, V extends Violation = Violation> {
+export interface Invariant<Range, Suspect = unknown, V extends Violation = Violation>
+  extends InvariantId {
   /** Reads a part of the database and yields what may violate the invariant. Its reads are on no common snapshot. */
   scan(range: Range): AsyncIterable<Suspect>
   /** Checks suspects again. All reads are on the snapshot or in the transaction of `at`. */

@@ -4,7 +4,7 @@ import type { ObjectId } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
 import { kinds } from '../engagement/kinds.ts'
 import { embedded } from '../engagement/stored.ts'
-import type { Finding } from './invariant.ts'
+import type { Discrepancy } from './invariant.ts'
 import { type Difference, differenceOf } from './ledger.ts'
 
 /** What is known of the entries in one document, without them. */
@@ -143,11 +143,11 @@ export class PostLists {
    * order of places, returns exactly the stored entries. Entries that were placed under other thresholds are allowed.
    * @param sizeMax entries of a list that a repair can put in order.
    */
-  problems(post: PostFacts, sizeMax: number): Finding[] {
+  problems(post: PostFacts, sizeMax: number): Discrepancy[] {
     const id = post._id.toHexString()
-    const found: Finding[] = []
+    const found: Discrepancy[] = []
     const claim = (holds: boolean, kind: string, subject: string, wrong: Wrong) =>
-      void (holds || found.push({ law: 'L2', kind, subject, ...wrong }))
+      void (holds || found.push({ kind, subject, ...wrong }))
     let levels = 0
     for (const kind of engagementKinds) {
       const subject = `${id}.${kind}`

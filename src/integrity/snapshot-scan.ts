@@ -71,7 +71,7 @@ export class SnapshotScan {
 
   /** Counts few users on one snapshot. @throws {DomainError} UNAVAILABLE */
   users(handles: object): Promise<ScannedUsers> {
-    return onSnapshot(this.reading, (at) => this.usersAt(handles, at))
+    return onSnapshot(this.reading, 'Counting', (at) => this.usersAt(handles, at))
   }
 
   /**
@@ -82,7 +82,7 @@ export class SnapshotScan {
    */
   posts(filter: Document, ids: Document): Promise<ScannedPosts> {
     const { posts, overflow } = this.services.collections
-    return onSnapshot(this.reading, async (at) => {
+    return onSnapshot(this.reading, 'Counting', async (at) => {
       const lists = await PostLists.of(posts, filter, { tx: at })
       const orphans: ObjectId[] = []
       for await (const post of lists.take(overflow, ids, at)) orphans.push(post)

@@ -4,9 +4,13 @@ import type { MaterialisedName } from '../feed/strategy.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Finding, IntegrityServices } from './invariant.ts'
-import { checkEntries, type EntryVerdict, removeLeftovers } from './invariants/timeline-entries.ts'
+import {
+  checkEntries,
+  type EntryVerdict,
+  removeLeftovers,
+  strayTimelines,
+} from './invariants/timeline-entries.ts'
 import { compareReader, rebuildReader } from './invariants/timelines.ts'
-import { storedReaders } from './stored-entries.ts'
 
 /** Whose timelines are checked: a number of readers taken at random, some readers, or all. */
 export type Readers = number | 'all' | readonly string[]
@@ -54,7 +58,13 @@ export async function* checkTimelines(
     }
     if (readers !== 'all') continue
     const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
-    const findings = await strayTimelines(services, { from, upTo, registered, repair })
+    const findings: Finding[] = []
+    for (const [name] of stored(registered)) {
+      for (const { reader, finding } of await strayTimelines(services, name, from, upTo)) {
+        findings.push(finding)
+        if (repair) await services.strategies[name].forgetReader(reader)
+      }
+    }
     yield { findings, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }
     from = upTo
   }
@@ -96,37 +106,6 @@ const stored = (registered: Registered): (readonly [MaterialisedName, StrategyDo
     const isTwin = name === 'HYBRID' && isMaintained(registered, 'INBOX')
     return name === 'FANOUT_ON_READ' || isTwin ? [] : [[name, one] as const]
   })
-
-interface Stretch {
-  readonly from: string
-  readonly upTo: string
-  readonly registered: Registered
-  readonly repair: boolean
-}
-
-/** Stored timelines of readers without an account. Two commands for each strategy. */
-async function strayTimelines(
-  services: IntegrityServices,
-  { from, upTo, registered, repair }: Stretch,
-): Promise<Finding[]> {
-  const findings: Finding[] = []
-  for (const [name] of stored(registered)) {
-    const readers = await storedReaders(services, name, from, upTo)
-    const accounts = await services.collections.users
-      .find({ _id: { $in: readers } }, { projection: { _id: 1 } })
-      .toArray()
-    const known = new Set(accounts.map(({ _id }) => _id))
-    for (const reader of readers.filter((handle) => !known.has(handle))) {
-      const expected = 'no timeline without an account'
-      const subject = `${reader} ${name}`
-      findings.push({
-        ...{ law: 'L1', kind: 'leftover', subject, expected, found: 'entries', harmless: true },
-      })
-      if (repair) await services.strategies[name].forgetReader(reader as UserId)
-    }
-  }
-  return findings
-}
 
 async function* readersOf(
   { collections: { user_stats } }: IntegrityServices,

@@ -2,17 +2,20 @@ import { lowestId } from '../db/object-id.ts'
 import { inspect } from './inspect.ts'
 import type { Finding, IntegrityServices, Invariant } from './invariant.ts'
 import { accounts } from './invariants/accounts.ts'
-import { blockMirrors, crossedBlocks } from './invariants/blocks.ts'
+import { blockMirrors } from './invariants/block-mirrors.ts'
+import { celebrityMarks } from './invariants/celebrity-marks.ts'
+import { crossedBlocks } from './invariants/crossed-blocks.ts'
 import { edgeHistory } from './invariants/edge-history.ts'
 import { edgeSides } from './invariants/edge-sides.ts'
 import { engagementLog } from './invariants/engagement-log.ts'
 import { engagementRows } from './invariants/engagement-rows.ts'
-import { parkedJobs } from './invariants/jobs.ts'
 import { listRepeats } from './invariants/list-repeats.ts'
 import { orphanedEngagement } from './invariants/orphaned-engagement.ts'
+import { parkedJobs } from './invariants/parked-jobs.ts'
+import { postFindings } from './invariants/post-counters.ts'
 import { postLists, suspectPosts } from './invariants/post-lists.ts'
-import { celebrityMarks, unfinishedStrategies } from './invariants/strategies.ts'
-import { counterFindings } from './invariants/user-counters.ts'
+import { unfinishedStrategies } from './invariants/unfinished-strategies.ts'
+import { userFindings } from './invariants/user-counters.ts'
 import { edgeStretches, postStretches, userRanges } from './ranges.ts'
 import { SnapshotScan } from './snapshot-scan.ts'
 import { checkTimelines, type Readers } from './timeline-checks.ts'
@@ -65,7 +68,7 @@ export async function* verify(
   const usersDone = progress('users', await users.estimatedDocumentCount())
   for await (const { handles } of userRanges(users, 'all')) {
     const scanned = await scan.usersWithin(handles)
-    yield* scanned.differences.flatMap(counterFindings)
+    yield* scanned.differences.flatMap(userFindings)
     yield* check(accounts(services), scanned.suspects)
     yield* check(edgeHistory(services), handles)
     yield* check(crossedBlocks(services), handles)
@@ -91,7 +94,7 @@ export async function* verify(
   const postsDone = progress('posts', await posts.estimatedDocumentCount())
   for await (const { filter, ids } of postStretches(posts, {}, lowestId)) {
     const scanned = await scan.posts(filter, ids)
-    yield* scanned.differences.flatMap(counterFindings)
+    yield* scanned.differences.flatMap(postFindings)
     yield* check(postLists(services), suspectPosts(scanned.lists))
     yield* check(orphanedEngagement(services), scanned.orphans)
     yield* check(listRepeats(services), scanned.lists)

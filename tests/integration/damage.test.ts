@@ -1,16 +1,19 @@
-import { readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Finding } from '../../src/integrity/invariant.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
 import type { PostId, PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { graphDamages } from '../support/damage/graph.ts'
+import { accountDamages } from '../support/damage/accounts.ts'
+import { documentedInvariants, readIntegrityPage } from '../support/damage/documented.ts'
+import { edgeDamages } from '../support/damage/edges.ts'
 import { listDamages } from '../support/damage/lists.ts'
-import { type Damage, type Scene, tableOf } from '../support/damage/row.ts'
+import { type Damage, noticedAs, type Scene, tableOf } from '../support/damage/row.ts'
 import { timelineDamages } from '../support/damage/timelines.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
+const graphDamages = [...accountDamages, ...edgeDamages]
 const fans = Array.from({ length: 7 }, (_, n) => handle(`fan${n}`))
 const stored = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 const compared = [
@@ -152,6 +155,14 @@ function testTable(harness: ServicesHarness, damages: readonly Damage[]): void {
     expect(result.after.get('')).toEqual(result.before.get(''))
     expect(result.run?.tally).toMatchObject({ remaining: 0, reported: reported.length })
   })
+
+  test('each finding has the law, the invariant and the kind of one row of the documentation', async () => {
+    const documented = (await documentedInvariants()).flatMap(({ law, name, kinds }) =>
+      kinds.map((kind) => `${law} ${name} ${kind}`),
+    )
+    const found = result.found.map(({ law, invariant, kind }) => `${law} ${invariant} ${kind}`)
+    expect(found.filter((one) => !documented.includes(one))).toEqual([])
+  })
 }
 
 describe('accounts and edges', () => testTable(useServices(), graphDamages))
@@ -160,8 +171,21 @@ describe('timelines and jobs', () => {
   testTable(useServices('collection', undefined, { maintained: stored }), timelineDamages)
 })
 
+test('the documentation lists the invariants of src, and each of them notices a damage', async () => {
+  const documented = await documentedInvariants()
+  const files = await readdir(new URL('../../src/integrity/invariants', import.meta.url))
+  const names = documented.map(({ name }) => `${name}.ts`)
+  expect(names.toSorted()).toEqual(files.toSorted())
+  const damages = [...graphDamages, ...listDamages, ...timelineDamages]
+  const noticed = new Set(damages.map(noticedAs))
+  const unnoticed = documented.filter(
+    ({ law, kinds }) => !kinds.some((kind) => noticed.has(`${law} ${kind}`)),
+  )
+  expect(unnoticed).toEqual([])
+})
+
 test('the documentation has the same table', async () => {
-  const text = await readFile(new URL('../../docs/integrity.md', import.meta.url), 'utf8')
+  const text = await readIntegrityPage()
   for (const damages of [graphDamages, listDamages, timelineDamages]) {
     expect(text).toContain(tableOf(damages))
   }

@@ -1,38 +1,16 @@
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { fromObjectId, toObjectId } from '../../src/db/object-id.ts'
-import { type GraphImportOptions, importGraph } from '../../src/imports/import-graph.ts'
-import { type SeedPostsOptions, seedPosts } from '../../src/imports/seed-posts.ts'
-import { type PostId, timeOf } from '../../src/lib/ids.ts'
-import { createServices } from '../../src/services.ts'
-import { failCommand, recorded, useDatabase } from '../support/mongo.ts'
+import { describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { importGraph } from '../../src/imports/import-graph.ts'
+import { ring, useImports } from '../support/imports.ts'
+import { failCommand, recorded } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'
 
 describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
-  const database = useDatabase(following)
-  const config = readConfig({ FOLLOWING: following })
-  const services = () => createServices(database.client, database.db, config)
+  const imports = useImports(following)
+  const { database, services, graph, posts, expectExact } = imports
   const all = () => Object.values(database.collections)
-  let folder = ''
-  let file = ''
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'feedline-import-'))
-  })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
-  beforeEach(async () => {
-    for (const collection of all()) await collection.deleteMany({})
-    file = join(folder, 'graph.txt')
-    await writeFile(file, ring(60, 5))
-  })
-
-  const graph = (options: Partial<GraphImportOptions> = {}) =>
-    importGraph(services(), { file, mutual: false, ...options })
-  const posts = (options: Partial<SeedPostsOptions> = {}) =>
-    seedPosts(services(), { file, postsPerUser: 10, seed: 7, ...options })
 
   /** Everything stored, but for ids made by the clock. */
   async function snapshot() {
@@ -45,33 +23,6 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
       .sort({ user: 1, followee: 1 })
       .toArray()
     return [...(await Promise.all(read)), events]
-  }
-
-  /** Law L3: what the counters say is what is stored, on both sides. */
-  async function expectExact(): Promise<number> {
-    const { users, user_stats, followers, following: forward, posts } = database.collections
-    const edges = await followers.find().toArray()
-    const counted = new Map<string, { followers: number; following: number; posts: number }>()
-    const of = (id: string) => {
-      const found = counted.get(id) ?? { followers: 0, following: 0, posts: 0 }
-      counted.set(id, found)
-      return found
-    }
-    for (const { _id } of await users.find({ deletedAt: { $exists: false } }).toArray()) of(_id)
-    for (const { user, follower } of edges) {
-      of(user).followers++
-      of(follower).following++
-    }
-    for (const { author } of await posts.find().toArray()) of(author).posts++
-    const stats = await user_stats.find({}, { projection: { guard: 0 } }).toArray()
-    expect(new Map(stats.map(({ _id, ...counts }) => [_id, counts]))).toEqual(counted)
-    if (following === 'collection') {
-      const other = await forward.find().toArray()
-      expect(new Set(other.map((edge) => `${edge._id} ${edge.user} ${edge.followee}`))).toEqual(
-        new Set(edges.map((edge) => `${edge._id} ${edge.follower} ${edge.user}`)),
-      )
-    }
-    return edges.length
   }
 
   test('users, edges, history and counters are there, dated by the start', async () => {
@@ -104,21 +55,24 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect((await graph({ mutual: true })).written).toEqual({ users: 0, edges: 0 })
     expect((await posts()).written).toBe(0)
     expect(await snapshot()).toEqual(before)
-    await writeFile(join(folder, 'copy.txt'), ring(60, 5))
-    const copy = await importGraph(services(), { file: join(folder, 'copy.txt'), mutual: true })
+    await writeFile(join(imports.folder, 'copy.txt'), ring(60, 5))
+    const copy = await importGraph(services(), {
+      file: join(imports.folder, 'copy.txt'),
+      mutual: true,
+    })
     expect(copy.written).toEqual({ users: 0, edges: 0 })
     expect((await snapshot()).slice(0, 5)).toEqual(before.slice(0, 5))
   })
 
   test('duplicates, in a batch and beyond it, are stored once', async () => {
-    await writeFile(file, 'a b\nb a\na b\nc a\na b 2\nA,B\nb a\nb c\n')
+    await writeFile(imports.file, 'a b\nb a\na b\nc a\na b 2\nA,B\nb a\nb c\n')
     const result = await graph({ mutual: true, batchSize: 3 })
     expect(result.written).toEqual({ users: 3, edges: 6 })
     expect(await expectExact()).toBe(6)
   })
 
   test('bad lines are passed over and reported, also by a repeat', async () => {
-    await writeFile(file, 'a b\nnonsense\nb b\nb c\n')
+    await writeFile(imports.file, 'a b\nnonsense\nb b\nb c\n')
     for (const edges of [2, 0]) {
       const { written, bad } = await graph()
       expect(written.edges).toBe(edges)
@@ -168,10 +122,10 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   })
 
   test('a file edited without becoming longer is another import', async () => {
-    await writeFile(file, 'a b\nb c\n')
+    await writeFile(imports.file, 'a b\nb c\n')
     expect((await graph()).written.edges).toBe(2)
-    await writeFile(file, 'a b\nb a\n')
-    await utimes(file, new Date(), new Date(Date.now() + 1_000))
+    await writeFile(imports.file, 'a b\nb a\n')
+    await utimes(imports.file, new Date(), new Date(Date.now() + 1_000))
     expect((await graph()).written).toEqual({ users: 0, edges: 1 })
     expect((await graph()).written.edges).toBe(0)
     expect(await expectExact()).toBe(3)
@@ -198,11 +152,11 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   })
 
   test('counters are exact with follows and unfollows beside it', async () => {
-    await writeFile(file, ring(60, 30))
+    await writeFile(imports.file, ring(60, 30))
     const { follows } = services()
     const people = Array.from({ length: 60 }, (_, n) => handle(`u${n}`))
-    await writeFile(join(folder, 'first.txt'), ring(60, 1))
-    await importGraph(services(), { file: join(folder, 'first.txt'), mutual: false })
+    await writeFile(join(imports.folder, 'first.txt'), ring(60, 1))
+    await importGraph(services(), { file: join(imports.folder, 'first.txt'), mutual: false })
     let going = true
     let changes = 0
     const traffic = async (offset: number) => {
@@ -223,7 +177,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   })
 
   test('who was deleted stays deleted; a block is respected', async () => {
-    await writeFile(file, 'a b\nb c\nc d\nd a\n')
+    await writeFile(imports.file, 'a b\nb c\nc d\nd a\n')
     const { users, restrictions } = services()
     const [a, b, c] = [handle('a'), handle('b'), handle('c')]
     for (const id of [a, b, c]) await users.create(id, { name: id })
@@ -256,45 +210,4 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
     expect(names.length).toBeLessThanOrEqual(18)
   })
-
-  test('so many posts as asked for, few people write most, all in the last 30 days', async () => {
-    const at = Date.UTC(2026, 0, 31)
-    await graph()
-    expect(await posts({ now: () => at, batchSize: 250 })).toEqual({ written: 600, total: 600 })
-    await expectExact()
-    const stored = await database.collections.posts.find().sort({ _id: 1 }).toArray()
-    expect(stored).toHaveLength(600)
-    const times = stored.map(({ _id }) => timeOf(fromObjectId<PostId>(_id)).getTime())
-    expect(Math.min(...times)).toBeGreaterThanOrEqual(at - 30 * 86_400_000)
-    expect(Math.max(...times)).toBeLessThan(at)
-    const stats = await database.collections.user_stats.find().sort({ posts: -1 }).toArray()
-    const top = stats.slice(0, 6).reduce((sum, { posts }) => sum + posts, 0)
-    expect(top / 600).toBeGreaterThan(0.4)
-    expect(top / 600).toBeLessThan(0.7)
-  })
-
-  test('the same seed makes the same posts, another seed others', async () => {
-    const now = () => Date.UTC(2026, 0, 31)
-    await graph()
-    const made = async (seed: number) => {
-      await posts({ now, seed })
-      const { posts: stored, imports } = database.collections
-      const found = await stored.find().sort({ _id: 1 }).toArray()
-      await stored.deleteMany({})
-      await imports.deleteMany({ kind: 'posts' })
-      return found
-    }
-    const first = await made(1)
-    expect(await made(1)).toEqual(first)
-    expect((await made(2)).map(({ text }) => text)).not.toEqual(first.map(({ text }) => text))
-  })
 })
-
-/** An edge list: each of `size` people follows the next `degree`. */
-function ring(size: number, degree: number): string {
-  const lines: string[] = []
-  for (let n = 0; n < size; n++) {
-    for (let step = 1; step <= degree; step++) lines.push(`u${n} u${(n + step) % size}`)
-  }
-  return `# a ring\n${lines.join('\n')}\n`
-}

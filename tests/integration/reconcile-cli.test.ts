@@ -91,6 +91,6 @@ test('a history that contradicts both collections is reported, and ends the comm
   expect(code).toBe(2)
   expect(lastOf(stdout)).toMatchObject({
     ...{ off: 0, mended: 0, others: 0, remaining: 0, reported: 1 },
-    unrepairable: [{ law: 'L3', kind: 'history', subject: 'c1>c2' }],
+    unrepairable: [{ law: 'L3', invariant: 'edge-history', kind: 'history', subject: 'c1>c2' }],
   })
 })

@@ -121,6 +121,7 @@ describe('a stored timeline', () => {
   const missing = (more = '') =>
     everyStrategy.map((name) => ({
       law: 'L1',
+      invariant: 'timelines',
       kind: 'missing',
       subject: `ann ${name}`,
       expected: all,
@@ -238,6 +239,7 @@ describe('the command on a database with differences', () => {
     expect(object.sample).toHaveLength(100)
     expect(object.sample[99]).toEqual({
       law: 'L3',
+      invariant: 'accounts',
       kind: 'counters',
       subject: 'u099',
       expected: 'the counters of a live account',

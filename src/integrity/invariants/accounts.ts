@@ -1,7 +1,15 @@
 import type { Document } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { CountedUser } from '../counted-users.ts'
-import type { Finding, IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import {
+  type Discrepancy,
+  findingOf,
+  type IntegrityServices,
+  type Invariant,
+  type Violation,
+} from '../invariant.ts'
+
+const invariant = { name: 'accounts', law: 'L3' } as const
 
 /** What a handle lacks or has too much. */
 type Problem = 'NO_COUNTERS' | 'NO_ACCOUNT' | 'SPARE_COUNTERS' | 'NO_JOB'
@@ -28,6 +36,7 @@ export const isSuspectAccount = ({ account, stats, ...stored }: CountedUser): bo
 export const accounts = (
   services: IntegrityServices,
 ): Invariant<readonly string[], string, AccountViolation> => ({
+  ...invariant,
   async *scan(handles) {
     yield* handles
   },
@@ -78,8 +87,12 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
   const violations: AccountViolation[] = []
   let inFlight = 0
   for (const handle of handles) {
-    const add = (problem: Problem, wrong: Omit<Finding, 'law' | 'subject'>) =>
-      violations.push({ handle, problem, finding: { law: 'L3', subject: handle, ...wrong } })
+    const add = (problem: Problem, wrong: Omit<Discrepancy, 'subject'>) =>
+      violations.push({
+        handle,
+        problem,
+        finding: findingOf(invariant, { subject: handle, ...wrong }),
+      })
     const account = known.get(handle)
     const stats = counted.has(handle)
     const left = account ? '' : await storedUnder(services, handle, at)

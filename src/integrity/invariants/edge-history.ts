@@ -1,19 +1,22 @@
 import type { FollowEventDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
 import type { Side, StoredEdge } from '../../follows/edges.ts'
-import { pairInvariant } from '../edge-repair.ts'
+import { type PairRule, pairInvariant } from '../edge-repair.ts'
 import type { IntegrityServices } from '../invariant.ts'
 import { mergeJoin } from '../merge-join.ts'
 import type { Pair } from '../pairs.ts'
+
+/** What {@link edgeHistory} checks. */
+export const historyRule: PairRule = {
+  ...{ name: 'edge-history', law: 'L3', kinds: ['history', 'history-repeat'] },
+}
 
 /**
  * Law L3: an edge stands exactly while FOLLOWED is the last event of its pair, and events alternate. The range is a
  * condition on the follower's handle.
  */
 export const edgeHistory = (services: IntegrityServices) =>
-  pairInvariant(services, ['history', 'history-repeat'], (handles: object) =>
-    inconsistentPairs(services, handles),
-  )
+  pairInvariant(services, [historyRule], (handles: object) => inconsistentPairs(services, handles))
 
 /** A pair's edge and events; the key is in the order of both handles, since no handle contains a space. */
 interface Row extends Partial<Pair> {

@@ -1,16 +1,18 @@
 import type { Collection, ObjectId } from '../../db/mongo.ts'
 import type { StoredEdge } from '../../follows/edges.ts'
-import { pairInvariant } from '../edge-repair.ts'
+import { type PairRule, pairInvariant } from '../edge-repair.ts'
 import type { IntegrityServices } from '../invariant.ts'
 import { edgeCollections, type Pair } from '../pairs.ts'
-import { inconsistentPairs } from './edge-history.ts'
+import { historyRule, inconsistentPairs } from './edge-history.ts'
+
+const sidesRule: PairRule = { name: 'edge-sides', law: 'L3', kinds: ['sides'] }
 
 /**
  * Law L3: both collections hold the same edges. Scans all edges of a stretch of ids. Nothing under `reverse-index`.
  * @param onRead called for each stretch with the number of documents that were read.
  */
 export const edgeSides = (services: IntegrityServices, onRead: (documents: number) => void) =>
-  pairInvariant(services, ['sides'], async function* (ids: object) {
+  pairInvariant(services, [sidesRule], async function* (ids: object) {
     const { followers, following } = edgeCollections(services.edges)
     if (following) yield* mismatchedEdges(followers, following, ids, onRead)
   })
@@ -20,18 +22,14 @@ export const edgeSides = (services: IntegrityServices, onRead: (documents: numbe
  * range is a condition on a handle.
  */
 export const edgesOf = (services: IntegrityServices) =>
-  pairInvariant(
-    services,
-    ['sides', 'history', 'history-repeat'],
-    async function* (handles: object) {
-      const { followers, following } = edgeCollections(services.edges)
-      if (following) {
-        yield* unmatchedEdges(followers, following, handles, 'follower')
-        yield* unmatchedEdges(following, followers, handles, 'followee')
-      }
-      yield* inconsistentPairs(services, handles)
-    },
-  )
+  pairInvariant(services, [sidesRule, historyRule], async function* (handles: object) {
+    const { followers, following } = edgeCollections(services.edges)
+    if (following) {
+      yield* unmatchedEdges(followers, following, handles, 'follower')
+      yield* unmatchedEdges(following, followers, handles, 'followee')
+    }
+    yield* inconsistentPairs(services, handles)
+  })
 
 /**
  * The edges of some users in one collection without the same edge in the other. Joined by `_id` alone, which the server

@@ -2,8 +2,10 @@ import { type EngagementKind, engagementKinds } from '../../config.ts'
 import type { Document, ObjectId } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { embedded } from '../../engagement/stored.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { lockPosts, readParts, writePart } from '../list-documents.ts'
+
+const invariant = { name: 'engagement-log', law: 'L2' } as const
 
 /** A like, comment or share without the same entry in its user's log. */
 interface Unlogged {
@@ -29,6 +31,7 @@ interface UnloggedViolation extends Violation {
 export const engagementLog = ({
   collections,
 }: IntegrityServices): Invariant<Document, Unlogged, UnloggedViolation> => ({
+  ...invariant,
   scan: (ids) => unlogged(collections, { posts: { _id: ids }, overflow: { '_id.post': ids } }),
   async recheck(some, at) {
     const { posts, users } = collections
@@ -50,7 +53,7 @@ export const engagementLog = ({
       const subject = `${post}.${kind} ${id} of ${actor}`
       const gone = !known.has(actor)
       const found = gone ? 'an entry without an account' : 'none'
-      const finding = { law: 'L2' as const, kind: 'log', subject, expected: 'in the log', found }
+      const finding = findingOf(invariant, { kind: 'log', subject, expected: 'in the log', found })
       violations.push({ entry: { ...entry, author }, gone, finding })
     }
     return { violations }

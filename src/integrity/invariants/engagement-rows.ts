@@ -6,7 +6,9 @@ import type { Tx } from '../../db/transaction.ts'
 import { embedded } from '../../engagement/stored.ts'
 import { batches } from '../../lib/batch.ts'
 import { type EngagementId, timeIdAt } from '../../lib/ids.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+const invariant = { name: 'engagement-rows', law: 'L2' } as const
 
 /** The age at which a row must have its entry, in milliseconds by the database's clock: a row is written first. */
 const settledMs = 30_000
@@ -23,6 +25,7 @@ interface RowViolation extends Violation {
 export const engagementRows = (
   services: IntegrityServices,
 ): Invariant<object, EngagedDoc, RowViolation> => ({
+  ...invariant,
   async *scan(handles) {
     const { engaged } = services.collections
     const [clock] = await engaged.db
@@ -37,14 +40,13 @@ export const engagementRows = (
     const standing = await services.collections.engaged.find(among, { ...at }).toArray()
     const violations = (await unbacked(services, standing, at)).map((row) => ({
       row,
-      finding: {
-        law: 'L2' as const,
+      finding: findingOf(invariant, {
         kind: 'row',
         subject: `${row.user} ${row.kind} ${row._id}`,
         expected: `an entry in ${row.post}.${row.kind}`,
         found: 'none',
-        harmless: true as const,
-      },
+        harmless: true,
+      }),
     }))
     return { violations }
   },

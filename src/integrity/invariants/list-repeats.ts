@@ -4,9 +4,11 @@ import type { Filter } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { kinds } from '../../engagement/kinds.ts'
 import { embedded } from '../../engagement/stored.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { type ListRef, lockPosts, placeOf, readParts, writePart } from '../list-documents.ts'
 import type { PostLists } from '../post-lists.ts'
+
+const invariant = { name: 'list-repeats', law: 'L2' } as const
 
 /** Repeats of one list that one scan yields. */
 const repeatsMax = 100
@@ -27,6 +29,7 @@ interface RepeatViolation extends Violation {
 export const listRepeats = (
   services: IntegrityServices,
 ): Invariant<PostLists, Repeat, RepeatViolation> => ({
+  ...invariant,
   scan: (lists) => repeatsIn(services, lists),
   async recheck(repeats, at) {
     const violations: RepeatViolation[] = []
@@ -36,7 +39,7 @@ export const listRepeats = (
         items.filter((item) => isKey(item[kinds[kind].key], key)),
       ).length
       const subject = `${post._id}.${kind} of ${key}`
-      const finding = { law: 'L2' as const, kind: 'twice', subject, expected: 1, found }
+      const finding = findingOf(invariant, { kind: 'twice', subject, expected: 1, found })
       if (found > 1) violations.push({ repeat, finding })
     }
     return { violations }

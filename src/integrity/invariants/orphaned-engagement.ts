@@ -1,5 +1,7 @@
 import type { ObjectId } from '../../db/mongo.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+const invariant = { name: 'orphaned-engagement', law: 'L2' } as const
 
 interface OrphanViolation extends Violation {
   readonly post: string
@@ -13,6 +15,7 @@ export const orphanedEngagement = ({
   collections: { posts, outbox },
   outbox: jobs,
 }: IntegrityServices): Invariant<readonly ObjectId[], ObjectId, OrphanViolation> => ({
+  ...invariant,
   async *scan(ids) {
     yield* ids
   },
@@ -31,10 +34,8 @@ export const orphanedEngagement = ({
           'a job that clears what a deleted post left',
           'overflow without a post',
         ]
-        return {
-          post,
-          finding: { law: 'L2' as const, kind: 'remains', subject: post, expected, found },
-        }
+        const finding = findingOf(invariant, { kind: 'remains', subject: post, expected, found })
+        return { post, finding }
       })
     return { violations, inFlight: left.length - violations.length }
   },

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type EngagementId, neighbour } from '../../lib/ids.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import {
   deriveMetadata,
   type ListRef,
@@ -14,6 +14,8 @@ import {
   writePart,
 } from '../list-documents.ts'
 import { type PostFacts, PostLists } from '../post-lists.ts'
+
+const invariant = { name: 'post-lists', law: 'L2' } as const
 
 /** Entries of one list that a transaction puts in order. */
 const reorderMax = 10_000
@@ -30,13 +32,16 @@ interface ListViolation extends Violation {
 export const postLists = ({
   collections,
 }: IntegrityServices): Invariant<readonly ObjectId[], ObjectId, ListViolation> => ({
+  ...invariant,
   async *scan(ids) {
     yield* ids
   },
   async recheck(ids, at) {
     const lists = await listsOf(collections, ids, at)
     const violations = lists.posts.flatMap((post) =>
-      lists.problems(post, reorderMax).map((finding) => ({ finding, post })),
+      lists
+        .problems(post, reorderMax)
+        .map((problem) => ({ finding: findingOf(invariant, problem), post })),
     )
     return { violations }
   },

@@ -2,8 +2,10 @@ import type { StrategyDoc } from '../../db/collections.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { MaterialisedName } from '../../feed/strategy.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import type { Finding, IntegrityServices } from '../invariant.ts'
-import { storedEntries } from '../stored-entries.ts'
+import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
+import { storedEntries, storedReaders } from '../stored-entries.ts'
+
+const invariant = { name: 'timeline-entries', law: 'L1' } as const
 
 /** What is wrong with the stored form of one timeline. */
 export interface EntryVerdict {
@@ -34,7 +36,7 @@ export async function* checkEntries(
     const none = { dead: [], strangers: [], flawed: false }
     if (flaw) {
       const expected = 'each entry once and in its place'
-      const finding = { law: 'L1' as const, kind: 'stored', subject, expected, found: flaw }
+      const finding = findingOf(invariant, { kind: 'stored', subject, expected, found: flaw })
       yield { ...none, finding, flawed: true }
     }
     const authors = await authorsOf(collections, posts)
@@ -45,19 +47,20 @@ export async function* checkEntries(
     const found = await collection.find(mine, { projection: { _id: 0, [other]: 1 } }).toArray()
     const followed = new Set(found.map((doc) => doc[other]))
     const strangers = others.filter((author) => !followed.has(author))
-    const leftover = (expected: string, found: string): Finding => ({
-      ...{ law: 'L1', kind: 'leftover', subject, expected, found, harmless: true },
-    })
     if (dead.length > 0) {
       const found = `${dead.length} of posts that do not exist: ${dead[0]}`
-      yield { ...none, finding: leftover('entries of posts that exist', found), dead }
+      yield { ...none, finding: leftover(subject, 'entries of posts that exist', found), dead }
     }
     if (strangers.length > 0) {
       const found = `posts by ${strangers.length} others: ${strangers[0]}`
-      yield { ...none, finding: leftover('posts by followees', found), strangers }
+      yield { ...none, finding: leftover(subject, 'posts by followees', found), strangers }
     }
   }
 }
+
+/** A finding that no page shows. */
+const leftover = (subject: string, expected: string, found: string): Finding =>
+  findingOf(invariant, { kind: 'leftover', subject, expected, found, harmless: true })
 
 async function authorsOf(
   { posts }: IntegrityServices['collections'],
@@ -68,6 +71,29 @@ async function authorsOf(
     .hint({ _id: 1, author: 1 })
     .toArray()
   return new Map(found.map(({ _id, author }) => [fromObjectId(_id), author as UserId]))
+}
+
+/**
+ * Law L1: a reader whose timeline is stored has an account.
+ * @param after a handle; only readers after it, up to `upTo`, are checked. Two commands.
+ */
+export async function strayTimelines(
+  services: IntegrityServices,
+  name: MaterialisedName,
+  after: string,
+  upTo: string,
+): Promise<readonly { readonly reader: UserId; readonly finding: Finding }[]> {
+  const readers = await storedReaders(services, name, after, upTo)
+  const accounts = await services.collections.users
+    .find({ _id: { $in: readers } }, { projection: { _id: 1 } })
+    .toArray()
+  const known = new Set(accounts.map(({ _id }) => _id))
+  return readers
+    .filter((handle) => !known.has(handle))
+    .map((reader) => ({
+      reader: reader as UserId,
+      finding: leftover(`${reader} ${name}`, 'no timeline without an account', 'entries'),
+    }))
 }
 
 /**

@@ -5,7 +5,9 @@ import type { MaterialisedName } from '../../feed/strategy.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import { type Comparison, compareTimelines, postsMax } from '../compare-timelines.ts'
-import type { Finding, IntegrityServices } from '../invariant.ts'
+import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
+
+const invariant = { name: 'timelines', law: 'L1' } as const
 
 /** How often a timeline that differs is compared in all. */
 const comparisons = 3
@@ -190,13 +192,10 @@ function findingsOf(
   ]
   return sorts
     .filter(({ posts }) => posts.length > 0)
-    .map(({ kind, posts, expected, more }) => ({
-      law: 'L1',
-      kind,
-      subject: `${reader} ${strategy}`,
-      expected,
-      found: `${kind} ${listed(posts)}${more}`,
-    }))
+    .map(({ kind, posts, expected, more }) => {
+      const found = `${kind} ${listed(posts)}${more}`
+      return findingOf(invariant, { kind, subject: `${reader} ${strategy}`, expected, found })
+    })
 }
 
 function listed(posts: readonly PostRef[]): string {

@@ -1,6 +1,8 @@
 import { type CountedUser, userCounters } from '../counted-users.ts'
-import type { Finding } from '../invariant.ts'
+import { type Finding, findingOf } from '../invariant.ts'
 import { type Difference, differenceOf } from '../ledger.ts'
+
+const invariant = { name: 'user-counters', law: 'L3' } as const
 
 /**
  * Law L3: `followers`, `following` and `posts` of a live account equal its stored edges and posts. Scanned on one
@@ -21,11 +23,9 @@ export function userDifference({
   )
 }
 
-/** A difference as `verify` prints it, a finding for each counter. */
-export const counterFindings = ({ kind, id, by, counted }: Difference): Finding[] =>
-  Object.entries(by).map(([name, count]) => {
-    const found = counted[name] ?? 0
-    const [law, what, subject] =
-      kind === 'USER' ? (['L3', name, id] as const) : (['L2', 'counts', `${id}.${name}`] as const)
-    return { law, kind: what, subject, expected: found + count, found }
+/** A difference of a user as `verify` prints it: a finding for each counter. */
+export const userFindings = ({ id: subject, by, counted }: Difference): Finding[] =>
+  Object.entries(by).map(([kind, count]) => {
+    const found = counted[kind] ?? 0
+    return findingOf(invariant, { kind, subject, expected: found + count, found })
   })

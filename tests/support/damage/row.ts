@@ -31,6 +31,10 @@ export interface Damage {
   readonly inject: (scene: Scene) => Promise<unknown>
 }
 
+/** Adds to counters of a user, and changes nothing of what they count. */
+export const addToCounters = ({ services }: Scene, _id: string, by: Record<string, number>) =>
+  services.collections.user_stats.updateOne({ _id }, { $inc: by })
+
 const cells = ({ name, answer, how, clients }: Damage, noticed: string) => [
   name,
   `\`${noticed}\``,
@@ -38,13 +42,15 @@ const cells = ({ name, answer, how, clients }: Damage, noticed: string) => [
   clients,
 ]
 
+const anyScene = { a: 'a', b: 'b', c: 'c', x: 'x', post: { id: '' } } as unknown as Scene
+
+/** The law and the kind of the finding by which `verify` notices a damage. */
+export const noticedAs = (damage: Damage): string =>
+  damage.noticed(anyScene)[0]?.split(' ').slice(0, 2).join(' ') ?? ''
+
 /** The table of the documentation. */
 export const tableOf = (damages: readonly Damage[]): string => {
   const head = ['damage', 'noticed as', 'answer of `reconcile`', 'until then clients see']
-  const anything = Object.fromEntries('abcx'.split('').map((name) => [name, name])) as never
-  const scene = { ...(anything as object), post: { id: '' } } as Scene
-  const kindOf = (damage: Damage) =>
-    damage.noticed(scene)[0]?.split(' ').slice(0, 2).join(' ') ?? ''
-  const rows = [head, head.map(() => '---'), ...damages.map((one) => cells(one, kindOf(one)))]
+  const rows = [head, head.map(() => '---'), ...damages.map((one) => cells(one, noticedAs(one)))]
   return rows.map((row) => `| ${row.join(' | ')} |`).join('\n')
 }

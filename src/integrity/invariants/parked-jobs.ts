@@ -1,5 +1,7 @@
 import type { JobDoc } from '../../db/collections.ts'
-import type { IntegrityServices, Invariant } from '../invariant.ts'
+import { findingOf, type IntegrityServices, type Invariant } from '../invariant.ts'
+
+const invariant = { name: 'parked-jobs', law: 'L4' } as const
 
 const advice = 'Look at it with "feedline jobs", then retry or drop it.'
 
@@ -7,19 +9,19 @@ const advice = 'Look at it with "feedline jobs", then retry or drop it.'
 export const parkedJobs = ({
   collections: { outbox },
 }: IntegrityServices): Invariant<object, JobDoc> => ({
+  ...invariant,
   scan: () => outbox.find({ state: 'PARKED' }),
   async recheck(jobs, at) {
     const parked = { _id: { $in: jobs.map(({ _id }) => _id) }, state: 'PARKED' as const }
     const found = await outbox.find(parked, { ...at }).toArray()
     const violations = found.map(({ _id, kind, error }) => ({
-      finding: {
-        law: 'L4' as const,
+      finding: findingOf(invariant, {
         kind: 'parked',
         subject: `${kind} ${_id}`,
         expected: 'done, or due',
         found: `parked: ${error ?? 'no error'}`,
         unrepairable: advice,
-      },
+      }),
     }))
     return { violations }
   },

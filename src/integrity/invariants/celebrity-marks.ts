@@ -1,42 +1,7 @@
-import type { CelebrityDoc, StrategyDoc } from '../../db/collections.ts'
-import type { IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import type { CelebrityDoc } from '../../db/collections.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 
-interface StrategyViolation extends Violation {
-  readonly strategy: StrategyDoc
-}
-
-/**
- * Law L1: a strategy that does not cover all readers has a job that fills their timelines. Until then their pages come
- * from FANOUT_ON_READ. The repair inserts the job. A recheck is two commands.
- */
-export const unfinishedStrategies = ({
-  collections: { strategies, outbox },
-  outbox: jobs,
-}: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
-  scan: () => strategies.find({ complete: false, dropping: { $exists: false } }),
-  async recheck(some, at) {
-    const names = { _id: { $in: some.map(({ _id }) => _id) }, dropping: { $exists: false } }
-    const open = await strategies.find({ ...names, complete: false }, { ...at }).toArray()
-    const found = await outbox.find({ kind: 'strategy.backfill' }, { ...at }).toArray()
-    const epochs = new Set(found.map(({ payload }) => payload.epoch))
-    const left = open.filter(({ epoch }) => !epochs.has(epoch.toHexString()))
-    const [expected, none] = ['a job that fills the timelines of all readers', 'none']
-    const violations = left.map((strategy) => ({
-      strategy,
-      finding: {
-        ...{ law: 'L1' as const, kind: 'backfill', subject: strategy._id, expected, found: none },
-      },
-    }))
-    return { violations, inFlight: open.length - left.length }
-  },
-  async repair(tx, violations) {
-    const all = violations.map(({ strategy: { _id: strategy, epoch } }) => {
-      const payload = { strategy, epoch: epoch.toHexString() }
-      return jobs.promise(tx, 'strategy.backfill', payload, { lane: 'BULK' })
-    })
-    await jobs.keep(tx, all)
-  },
-})
+const invariant = { name: 'celebrity-marks', law: 'L1' } as const
 
 interface CelebrityViolation extends Violation {
   readonly celebrity: CelebrityDoc
@@ -57,6 +22,7 @@ export const celebrityMarks = ({
   collections: { celebrities, users, outbox },
   outbox: jobs,
 }: IntegrityServices): Invariant<object, CelebrityDoc, CelebrityViolation> => ({
+  ...invariant,
   scan: () =>
     celebrities.aggregate<CelebrityDoc>([
       {
@@ -87,7 +53,7 @@ export const celebrityMarks = ({
         {
           celebrity,
           problem,
-          finding: { law: 'L1' as const, kind: 'mark', subject, expected, found },
+          finding: findingOf(invariant, { kind: 'mark', subject, expected, found }),
         },
       ]
       if (!known.has(subject)) return wrong('GONE', 'no mark without an account', 'a mark')

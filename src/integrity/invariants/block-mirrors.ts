@@ -3,40 +3,16 @@ import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { EdgeId } from '../../lib/ids.ts'
-import { pairInvariant } from '../edge-repair.ts'
-import type { IntegrityServices, Invariant, Verdict, Violation } from '../invariant.ts'
+import {
+  findingOf,
+  type IntegrityServices,
+  type Invariant,
+  type Verdict,
+  type Violation,
+} from '../invariant.ts'
 import { nameOf } from '../pairs.ts'
 
-/**
- * Law L3: no edge crosses a block. The range is a condition on the handle of the block's owner. The scan is one command
- * that seeks twice for each block.
- */
-export const crossedBlocks = (services: IntegrityServices) =>
-  pairInvariant(services, ['block'], async function* (handles: object) {
-    const from = services.edges.followers.collection.collectionName
-    const crossing = (followee: string, follower: string) => ({
-      from,
-      localField: followee,
-      foreignField: 'user',
-      let: { follower: `$${follower}` },
-      pipeline: [
-        { $match: { $expr: { $eq: ['$follower', '$$follower'] } } },
-        { $limit: 1 },
-        { $project: { _id: 1 } },
-      ],
-    })
-    const found = services.collections.restrictions.aggregate<Block & { out: []; back: [] }>([
-      { $match: { owner: handles, kind: 'BLOCK' } },
-      { $lookup: { ...crossing('other', 'owner'), as: 'out' } },
-      { $lookup: { ...crossing('owner', 'other'), as: 'back' } },
-      { $match: { $or: [{ 'out.0': { $exists: true } }, { 'back.0': { $exists: true } }] } },
-      { $project: { owner: 1, other: 1, out: 1, back: 1 } },
-    ])
-    for await (const { owner, other, out, back } of found) {
-      if (out.length > 0) yield { follower: owner, followee: other }
-      if (back.length > 0) yield { follower: other, followee: owner }
-    }
-  })
+const invariant = { name: 'block-mirrors', law: 'L3' } as const
 
 type Block = Pick<RestrictionDoc, 'owner' | 'other'> & { readonly kind: 'BLOCK' | 'BLOCKED_BY' }
 
@@ -61,6 +37,7 @@ export const blockMirrors = ({
   collections: { restrictions, users },
   mint,
 }: IntegrityServices): Invariant<object, Block, MirrorViolation> => ({
+  ...invariant,
   async *scan(handles) {
     const mirror = {
       from: restrictions.collectionName,
@@ -101,13 +78,12 @@ export const blockMirrors = ({
     const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
     const violations = lasting.map(({ owner, other, kind }) => ({
       block: { owner, other, kind },
-      finding: {
-        law: 'L3' as const,
+      finding: findingOf(invariant, {
         kind: 'mirror',
         subject: nameOf({ follower: owner, followee: other }),
         expected: `${mirrorKind[kind]} on the other side`,
         found: `${kind} alone`,
-      },
+      }),
     }))
     return { violations, inFlight: alone.length - lasting.length }
   },

@@ -1,0 +1,40 @@
+import type { StrategyDoc } from '../../db/collections.ts'
+import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+const invariant = { name: 'unfinished-strategies', law: 'L1' } as const
+
+interface StrategyViolation extends Violation {
+  readonly strategy: StrategyDoc
+}
+
+/**
+ * Law L1: a strategy that does not cover all readers has a job that fills their timelines. Until then their pages come
+ * from FANOUT_ON_READ. The repair inserts the job. A recheck is two commands.
+ */
+export const unfinishedStrategies = ({
+  collections: { strategies, outbox },
+  outbox: jobs,
+}: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
+  ...invariant,
+  scan: () => strategies.find({ complete: false, dropping: { $exists: false } }),
+  async recheck(some, at) {
+    const names = { _id: { $in: some.map(({ _id }) => _id) }, dropping: { $exists: false } }
+    const open = await strategies.find({ ...names, complete: false }, { ...at }).toArray()
+    const found = await outbox.find({ kind: 'strategy.backfill' }, { ...at }).toArray()
+    const epochs = new Set(found.map(({ payload }) => payload.epoch))
+    const left = open.filter(({ epoch }) => !epochs.has(epoch.toHexString()))
+    const [expected, none] = ['a job that fills the timelines of all readers', 'none']
+    const violations = left.map((strategy) => {
+      const discrepancy = { kind: 'backfill', subject: strategy._id, expected, found: none }
+      return { strategy, finding: findingOf(invariant, discrepancy) }
+    })
+    return { violations, inFlight: open.length - left.length }
+  },
+  async repair(tx, violations) {
+    const all = violations.map(({ strategy: { _id: strategy, epoch } }) => {
+      const payload = { strategy, epoch: epoch.toHexString() }
+      return jobs.promise(tx, 'strategy.backfill', payload, { lane: 'BULK' })
+    })
+    await jobs.keep(tx, all)
+  },
+})

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { fromObjectId } from '../../src/db/object-id.ts'
+import { type PostId, timeOf } from '../../src/lib/ids.ts'
+import { useImports } from '../support/imports.ts'
+
+describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
+  const { database, graph, posts, expectExact } = useImports(following)
+
+  test('seeding writes as many posts as asked for, most by few users, all in the last 30 days', async () => {
+    const at = Date.UTC(2026, 0, 31)
+    await graph()
+    expect(await posts({ now: () => at, batchSize: 250 })).toEqual({ written: 600, total: 600 })
+    await expectExact()
+    const stored = await database.collections.posts.find().sort({ _id: 1 }).toArray()
+    expect(stored).toHaveLength(600)
+    const times = stored.map(({ _id }) => timeOf(fromObjectId<PostId>(_id)).getTime())
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(at - 30 * 86_400_000)
+    expect(Math.max(...times)).toBeLessThan(at)
+    const stats = await database.collections.user_stats.find().sort({ posts: -1 }).toArray()
+    const top = stats.slice(0, 6).reduce((sum, { posts }) => sum + posts, 0)
+    expect(top / 600).toBeGreaterThan(0.4)
+    expect(top / 600).toBeLessThan(0.7)
+  })
+
+  test('the same seed makes the same posts, and another seed makes others', async () => {
+    const now = () => Date.UTC(2026, 0, 31)
+    await graph()
+    const made = async (seed: number) => {
+      await posts({ now, seed })
+      const { posts: stored, imports } = database.collections
+      const found = await stored.find().sort({ _id: 1 }).toArray()
+      await stored.deleteMany({})
+      await imports.deleteMany({ kind: 'posts' })
+      return found
+    }
+    const first = await made(1)
+    expect(await made(1)).toEqual(first)
+    expect((await made(2)).map(({ text }) => text)).not.toEqual(first.map(({ text }) => text))
+  })
+})

@@ -1,0 +1,19 @@
+import { Kind } from 'graphql'
+import { expect, test } from 'vitest'
+import { createSchema } from '../../src/graphql/schema.ts'
+import { readOperations } from '../support/written-operations.ts'
+
+const schema = createSchema()
+
+test('every field of Query and Mutation is used by an operation of schema/operations', async () => {
+  const written = await readOperations()
+  for (const root of [schema.getQueryType(), schema.getMutationType()]) {
+    const used = written
+      .filter(({ operation }) => schema.getRootType(operation)?.name === root?.name)
+      .flatMap(({ selectionSet }) => selectionSet.selections)
+      .map((selection) => (selection.kind === Kind.FIELD ? selection.name.value : ''))
+    const fields = Object.keys(root?.getFields() ?? {})
+    expect(fields.length).toBeGreaterThan(5)
+    expect(fields.filter((name) => !used.includes(name))).toEqual([])
+  }
+})

@@ -124,7 +124,7 @@ export const timelineDamages: readonly Damage[] = [
     },
   },
   {
-    name: 'an INBOX holds a post by an author whom the reader does not follow',
+    name: 'an INBOX holds a post by an author that the reader does not follow',
     noticed: about('leftover', 'INBOX'),
     answer: 'repaired',
     clients: passed,
@@ -161,7 +161,7 @@ export const timelineDamages: readonly Damage[] = [
     inject: ({ services, x }) => services.collections.celebrities.insertOne({ _id: x }),
   },
   {
-    name: 'an author is to be delivered again, and no job does it',
+    name: 'an author returns to delivery, and no job does it',
     noticed: ({ c }) => [`L1 mark ${c}`],
     answer: 'repaired',
     how: 'the job is added',

@@ -54,7 +54,7 @@ interface HotKey<Op, Result> {
 
 /**
  * Keeps processes that write to the same key from repeating each other's transactions. A batch commits in a
- * transaction of its own until it meets others twice; from then on one process, the owner, commits the writes of all
+ * transaction of its own until it meets another; from then on one process, the owner, commits the writes of all
  * processes to that key together, and answers each in the same transaction. Ownership is a lease and decides efficiency
  * alone: what two owners at once would do, the transactions keep right. A key that meets no one cools within a second.
  * @see docs/adr/8-owners-of-hot-keys.md

@@ -2,42 +2,42 @@
 export const errorCodes = {
   BAD_USER_INPUT: {
     status: 400,
-    meaning: 'An argument is wrong. `argument` names it. Nothing was changed.',
+    meaning: 'An argument is invalid. `argument` names it. Nothing was changed.',
   },
-  GRAPHQL_PARSE_FAILED: { status: 400, meaning: 'The document is not GraphQL.' },
-  GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: 'The document does not fit the schema.' },
+  GRAPHQL_PARSE_FAILED: { status: 400, meaning: 'The document is not valid GraphQL.' },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: 'The document does not match the schema.' },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
-    meaning: 'The document does not hold the operation to run.',
+    meaning: 'The document does not contain the requested operation.',
   },
   BAD_REQUEST: {
     status: 400,
-    meaning: 'The HTTP request is not a GraphQL request, or could be forged by another site.',
+    meaning: 'The HTTP request is not a GraphQL request, or another site could forge it.',
   },
   LIMIT_EXCEEDED: {
     status: 400,
-    meaning: 'The document passes a limit. `limit` names it. Nothing was executed.',
+    meaning: 'The document exceeds a limit. `limit` names it. Nothing was executed.',
   },
   UNAUTHENTICATED: { status: 401, meaning: 'The request needs a valid token.' },
-  FORBIDDEN: { status: 403, meaning: 'The viewer may not do this.' },
+  FORBIDDEN: { status: 403, meaning: 'The viewer is not allowed to do this.' },
   NOT_FOUND: {
     status: 404,
-    meaning: 'What was named does not exist, or the viewer may not see it.',
+    meaning: 'The requested object does not exist, or the viewer may not see it.',
   },
   CONFLICT: {
     status: 409,
     meaning:
-      'It clashes with what exists: a taken handle, a clientMutationId used for something else.',
+      'The request conflicts with stored data, such as a taken handle or a clientMutationId used for another input.',
   },
-  PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body passes the size limit.' },
+  PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body exceeds the size limit.' },
   INTERNAL_SERVER_ERROR: {
     status: 500,
-    meaning: 'A fault of the server. `requestId` finds it in the log.',
+    meaning: 'The server failed. `requestId` identifies the failure in the server log.',
   },
   UNAVAILABLE: {
     status: 503,
     meaning:
-      'The database is out of reach or too busy. Try again later, a mutation with the same clientMutationId.',
+      'The database is unreachable or too busy. Try again later. Repeat a mutation with the same clientMutationId.',
   },
 } as const satisfies Record<string, { status: number; meaning: string }>
 

@@ -9,18 +9,17 @@ import type { Registry } from './registry.ts'
 
 /** Why a post is in a timeline, or is not. */
 export const reasonCodes = {
-  OWN_POST: 'The viewer published it.',
-  FOLLOWED: 'The viewer follows its author.',
-  IN_GROUP: 'Its author is in the group that was asked for.',
-  POST_DELETED: 'There is no such post; if there was, it was deleted.',
-  AUTHOR_DELETED: 'Its author has no account any more.',
-  NOT_FOLLOWED: 'The viewer does not follow its author.',
-  MUTED: 'The viewer muted its author.',
-  BLOCKED: 'A block stands between the viewer and its author.',
-  NOT_IN_GROUP:
-    'Its author is not in the group that was asked for; nobody keeps themselves in one.',
+  OWN_POST: 'The viewer published the post.',
+  FOLLOWED: 'The viewer follows the author.',
+  IN_GROUP: 'The author is in the requested group.',
+  POST_DELETED: 'The post does not exist, or was deleted.',
+  AUTHOR_DELETED: 'The author no longer has an account.',
+  NOT_FOLLOWED: 'The viewer does not follow the author.',
+  MUTED: 'The viewer muted the author.',
+  BLOCKED: 'The viewer blocked the author, or the author blocked the viewer.',
+  NOT_IN_GROUP: "The author is not in the requested group. The viewer's own posts are in no group.",
   DELIVERY_PENDING:
-    'It belongs there, and is still being delivered: a strategy that works on write may not show it yet.',
+    'The delivery of the post is pending. Strategies that store timelines may not show the post yet.',
 } as const
 export type ReasonCode = keyof typeof reasonCodes
 

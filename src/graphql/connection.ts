@@ -11,26 +11,27 @@ export const pageSizeDefault = 20
 export class ConnectionArgs {
   @Field(() => Int, {
     nullable: true,
-    description: `How many items from the start, 0 to ${pageSizeMax}. Without first and last: ${pageSizeDefault}.`,
+    description: `Number of items from the start of the list, 0 to ${pageSizeMax}. Default: ${pageSizeDefault}, unless last is set.`,
   })
   readonly first?: number | null
 
   @Field(() => String, {
     nullable: true,
-    description: 'Only what comes after this cursor, which is older.',
+    description:
+      'Returns only items after this cursor. In a list sorted newest first, these are older.',
   })
   readonly after?: string | null
 
   @Field(() => Int, {
     nullable: true,
-    description: `How many items from the end, 0 to ${pageSizeMax}. Not together with first.`,
+    description: `Number of items from the end of the list, 0 to ${pageSizeMax}. Do not combine it with first.`,
   })
   readonly last?: number | null
 
   @Field(() => String, {
     nullable: true,
     description:
-      'Only what comes before this cursor, which is newer: with the first cursor of the last answer, what is new since.',
+      'Returns only items before this cursor. To poll for new items, combine the first known cursor with last.',
   })
   readonly before?: string | null
 }

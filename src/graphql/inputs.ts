@@ -7,92 +7,108 @@ export abstract class MutationInput {
   @Field(() => String, {
     nullable: true,
     description:
-      'Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result.',
+      'Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing.',
   })
   readonly clientMutationId?: string | null
 }
 
-@InputType({ description: 'Opens the account of whoever is signed in.' })
+@InputType({ description: 'Input of createUser.' })
 export class CreateUserInput extends MutationInput {
-  @Field(() => String, { description: 'The name to go by, 1 to 64 characters.' })
+  @Field(() => String, { description: 'The display name of the user, 1 to 64 characters.' })
   readonly name!: string
 
-  @Field(() => String, { nullable: true, description: 'A few words, at most 256 characters.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'A short text about the user, at most 256 characters.',
+  })
   readonly bio?: string | null
 }
 
-@InputType({ description: "Changes the viewer's profile; what is absent stays." })
+@InputType({ description: 'Input of updateUser. Absent fields stay unchanged.' })
 export class UpdateUserInput extends MutationInput {
-  @Field(() => String, { nullable: true, description: 'The name to go by, 1 to 64 characters.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The display name of the user, 1 to 64 characters.',
+  })
   readonly name?: string | null
 
-  @Field(() => String, { nullable: true, description: 'At most 256 characters; null removes it.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'A short text about the user, at most 256 characters. Null removes it.',
+  })
   readonly bio?: string | null
 }
 
-@InputType({ description: "Removes the viewer's account, edges and posts." })
+@InputType({ description: 'Input of deleteUser.' })
 export class DeleteUserInput extends MutationInput {}
 
-@InputType({ description: 'Names the user whom the mutation is about.' })
+@InputType({ description: 'Input of mutations on another user.' })
 export class UserInput extends MutationInput {
-  @Field(() => String, { description: `The user's handle: ${handleRule}.` })
+  @Field(() => String, { description: `The handle of the other user: ${handleRule}.` })
   readonly handle!: string
 }
 
-@InputType({ description: 'Puts a followee into exactly these groups.' })
+@InputType({ description: 'Input of setFollowGroups.' })
 export class SetFollowGroupsInput extends UserInput {
   @Field(() => [String], {
-    description: 'At most ten names of at most 64 characters. None takes the followee out of all.',
+    description:
+      'At most ten group names of at most 64 characters each. An empty list removes the followee from all groups.',
   })
   readonly groups!: readonly string[]
 }
 
-@InputType({ description: 'Something to show with a post.' })
+@InputType({ description: 'An attachment of a new post.' })
 export class AttachmentInput {
   @Field(() => String, { description: 'An http or https URL of at most 2,048 characters.' })
   readonly url!: string
 
-  @Field(() => AttachmentKindEnum, { description: 'What stands there.' })
+  @Field(() => AttachmentKindEnum, { description: 'The kind of content at the URL.' })
   readonly kind!: AttachmentKind
 
   @Field(() => String, {
     nullable: true,
-    description: 'What it shows, in at most 1,000 characters.',
+    description: 'Alternative text of the attachment, at most 1,000 characters.',
   })
   readonly alt?: string | null
 }
 
-@InputType({ description: 'Publishes a post.' })
+@InputType({ description: 'Input of createPost.' })
 export class CreatePostInput extends MutationInput {
   @Field(() => String, {
-    description: 'At most 300 characters and 3,000 bytes. May be empty beside an attachment.',
+    description:
+      'The text of the post, at most 300 characters and 3,000 bytes. It may be empty if the post has an attachment.',
   })
   readonly text!: string
 
-  @Field(() => [AttachmentInput], { nullable: true, description: 'At most four.' })
+  @Field(() => [AttachmentInput], {
+    nullable: true,
+    description: 'The attachments of the post, at most four.',
+  })
   readonly attachments?: readonly AttachmentInput[] | null
 }
 
-@InputType({ description: "Removes a post of the viewer's own." })
+@InputType({ description: 'Input of deletePost.' })
 export class DeletePostInput extends MutationInput {
-  @Field(() => ID, { description: 'The id of the post.' })
+  @Field(() => ID, { description: 'The global id of the post.' })
   readonly postId!: string
 }
 
-@InputType({ description: 'Names the post that the mutation is about.' })
+@InputType({ description: 'Input of mutations on a post.' })
 export class PostInput extends MutationInput {
-  @Field(() => ID, { description: 'The id of the post.' })
+  @Field(() => ID, { description: 'The global id of the post.' })
   readonly postId!: string
 }
 
-@InputType({ description: 'Says something about a post.' })
+@InputType({ description: 'Input of addComment.' })
 export class AddCommentInput extends PostInput {
-  @Field(() => String, { description: 'At most 300 characters and 3,000 bytes.' })
+  @Field(() => String, {
+    description: 'The text of the comment, at most 300 characters and 3,000 bytes.',
+  })
   readonly text!: string
 }
 
-@InputType({ description: 'Removes a comment.' })
+@InputType({ description: 'Input of deleteComment.' })
 export class DeleteCommentInput extends MutationInput {
-  @Field(() => ID, { description: 'The id of the comment.' })
+  @Field(() => ID, { description: 'The global id of the comment.' })
   readonly commentId!: string
 }

@@ -5,88 +5,99 @@ import { User } from './types/user.ts'
 
 @ObjectType({ simpleResolvers: true })
 abstract class Payload {
-  @Field(() => String, { nullable: true, description: 'As it was given.' })
+  @Field(() => String, { nullable: true, description: 'The clientMutationId of the input.' })
   readonly clientMutationId?: string | null
 }
 
 @ObjectType({ simpleResolvers: true })
 abstract class ChangePayload extends Payload {
-  @Field(() => Boolean, { description: 'False when it was so already: a repeat changes nothing.' })
+  @Field(() => Boolean, {
+    description:
+      'Whether the mutation changed anything. False if the requested state already existed.',
+  })
   readonly changed!: boolean
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The account as it is now.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of createUser or updateUser.' })
 export class UserPayload extends Payload {
   @Field(() => User, { description: "The viewer's account." })
   readonly user!: User
 }
 
-@ObjectType({ simpleResolvers: true, description: 'Whether there was an account to remove.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of deleteUser.' })
 export class DeleteUserPayload extends ChangePayload {
   @Field(() => String, {
-    description: 'The handle. It is free again once everything of the user is cleared.',
+    description:
+      'The handle of the deleted account. It becomes available when all data of the account is deleted.',
   })
   readonly handle!: string
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What became of the viewer and the user.' })
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'Result of followUser, unfollowUser, muteUser, unmuteUser, blockUser or unblockUser.',
+})
 export class RelationPayload extends ChangePayload {
   @Field(() => User, {
     nullable: true,
-    description: 'The other user; null when they have no account any more.',
+    description: 'The other user, or null if the user has no account.',
   })
   readonly user!: User | null
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The groups of a followee.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of setFollowGroups.' })
 export class SetFollowGroupsPayload extends Payload {
   @Field(() => [String], {
-    description: 'The groups the followee is in now, by name, at most ten.',
+    description: 'The groups of the followee after the mutation, sorted by name, at most ten.',
   })
   readonly groups!: readonly string[]
 
   @Field(() => User, {
     nullable: true,
-    description: 'The followee; null when they have no account any more.',
+    description: 'The followee, or null if the followee has no account.',
   })
   readonly user!: User | null
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What was published.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of createPost.' })
 export class CreatePostPayload extends Payload {
-  @Field(() => Post, { description: 'The post as it was published.' })
+  @Field(() => Post, { description: 'The new post.' })
   readonly post!: Post
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What was removed.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of deletePost.' })
 export class DeletePostPayload extends ChangePayload {
-  @Field(() => ID, { description: 'The id of the post.' })
+  @Field(() => ID, { description: 'The global id of the deleted post.' })
   readonly deletedPostId!: string
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What became of the viewer and the post.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'Result of likePost, unlikePost, sharePost or unsharePost.',
+})
 export class PostMarkPayload extends ChangePayload {
   @Field(() => Post, {
     nullable: true,
-    description: 'The post as it is now; null once it is gone.',
+    description: 'The post after the mutation, or null if the post does not exist.',
   })
   readonly post!: Post | null
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What was said.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of addComment.' })
 export class AddCommentPayload extends Payload {
-  @Field(() => Comment, { description: 'The comment.' })
+  @Field(() => Comment, { description: 'The new comment.' })
   readonly comment!: Comment
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What was removed.' })
+@ObjectType({ simpleResolvers: true, description: 'Result of deleteComment.' })
 export class DeleteCommentPayload extends ChangePayload {
-  @Field(() => ID, { description: 'The id of the comment.' })
+  @Field(() => ID, { description: 'The global id of the deleted comment.' })
   readonly deletedCommentId!: string
 
   @Field(() => Post, {
     nullable: true,
-    description: 'The post as it is now; null once it is gone.',
+    description: 'The post after the mutation, or null if the post does not exist.',
   })
   readonly post!: Post | null
 }

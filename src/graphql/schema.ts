@@ -29,10 +29,16 @@ export function createSchema(): GraphQLSchema {
     orphanedTypes: [User, Post, Like, Comment, Share],
     validate: false,
   })
-  // TypeGraphQL makes the root types itself and has no place for what they are.
-  Object.assign(schema.getQueryType() ?? {}, { description: 'All that can be read.' })
+  // TypeGraphQL makes the root types and the date scalar itself, and takes no description for them.
+  Object.assign(schema.getQueryType() ?? {}, {
+    description: 'Queries read data and change nothing.',
+  })
   Object.assign(schema.getMutationType() ?? {}, {
-    description: 'All that can be changed, as the viewer. Several in a request run one by one.',
+    description:
+      'Mutations change data as the viewer. Several mutations in one request run one after another.',
+  })
+  Object.assign(schema.getType('DateTimeISO') ?? {}, {
+    description: 'A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30Z.',
   })
   return schema
 }

@@ -25,7 +25,7 @@ const timeIdPattern = /^[0-9a-f]{24}$/
 
 /** What a handle must look like, for error messages. */
 export const handleRule =
-  '1 to 64 characters: lower-case letters, digits, and inside also ".", "_" and "-"'
+  '1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last'
 
 /** @returns the handle, or undefined when `text` is not one. */
 export const parseUserId = (text: string): UserId | undefined =>

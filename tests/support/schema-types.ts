@@ -7,534 +7,534 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A date-time string at UTC, such as 2007-12-03T10:15:30Z, compliant with the `date-time` format outlined in section 5.6 of the RFC 3339 profile of the ISO 8601 standard for representation of dates and times using the Gregorian calendar.This scalar is serialized to a string in ISO 8601 format and parsed from a string in ISO 8601 format. */
+  /** A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30Z. */
   DateTimeISO: { input: string; output: string; }
 };
 
-/** Says something about a post. */
+/** Input of addComment. */
 export type AddCommentInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The id of the post. */
+  /** The global id of the post. */
   postId: Scalars['ID']['input'];
-  /** At most 300 characters and 3,000 bytes. */
+  /** The text of the comment, at most 300 characters and 3,000 bytes. */
   text: Scalars['String']['input'];
 };
 
-/** What was said. */
+/** Result of addComment. */
 export type AddCommentPayload = {
   __typename?: 'AddCommentPayload';
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The comment. */
+  /** The new comment. */
   comment: Comment;
 };
 
-/** Something shown with a post. */
+/** An attachment of a post. */
 export type Attachment = {
   __typename?: 'Attachment';
-  /** What it shows, in words. */
+  /** Alternative text of the attachment. */
   alt?: Maybe<Scalars['String']['output']>;
-  /** What it is. */
+  /** The kind of content at the URL. */
   kind: AttachmentKind;
-  /** Where it is: http or https. */
+  /** The http or https URL of the attachment. */
   url: Scalars['String']['output'];
 };
 
-/** Something to show with a post. */
+/** An attachment of a new post. */
 export type AttachmentInput = {
-  /** What it shows, in at most 1,000 characters. */
+  /** Alternative text of the attachment, at most 1,000 characters. */
   alt?: InputMaybe<Scalars['String']['input']>;
-  /** What stands there. */
+  /** The kind of content at the URL. */
   kind: AttachmentKind;
   /** An http or https URL of at most 2,048 characters. */
   url: Scalars['String']['input'];
 };
 
-/** What stands at the URL of an attachment. */
+/** The kind of content at the URL of an attachment. */
 export type AttachmentKind =
-  /** A picture. */
+  /** An image. */
   | 'IMAGE'
-  /** A page. */
+  /** A web page. */
   | 'LINK'
-  /** A film. */
+  /** A video. */
   | 'VIDEO';
 
-/** What somebody says about a post. */
+/** A comment on a post. */
 export type Comment = Node & {
   __typename?: 'Comment';
-  /** When it was said, to the millisecond. */
+  /** When the comment was created, with millisecond precision. */
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the comment. */
   id: Scalars['ID']['output'];
-  /** What it is about; null once it is gone. */
+  /** The post of the comment, or null if the post does not exist. */
   post?: Maybe<Post>;
-  /** At most 300 characters and 3,000 bytes, in Unicode NFC. */
+  /** The text of the comment, at most 300 characters and 3,000 bytes, in Unicode NFC. */
   text: Scalars['String']['output'];
-  /** Who says it; null once they are gone. */
+  /** The author of the comment, or null if the author has no account. */
   user?: Maybe<User>;
 };
 
 /** A page of the comments on a post. */
 export type CommentConnection = {
   __typename?: 'CommentConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<CommentEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
 /** A comment in a list. */
 export type CommentEdge = {
   __typename?: 'CommentEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The comment. Null when it vanished this very moment. */
+  /** The comment, or null if it was deleted while this page was being read. */
   node?: Maybe<Comment>;
 };
 
-/** Publishes a post. */
+/** Input of createPost. */
 export type CreatePostInput = {
-  /** At most four. */
+  /** The attachments of the post, at most four. */
   attachments?: InputMaybe<Array<AttachmentInput>>;
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** At most 300 characters and 3,000 bytes. May be empty beside an attachment. */
+  /** The text of the post, at most 300 characters and 3,000 bytes. It may be empty if the post has an attachment. */
   text: Scalars['String']['input'];
 };
 
-/** What was published. */
+/** Result of createPost. */
 export type CreatePostPayload = {
   __typename?: 'CreatePostPayload';
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The post as it was published. */
+  /** The new post. */
   post: Post;
 };
 
-/** Opens the account of whoever is signed in. */
+/** Input of createUser. */
 export type CreateUserInput = {
-  /** A few words, at most 256 characters. */
+  /** A short text about the user, at most 256 characters. */
   bio?: InputMaybe<Scalars['String']['input']>;
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The name to go by, 1 to 64 characters. */
+  /** The display name of the user, 1 to 64 characters. */
   name: Scalars['String']['input'];
 };
 
-/** Removes a comment. */
+/** Input of deleteComment. */
 export type DeleteCommentInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The id of the comment. */
+  /** The global id of the comment. */
   commentId: Scalars['ID']['input'];
 };
 
-/** What was removed. */
+/** Result of deleteComment. */
 export type DeleteCommentPayload = {
   __typename?: 'DeleteCommentPayload';
-  /** False when it was so already: a repeat changes nothing. */
+  /** Whether the mutation changed anything. False if the requested state already existed. */
   changed: Scalars['Boolean']['output'];
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The id of the comment. */
+  /** The global id of the deleted comment. */
   deletedCommentId: Scalars['ID']['output'];
-  /** The post as it is now; null once it is gone. */
+  /** The post after the mutation, or null if the post does not exist. */
   post?: Maybe<Post>;
 };
 
-/** Removes a post of the viewer's own. */
+/** Input of deletePost. */
 export type DeletePostInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The id of the post. */
+  /** The global id of the post. */
   postId: Scalars['ID']['input'];
 };
 
-/** What was removed. */
+/** Result of deletePost. */
 export type DeletePostPayload = {
   __typename?: 'DeletePostPayload';
-  /** False when it was so already: a repeat changes nothing. */
+  /** Whether the mutation changed anything. False if the requested state already existed. */
   changed: Scalars['Boolean']['output'];
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The id of the post. */
+  /** The global id of the deleted post. */
   deletedPostId: Scalars['ID']['output'];
 };
 
-/** Removes the viewer's account, edges and posts. */
+/** Input of deleteUser. */
 export type DeleteUserInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** Whether there was an account to remove. */
+/** Result of deleteUser. */
 export type DeleteUserPayload = {
   __typename?: 'DeleteUserPayload';
-  /** False when it was so already: a repeat changes nothing. */
+  /** Whether the mutation changed anything. False if the requested state already existed. */
   changed: Scalars['Boolean']['output'];
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The handle. It is free again once everything of the user is cleared. */
+  /** The handle of the deleted account. It becomes available when all data of the account is deleted. */
   handle: Scalars['String']['output'];
 };
 
-/** Where a follow came from. */
+/** Origin of a follow. */
 export type EdgeSource =
-  /** Carried over from Facebook. */
+  /** Imported from Facebook. */
   | 'FACEBOOK'
-  /** Made here. */
+  /** Created in Feedline. */
   | 'FEEDLINE'
-  /** Loaded from a file. */
+  /** Imported from an edge list file. */
   | 'IMPORT'
-  /** Carried over from Medium. */
+  /** Imported from Medium. */
   | 'MEDIUM'
-  /** Carried over from Twitter. */
+  /** Imported from Twitter. */
   | 'TWITTER';
 
-/** What `extensions.code` of an error may be. */
+/** The values of `extensions.code` in an error. */
 export type ErrorCode =
-  /** The HTTP request is not a GraphQL request, or could be forged by another site. */
+  /** The HTTP request is not a GraphQL request, or another site could forge it. */
   | 'BAD_REQUEST'
-  /** An argument is wrong. `argument` names it. Nothing was changed. */
+  /** An argument is invalid. `argument` names it. Nothing was changed. */
   | 'BAD_USER_INPUT'
-  /** It clashes with what exists: a taken handle, a clientMutationId used for something else. */
+  /** The request conflicts with stored data, such as a taken handle or a clientMutationId used for another input. */
   | 'CONFLICT'
-  /** The viewer may not do this. */
+  /** The viewer is not allowed to do this. */
   | 'FORBIDDEN'
-  /** The document is not GraphQL. */
+  /** The document is not valid GraphQL. */
   | 'GRAPHQL_PARSE_FAILED'
-  /** The document does not fit the schema. */
+  /** The document does not match the schema. */
   | 'GRAPHQL_VALIDATION_FAILED'
-  /** A fault of the server. `requestId` finds it in the log. */
+  /** The server failed. `requestId` identifies the failure in the server log. */
   | 'INTERNAL_SERVER_ERROR'
-  /** The document passes a limit. `limit` names it. Nothing was executed. */
+  /** The document exceeds a limit. `limit` names it. Nothing was executed. */
   | 'LIMIT_EXCEEDED'
-  /** What was named does not exist, or the viewer may not see it. */
+  /** The requested object does not exist, or the viewer may not see it. */
   | 'NOT_FOUND'
-  /** The document does not hold the operation to run. */
+  /** The document does not contain the requested operation. */
   | 'OPERATION_RESOLUTION_FAILURE'
-  /** The request body passes the size limit. */
+  /** The request body exceeds the size limit. */
   | 'PAYLOAD_TOO_LARGE'
   /** The request needs a valid token. */
   | 'UNAUTHENTICATED'
-  /** The database is out of reach or too busy. Try again later, a mutation with the same clientMutationId. */
+  /** The database is unreachable or too busy. Try again later. Repeat a mutation with the same clientMutationId. */
   | 'UNAVAILABLE';
 
-/** How a timeline is assembled. A server refuses those that it does not maintain. */
+/** How the server assembles a timeline. The server rejects strategies that it does not maintain. */
 export type FeedStrategy =
-  /** When posts are written, into one capped document for each active reader. */
+  /** Stores entries when posts are written, in one capped document per active reader. */
   | 'CACHE'
-  /** When it is read, from the posts of everyone followed. */
+  /** Assembles the timeline on each read from the posts of all followees. */
   | 'FANOUT_ON_READ'
-  /** As INBOX, but authors with very many followers are read when asked. */
+  /** Works like INBOX, but reads the posts of authors with many followers on each read. */
   | 'HYBRID'
-  /** When posts are written, as one small entry a reader and post. */
+  /** Stores entries when posts are written, as one small document per reader and post. */
   | 'INBOX'
-  /** When posts are written, into documents of a fixed number of entries. */
+  /** Stores entries when posts are written, in documents with a fixed number of entries. */
   | 'SIZED_BUCKETS'
-  /** When posts are written, into one document a reader and period. */
+  /** Stores entries when posts are written, in one document per reader and period. */
   | 'TIME_BUCKETS';
 
 /** A page of followers or followees. */
 export type FollowConnection = {
   __typename?: 'FollowConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<FollowEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
-/** Somebody who follows, or is followed by, the user whose list it is. */
+/** A follower or followee in a list. */
 export type FollowEdge = {
   __typename?: 'FollowEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** Since when. */
+  /** When the follow began. */
   followedAt: Scalars['DateTimeISO']['output'];
-  /** The person at the other end. Null when it vanished this very moment. */
+  /** The follower or followee, or null if it was deleted while this page was being read. */
   node?: Maybe<User>;
-  /** Where the follow came from. */
+  /** The origin of the follow. */
   source: EdgeSource;
 };
 
-/** One of the groups in which the viewer keeps followees. */
+/** A private group of followees of the viewer. */
 export type FollowGroup = {
   __typename?: 'FollowGroup';
-  /** Its name, for following(group:) and timeline(group:). */
+  /** The name of the group, for following(group:) and timeline(group:). */
   name: Scalars['String']['output'];
 };
 
-/** A page of groups, by name. */
+/** A page of groups, sorted by name. */
 export type FollowGroupConnection = {
   __typename?: 'FollowGroupConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<FollowGroupEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
-/** A group in the list. */
+/** A group in a list. */
 export type FollowGroupEdge = {
   __typename?: 'FollowGroupEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The group. Null when it vanished this very moment. */
+  /** The group, or null if it was deleted while this page was being read. */
   node?: Maybe<FollowGroup>;
 };
 
-/** That somebody likes a post. */
+/** A like of a post by a user. */
 export type Like = Node & {
   __typename?: 'Like';
-  /** Since when, to the millisecond. */
+  /** When the user liked the post, with millisecond precision. */
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the like. */
   id: Scalars['ID']['output'];
-  /** What is liked; null once it is gone. */
+  /** The liked post, or null if the post does not exist. */
   post?: Maybe<Post>;
-  /** Who likes it; null once they are gone. */
+  /** The user who likes the post, or null if the user has no account. */
   user?: Maybe<User>;
 };
 
 /** A page of the likes of a post. */
 export type LikeConnection = {
   __typename?: 'LikeConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<LikeEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
 /** A like in a list. */
 export type LikeEdge = {
   __typename?: 'LikeEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The like. Null when it vanished this very moment. */
+  /** The like, or null if it was deleted while this page was being read. */
   node?: Maybe<Like>;
 };
 
 /** A page of the posts that a user likes. */
 export type LikedPostConnection = {
   __typename?: 'LikedPostConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<LikedPostEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
-/** A post that the user likes. */
+/** A post that a user likes, in a list. */
 export type LikedPostEdge = {
   __typename?: 'LikedPostEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** Since when the user likes it. */
+  /** When the user liked the post. */
   likedAt: Scalars['DateTimeISO']['output'];
-  /** The post. Null when it vanished this very moment. */
+  /** The post, or null if it was deleted while this page was being read. */
   node?: Maybe<Post>;
 };
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type Mutation = {
   __typename?: 'Mutation';
-  /** Says something about the post. */
+  /** Adds a comment of the viewer to the post. */
   addComment?: Maybe<AddCommentPayload>;
-  /** Hides each from the other, and ends what they follow of each other. */
+  /** Hides the posts of the viewer and the user from each other. Ends the follows between them. */
   blockUser?: Maybe<RelationPayload>;
-  /** Publishes a post as the viewer. */
+  /** Publishes a post of the viewer. */
   createPost?: Maybe<CreatePostPayload>;
-  /** Opens the viewer's account. CONFLICT when there is one. */
+  /** Creates the viewer's account. Fails with CONFLICT if the account exists. */
   createUser?: Maybe<UserPayload>;
-  /** Removes a comment: its author may, and the author of the post. */
+  /** Deletes a comment. Only the author of the comment and the author of the post may delete it. */
   deleteComment?: Maybe<DeleteCommentPayload>;
-  /** Removes a post of the viewer's own, everywhere and at once. */
+  /** Deletes a post of the viewer. The next read of any timeline does not show it. */
   deletePost?: Maybe<DeletePostPayload>;
-  /** Removes the person at once, then edges and posts in the background. The handle is free when that is done. */
+  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and then releases the handle. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<RelationPayload>;
-  /** Makes the viewer like the post. */
+  /** Adds a like of the viewer to the post. */
   likePost?: Maybe<PostMarkPayload>;
-  /** Hides the user's posts from the viewer's timelines. The user is not told. */
+  /** Hides the user's posts from the viewer's timelines. The user is not notified. */
   muteUser?: Maybe<RelationPayload>;
-  /** Puts a followee into exactly these of the viewer's groups. */
+  /** Sets the viewer's groups that contain a followee. */
   setFollowGroups?: Maybe<SetFollowGroupsPayload>;
-  /** Makes the viewer share the post, once. */
+  /** Adds a share of the viewer to the post. A user shares a post at most once. */
   sharePost?: Maybe<PostMarkPayload>;
-  /** Lifts the block. Follows do not come back. */
+  /** Removes the block. Ended follows are not restored. */
   unblockUser?: Maybe<RelationPayload>;
-  /** Ends it, and takes the user out of all groups. */
+  /** Makes the viewer unfollow the user. Removes the user from all of the viewer's groups. */
   unfollowUser?: Maybe<RelationPayload>;
-  /** Takes the like back. */
+  /** Removes the viewer's like from the post. */
   unlikePost?: Maybe<PostMarkPayload>;
-  /** Shows them again. */
+  /** Shows the user's posts in the viewer's timelines again. */
   unmuteUser?: Maybe<RelationPayload>;
-  /** Takes the share back. */
+  /** Removes the viewer's share from the post. */
   unsharePost?: Maybe<PostMarkPayload>;
-  /** Changes the viewer's profile. */
+  /** Updates the viewer's profile. */
   updateUser?: Maybe<UserPayload>;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationAddCommentArgs = {
   input: AddCommentInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationBlockUserArgs = {
   input: UserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationCreatePostArgs = {
   input: CreatePostInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationCreateUserArgs = {
   input: CreateUserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationDeleteCommentArgs = {
   input: DeleteCommentInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationDeletePostArgs = {
   input: DeletePostInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationDeleteUserArgs = {
   input: DeleteUserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationFollowUserArgs = {
   input: UserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationLikePostArgs = {
   input: PostInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationMuteUserArgs = {
   input: UserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationSetFollowGroupsArgs = {
   input: SetFollowGroupsInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationSharePostArgs = {
   input: PostInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnblockUserArgs = {
   input: UserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnfollowUserArgs = {
   input: UserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnlikePostArgs = {
   input: PostInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnmuteUserArgs = {
   input: UserInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnsharePostArgs = {
   input: PostInput;
 };
 
 
-/** All that can be changed, as the viewer. Several in a request run one by one. */
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUpdateUserArgs = {
   input: UpdateUserInput;
 };
 
-/** Whatever has an id of its own, and can be read again by it. */
+/** An object with a global id. The node query reads it by this id. */
 export type Node = {
-  /** Names this object among all others. */
+  /** The global id, unique among all objects. */
   id: Scalars['ID']['output'];
 };
 
-/** Where a page lies in its list. */
+/** Position of a page in its list. */
 export type PageInfo = {
   __typename?: 'PageInfo';
-  /** The cursor of the last edge; null on an empty page. */
+  /** The cursor of the last edge, or null if the page is empty. */
   endCursor?: Maybe<Scalars['String']['output']>;
-  /** Whether something comes after the last edge, which is older. Exact. */
+  /** Whether an item follows the last edge of the page. The value is exact. */
   hasNextPage: Scalars['Boolean']['output'];
-  /** Whether something comes before the first edge, which is newer. Exact. */
+  /** Whether an item precedes the first edge of the page. The value is exact. */
   hasPreviousPage: Scalars['Boolean']['output'];
-  /** The cursor of the first edge; null on an empty page. */
+  /** The cursor of the first edge, or null if the page is empty. */
   startCursor?: Maybe<Scalars['String']['output']>;
 };
 
-/** What somebody published. */
+/** A post of a user. */
 export type Post = Node & {
   __typename?: 'Post';
-  /** What is shown with it, at most four. */
+  /** The attachments of the post, at most four. */
   attachments: Array<Attachment>;
-  /** Who published it. */
+  /** The author of the post. */
   author: User;
-  /** How many comments it has. */
+  /** Number of comments on the post. */
   commentCount: Scalars['Int']['output'];
-  /** What people say, newest first. */
+  /** The comments on the post, newest first. */
   comments: CommentConnection;
-  /** When it was published, to the millisecond. */
+  /** When the post was created, with millisecond precision. */
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the post. */
   id: Scalars['ID']['output'];
-  /** How many people like it. */
+  /** Number of likes of the post. */
   likeCount: Scalars['Int']['output'];
-  /** Who likes it, newest first. */
+  /** The likes of the post, newest first. */
   likes: LikeConnection;
-  /** How many people shared it. */
+  /** Number of shares of the post. */
   shareCount: Scalars['Int']['output'];
-  /** Who shared it, newest first. */
+  /** The shares of the post, newest first. */
   shares: ShareConnection;
-  /** At most 300 characters and 3,000 bytes, in Unicode NFC. */
+  /** The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC. */
   text: Scalars['String']['output'];
-  /** Whether the viewer likes it; false for nobody. */
+  /** Whether the viewer likes the post. False for an anonymous request. */
   viewerHasLiked: Scalars['Boolean']['output'];
-  /** Whether the viewer shared it; false for nobody. */
+  /** Whether the viewer shared the post. False for an anonymous request. */
   viewerHasShared: Scalars['Boolean']['output'];
 };
 
 
-/** What somebody published. */
+/** A post of a user. */
 export type PostCommentsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -543,7 +543,7 @@ export type PostCommentsArgs = {
 };
 
 
-/** What somebody published. */
+/** A post of a user. */
 export type PostLikesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -552,7 +552,7 @@ export type PostLikesArgs = {
 };
 
 
-/** What somebody published. */
+/** A post of a user. */
 export type PostSharesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -563,81 +563,81 @@ export type PostSharesArgs = {
 /** A page of an author's posts. */
 export type PostConnection = {
   __typename?: 'PostConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<PostEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
 /** A post in a list. */
 export type PostEdge = {
   __typename?: 'PostEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The post. Null when it vanished this very moment. */
+  /** The post, or null if it was deleted while this page was being read. */
   node?: Maybe<Post>;
 };
 
-/** Names the post that the mutation is about. */
+/** Input of mutations on a post. */
 export type PostInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The id of the post. */
+  /** The global id of the post. */
   postId: Scalars['ID']['input'];
 };
 
-/** What became of the viewer and the post. */
+/** Result of likePost, unlikePost, sharePost or unsharePost. */
 export type PostMarkPayload = {
   __typename?: 'PostMarkPayload';
-  /** False when it was so already: a repeat changes nothing. */
+  /** Whether the mutation changed anything. False if the requested state already existed. */
   changed: Scalars['Boolean']['output'];
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The post as it is now; null once it is gone. */
+  /** The post after the mutation, or null if the post does not exist. */
   post?: Maybe<Post>;
 };
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type Query = {
   __typename?: 'Query';
-  /** What an error code means. Reads nothing. */
+  /** The meaning of an error code. Sends no command to the database. */
   errorMeaning: Scalars['String']['output'];
-  /** An object by its global id; null when it is gone or hidden from the viewer. */
+  /** The object with this global id, or null if it was deleted or the viewer may not see it. */
   node?: Maybe<Node>;
-  /** Objects by their global ids, in their order; null where one is gone or hidden from the viewer. */
+  /** The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see. */
   nodes: Array<Maybe<Node>>;
-  /** The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold. */
+  /** The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before. */
   timeline?: Maybe<Timeline>;
-  /** A user by handle; null when there is none. */
+  /** The user with this handle, or null if there is no such user. */
   user?: Maybe<User>;
-  /** Who is signed in; null for nobody. */
+  /** The signed-in viewer, or null for an anonymous request. */
   viewer?: Maybe<Viewer>;
-  /** Why a post is in the viewer's timeline; null when it does not belong there. */
+  /** The reasons why the viewer's timeline shows a post, or null if the post does not belong there. */
   whyInTimeline?: Maybe<Array<TimelineReason>>;
-  /** All that keeps a post out of the viewer's timeline, a delivery that is under way included; null when nothing does. */
+  /** All reasons why the viewer's timeline does not show a post, including a pending delivery. Null if there is no reason. */
   whyNotInTimeline?: Maybe<Array<TimelineReason>>;
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryErrorMeaningArgs = {
   code: ErrorCode;
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryNodesArgs = {
   ids: Array<Scalars['ID']['input']>;
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryTimelineArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -648,195 +648,195 @@ export type QueryTimelineArgs = {
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryUserArgs = {
   handle: Scalars['String']['input'];
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryWhyInTimelineArgs = {
   group?: InputMaybe<Scalars['String']['input']>;
   post: Scalars['ID']['input'];
 };
 
 
-/** All that can be read. */
+/** Queries read data and change nothing. */
 export type QueryWhyNotInTimelineArgs = {
   group?: InputMaybe<Scalars['String']['input']>;
   post: Scalars['ID']['input'];
 };
 
-/** What became of the viewer and the user. */
+/** Result of followUser, unfollowUser, muteUser, unmuteUser, blockUser or unblockUser. */
 export type RelationPayload = {
   __typename?: 'RelationPayload';
-  /** False when it was so already: a repeat changes nothing. */
+  /** Whether the mutation changed anything. False if the requested state already existed. */
   changed: Scalars['Boolean']['output'];
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The other user; null when they have no account any more. */
+  /** The other user, or null if the user has no account. */
   user?: Maybe<User>;
 };
 
-/** Puts a followee into exactly these groups. */
+/** Input of setFollowGroups. */
 export type SetFollowGroupsInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** At most ten names of at most 64 characters. None takes the followee out of all. */
+  /** At most ten group names of at most 64 characters each. An empty list removes the followee from all groups. */
   groups: Array<Scalars['String']['input']>;
-  /** The user's handle: 1 to 64 characters: lower-case letters, digits, and inside also ".", "_" and "-". */
+  /** The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. */
   handle: Scalars['String']['input'];
 };
 
-/** The groups of a followee. */
+/** Result of setFollowGroups. */
 export type SetFollowGroupsPayload = {
   __typename?: 'SetFollowGroupsPayload';
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The groups the followee is in now, by name, at most ten. */
+  /** The groups of the followee after the mutation, sorted by name, at most ten. */
   groups: Array<Scalars['String']['output']>;
-  /** The followee; null when they have no account any more. */
+  /** The followee, or null if the followee has no account. */
   user?: Maybe<User>;
 };
 
-/** That somebody shared a post. */
+/** A share of a post by a user. */
 export type Share = Node & {
   __typename?: 'Share';
-  /** When, to the millisecond. */
+  /** When the user shared the post, with millisecond precision. */
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the share. */
   id: Scalars['ID']['output'];
-  /** What was shared; null once it is gone. */
+  /** The shared post, or null if the post does not exist. */
   post?: Maybe<Post>;
-  /** Who shared it; null once they are gone. */
+  /** The user who shared the post, or null if the user has no account. */
   user?: Maybe<User>;
 };
 
 /** A page of the shares of a post. */
 export type ShareConnection = {
   __typename?: 'ShareConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<ShareEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
 /** A share in a list. */
 export type ShareEdge = {
   __typename?: 'ShareEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The share. Null when it vanished this very moment. */
+  /** The share, or null if it was deleted while this page was being read. */
   node?: Maybe<Share>;
 };
 
-/** A page of a timeline: every post of everyone the reader follows, and of the reader, less those muted or blocked. */
+/** A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors. */
 export type Timeline = {
   __typename?: 'Timeline';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<TimelineEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
-  /** Whether a post that belongs to this timeline may be missing because its delivery has not ended. False: the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ. */
+  /** Whether a post of this timeline may be missing because its delivery has not ended. If false, the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ. */
   pending: Scalars['Boolean']['output'];
-  /** The strategy the page came from: FANOUT_ON_READ where the one asked for does not reach so far, or does not cover the reader yet. */
+  /** The strategy that produced this page. It is FANOUT_ON_READ if the requested strategy does not reach back far enough or does not cover the viewer yet. */
   servedBy: FeedStrategy;
-  /** The strategy that was asked for, or the configured one. */
+  /** The requested strategy, or the configured default strategy. */
   strategy: FeedStrategy;
 };
 
 /** A post in a timeline. */
 export type TimelineEdge = {
   __typename?: 'TimelineEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The post. Null when it vanished this very moment. */
+  /** The post, or null if it was deleted while this page was being read. */
   node?: Maybe<Post>;
 };
 
-/** Why a post is in a timeline, or is not. */
+/** A reason why a timeline shows or does not show a post, with details. */
 export type TimelineReason = {
   __typename?: 'TimelineReason';
-  /** The reason. */
+  /** The code of the reason. */
   code: TimelineReasonCode;
-  /** The viewer's groups that the author is in, where groups are the reason. */
+  /** The viewer's groups that contain the author. Filled only for the codes IN_GROUP and NOT_IN_GROUP. */
   groups: Array<Scalars['String']['output']>;
-  /** The same in words. */
+  /** The reason as an English sentence. */
   message: Scalars['String']['output'];
-  /** Since when the viewer follows the author, where that is the reason. */
+  /** When the viewer followed the author. Set only for the code FOLLOWED. */
   since?: Maybe<Scalars['DateTimeISO']['output']>;
 };
 
-/** What decides whether a post is in a timeline. */
+/** A reason why a timeline shows or does not show a post. */
 export type TimelineReasonCode =
-  /** Its author has no account any more. */
+  /** The author no longer has an account. */
   | 'AUTHOR_DELETED'
-  /** A block stands between the viewer and its author. */
+  /** The viewer blocked the author, or the author blocked the viewer. */
   | 'BLOCKED'
-  /** It belongs there, and is still being delivered: a strategy that works on write may not show it yet. */
+  /** The delivery of the post is pending. Strategies that store timelines may not show the post yet. */
   | 'DELIVERY_PENDING'
-  /** The viewer follows its author. */
+  /** The viewer follows the author. */
   | 'FOLLOWED'
-  /** Its author is in the group that was asked for. */
+  /** The author is in the requested group. */
   | 'IN_GROUP'
-  /** The viewer muted its author. */
+  /** The viewer muted the author. */
   | 'MUTED'
-  /** The viewer does not follow its author. */
+  /** The viewer does not follow the author. */
   | 'NOT_FOLLOWED'
-  /** Its author is not in the group that was asked for; nobody keeps themselves in one. */
+  /** The author is not in the requested group. The viewer's own posts are in no group. */
   | 'NOT_IN_GROUP'
-  /** The viewer published it. */
+  /** The viewer published the post. */
   | 'OWN_POST'
-  /** There is no such post; if there was, it was deleted. */
+  /** The post does not exist, or was deleted. */
   | 'POST_DELETED';
 
-/** Changes the viewer's profile; what is absent stays. */
+/** Input of updateUser. Absent fields stay unchanged. */
 export type UpdateUserInput = {
-  /** At most 256 characters; null removes it. */
+  /** A short text about the user, at most 256 characters. Null removes it. */
   bio?: InputMaybe<Scalars['String']['input']>;
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The name to go by, 1 to 64 characters. */
+  /** The display name of the user, 1 to 64 characters. */
   name?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** A person. */
+/** A user with an account. */
 export type User = Node & {
   __typename?: 'User';
-  /** What the user says of themselves, at most 256 characters. */
+  /** A short text about the user, at most 256 characters. */
   bio?: Maybe<Scalars['String']['output']>;
-  /** When the account was opened. */
+  /** When the account was created. */
   createdAt: Scalars['DateTimeISO']['output'];
-  /** Who follows the user, newest first. */
+  /** The followers of the user, newest first. */
   followers: FollowConnection;
-  /** Whom the user follows, newest first. */
+  /** The followees of the user, newest first. */
   following: FollowConnection;
-  /** Whether the user follows the viewer; false for nobody. */
+  /** Whether the user follows the viewer. False for an anonymous request. */
   followsViewer: Scalars['Boolean']['output'];
-  /** The unique name that the user is known and mentioned by. */
+  /** The unique handle of the user, used in queries and mutations. */
   handle: Scalars['String']['output'];
   /** The global id of the user. */
   id: Scalars['ID']['output'];
-  /** The posts that the user likes and the viewer may read, the last liked first. */
+  /** The posts that the user likes and the viewer may read, last liked first. */
   likedPosts: LikedPostConnection;
-  /** The name the user goes by, at most 64 characters. */
+  /** The display name of the user, at most 64 characters. */
   name: Scalars['String']['output'];
-  /** What the user published, newest first. Empty where a block stands between the user and the viewer. */
+  /** The posts of the user, newest first. Empty if the user blocked the viewer or the viewer blocked the user. */
   posts: PostConnection;
-  /** How many followers, followees and posts the user has. */
+  /** The numbers of followers, followees and posts of the user. */
   stats: UserStats;
-  /** Whether the viewer follows the user; false for nobody. */
+  /** Whether the viewer follows the user. False for an anonymous request. */
   viewerFollows: Scalars['Boolean']['output'];
-  /** In which of their groups the viewer put the user, at most ten. Only the viewer can see it. */
+  /** The viewer's groups that contain the user, at most ten. Only the viewer can see this. */
   viewerGroups: Array<Scalars['String']['output']>;
-  /** Whether the viewer blocked the user. Only the viewer can see it. */
+  /** Whether the viewer blocked the user. Only the viewer can see this. */
   viewerHasBlocked: Scalars['Boolean']['output'];
-  /** Whether the viewer muted the user. Only the viewer can see it. */
+  /** Whether the viewer muted the user. Only the viewer can see this. */
   viewerHasMuted: Scalars['Boolean']['output'];
 };
 
 
-/** A person. */
+/** A user with an account. */
 export type UserFollowersArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -845,7 +845,7 @@ export type UserFollowersArgs = {
 };
 
 
-/** A person. */
+/** A user with an account. */
 export type UserFollowingArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -855,7 +855,7 @@ export type UserFollowingArgs = {
 };
 
 
-/** A person. */
+/** A user with an account. */
 export type UserLikedPostsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -864,7 +864,7 @@ export type UserLikedPostsArgs = {
 };
 
 
-/** A person. */
+/** A user with an account. */
 export type UserPostsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -875,66 +875,66 @@ export type UserPostsArgs = {
 /** A page of users. */
 export type UserConnection = {
   __typename?: 'UserConnection';
-  /** The page, newest first whichever way it was asked for. */
+  /** The edges of this page. Their order is the same for first and last. */
   edges: Array<UserEdge>;
-  /** Where the page lies in the list. */
+  /** Position of this page in the list. */
   pageInfo: PageInfo;
 };
 
 /** A user in a list. */
 export type UserEdge = {
   __typename?: 'UserEdge';
-  /** This place in the list. Stays valid when what stood here is gone, and under every strategy. */
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
-  /** The user. Null when it vanished this very moment. */
+  /** The user, or null if it was deleted while this page was being read. */
   node?: Maybe<User>;
 };
 
-/** Names the user whom the mutation is about. */
+/** Input of mutations on another user. */
 export type UserInput = {
-  /** Yours to choose, at most 128 characters. The same one again within a day does nothing and returns the first result. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The user's handle: 1 to 64 characters: lower-case letters, digits, and inside also ".", "_" and "-". */
+  /** The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. */
   handle: Scalars['String']['input'];
 };
 
-/** The account as it is now. */
+/** Result of createUser or updateUser. */
 export type UserPayload = {
   __typename?: 'UserPayload';
-  /** As it was given. */
+  /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The viewer's account. */
   user: User;
 };
 
-/** The counters of a user. They change together with what they count. */
+/** The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts. */
 export type UserStats = {
   __typename?: 'UserStats';
-  /** How many people follow the user. */
+  /** Number of users who follow the user. */
   followers: Scalars['Int']['output'];
-  /** How many people the user follows. */
+  /** Number of users that the user follows. */
   following: Scalars['Int']['output'];
-  /** How many posts the user has. */
+  /** Number of posts of the user. */
   posts: Scalars['Int']['output'];
 };
 
-/** Who is signed in, and what only they may see. */
+/** The signed-in user, with the lists that only this user can see. */
 export type Viewer = {
   __typename?: 'Viewer';
-  /** Whom the viewer blocked, newest first. */
+  /** The users that the viewer blocked, newest first. */
   blocks: UserConnection;
-  /** The groups of the viewer, by name; at most 100. */
+  /** The groups of the viewer, sorted by name, at most 100. */
   groups: FollowGroupConnection;
-  /** The verified token's subject. */
+  /** The handle of the viewer: the subject of the verified token. */
   handle: Scalars['String']['output'];
-  /** Whom the viewer muted, newest first. */
+  /** The users that the viewer muted, newest first. */
   mutes: UserConnection;
-  /** Their account; null until createUser. */
+  /** The account of the viewer, or null before createUser. */
   user?: Maybe<User>;
 };
 
 
-/** Who is signed in, and what only they may see. */
+/** The signed-in user, with the lists that only this user can see. */
 export type ViewerBlocksArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -943,7 +943,7 @@ export type ViewerBlocksArgs = {
 };
 
 
-/** Who is signed in, and what only they may see. */
+/** The signed-in user, with the lists that only this user can see. */
 export type ViewerGroupsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -952,7 +952,7 @@ export type ViewerGroupsArgs = {
 };
 
 
-/** Who is signed in, and what only they may see. */
+/** The signed-in user, with the lists that only this user can see. */
 export type ViewerMutesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;

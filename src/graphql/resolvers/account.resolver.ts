@@ -10,14 +10,14 @@ import { DeleteUserPayload, UserPayload } from '../payloads.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 
-const inputDescription = 'What to do, in one object.'
+const inputDescription = 'The input of the mutation.'
 
 /** The viewer's own account. */
 @Resolver()
 export class AccountResolver {
   @Mutation(() => UserPayload, {
     nullable: true,
-    description: "Opens the viewer's account. CONFLICT when there is one.",
+    description: "Creates the viewer's account. Fails with CONFLICT if the account exists.",
   })
   async createUser(
     @Arg('input', () => CreateUserInput, { description: inputDescription }) input: CreateUserInput,
@@ -37,7 +37,7 @@ export class AccountResolver {
 
   @Mutation(() => UserPayload, {
     nullable: true,
-    description: "Changes the viewer's profile.",
+    description: "Updates the viewer's profile.",
   })
   async updateUser(
     @Arg('input', () => UpdateUserInput, { description: inputDescription }) input: UpdateUserInput,
@@ -60,7 +60,7 @@ export class AccountResolver {
   @Mutation(() => DeleteUserPayload, {
     nullable: true,
     description:
-      'Removes the person at once, then edges and posts in the background. The handle is free when that is done.',
+      "Deletes the viewer's account at once. A background job deletes the edges and posts, and then releases the handle.",
   })
   async deleteUser(
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,

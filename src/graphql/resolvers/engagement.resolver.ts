@@ -14,13 +14,13 @@ import { selectionOf } from '../selection.ts'
 import { CommentConnection, LikeConnection, ShareConnection } from '../types/engagement.ts'
 import { Post } from '../types/post.ts'
 
-const inputDescription = 'What to do, in one object.'
+const inputDescription = 'The input of the mutation.'
 const input = () => Arg('input', () => PostInput, { description: inputDescription })
 
 /** Likes, comments and shares: the lists of a post, and what changes them. */
 @Resolver(() => Post)
 export class EngagementResolver {
-  @FieldResolver(() => LikeConnection, { description: 'Who likes it, newest first.' })
+  @FieldResolver(() => LikeConnection, { description: 'The likes of the post, newest first.' })
   async likes(
     @Root() { ref }: Post,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
@@ -30,7 +30,9 @@ export class EngagementResolver {
     return list(ctx, info, 'likes', ref, args)
   }
 
-  @FieldResolver(() => CommentConnection, { description: 'What people say, newest first.' })
+  @FieldResolver(() => CommentConnection, {
+    description: 'The comments on the post, newest first.',
+  })
   async comments(
     @Root() { ref }: Post,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
@@ -40,7 +42,7 @@ export class EngagementResolver {
     return list(ctx, info, 'comments', ref, args)
   }
 
-  @FieldResolver(() => ShareConnection, { description: 'Who shared it, newest first.' })
+  @FieldResolver(() => ShareConnection, { description: 'The shares of the post, newest first.' })
   async shares(
     @Root() { ref }: Post,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
@@ -52,13 +54,16 @@ export class EngagementResolver {
 
   @Mutation(() => PostMarkPayload, {
     nullable: true,
-    description: 'Makes the viewer like the post.',
+    description: 'Adds a like of the viewer to the post.',
   })
   async likePost(@input() given: PostInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
     return change(ctx, info, given, (...who) => ctx.services.engagements.mark('likes', ...who))
   }
 
-  @Mutation(() => PostMarkPayload, { nullable: true, description: 'Takes the like back.' })
+  @Mutation(() => PostMarkPayload, {
+    nullable: true,
+    description: "Removes the viewer's like from the post.",
+  })
   async unlikePost(
     @input() given: PostInput,
     @Ctx() ctx: Context,
@@ -69,7 +74,7 @@ export class EngagementResolver {
 
   @Mutation(() => PostMarkPayload, {
     nullable: true,
-    description: 'Makes the viewer share the post, once.',
+    description: 'Adds a share of the viewer to the post. A user shares a post at most once.',
   })
   async sharePost(
     @input() given: PostInput,
@@ -79,7 +84,10 @@ export class EngagementResolver {
     return change(ctx, info, given, (...who) => ctx.services.engagements.mark('shares', ...who))
   }
 
-  @Mutation(() => PostMarkPayload, { nullable: true, description: 'Takes the share back.' })
+  @Mutation(() => PostMarkPayload, {
+    nullable: true,
+    description: "Removes the viewer's share from the post.",
+  })
   async unsharePost(
     @input() given: PostInput,
     @Ctx() ctx: Context,
@@ -90,7 +98,7 @@ export class EngagementResolver {
 
   @Mutation(() => AddCommentPayload, {
     nullable: true,
-    description: 'Says something about the post.',
+    description: 'Adds a comment of the viewer to the post.',
   })
   async addComment(
     @Arg('input', () => AddCommentInput, { description: inputDescription }) given: AddCommentInput,
@@ -113,7 +121,8 @@ export class EngagementResolver {
 
   @Mutation(() => DeleteCommentPayload, {
     nullable: true,
-    description: 'Removes a comment: its author may, and the author of the post.',
+    description:
+      'Deletes a comment. Only the author of the comment and the author of the post may delete it.',
   })
   async deleteComment(
     @Arg('input', () => DeleteCommentInput, { description: inputDescription })

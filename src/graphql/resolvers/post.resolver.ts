@@ -14,10 +14,10 @@ import { selectionOf } from '../selection.ts'
 export class PostResolver {
   @Mutation(() => CreatePostPayload, {
     nullable: true,
-    description: 'Publishes a post as the viewer.',
+    description: 'Publishes a post of the viewer.',
   })
   async createPost(
-    @Arg('input', () => CreatePostInput, { description: 'What to do, in one object.' })
+    @Arg('input', () => CreatePostInput, { description: 'The input of the mutation.' })
     input: CreatePostInput,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
@@ -42,10 +42,10 @@ export class PostResolver {
 
   @Mutation(() => DeletePostPayload, {
     nullable: true,
-    description: "Removes a post of the viewer's own, everywhere and at once.",
+    description: 'Deletes a post of the viewer. The next read of any timeline does not show it.',
   })
   async deletePost(
-    @Arg('input', () => DeletePostInput, { description: 'What to do, in one object.' })
+    @Arg('input', () => DeletePostInput, { description: 'The input of the mutation.' })
     input: DeletePostInput,
     @Ctx() ctx: Context,
   ) {

@@ -13,9 +13,12 @@ import { User } from '../types/user.ts'
 /** Where reading begins. */
 @Resolver()
 export class QueryResolver {
-  @Query(() => User, { nullable: true, description: 'A user by handle; null when there is none.' })
+  @Query(() => User, {
+    nullable: true,
+    description: 'The user with this handle, or null if there is no such user.',
+  })
   async user(
-    @Arg('handle', () => String, { description: 'The handle.' }) handle: string,
+    @Arg('handle', () => String, { description: 'The handle of the user.' }) handle: string,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
@@ -25,10 +28,11 @@ export class QueryResolver {
 
   @Query(() => Node, {
     nullable: true,
-    description: 'An object by its global id; null when it is gone or hidden from the viewer.',
+    description:
+      'The object with this global id, or null if it was deleted or the viewer may not see it.',
   })
   async node(
-    @Arg('id', () => ID, { description: 'The global id.' }) id: string,
+    @Arg('id', () => ID, { description: 'The global id of the object.' }) id: string,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
@@ -39,7 +43,7 @@ export class QueryResolver {
   @Query(() => [Node], {
     nullable: 'items',
     description:
-      'Objects by their global ids, in their order; null where one is gone or hidden from the viewer.',
+      'The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see.',
   })
   async nodes(
     @Arg('ids', () => [ID], { description: 'At most 100 global ids.' }) ids: string[],
@@ -51,9 +55,12 @@ export class QueryResolver {
     return readNodes(ctx, refs, selectionOf(info))
   }
 
-  @Query(() => String, { description: 'What an error code means. Reads nothing.' })
+  @Query(() => String, {
+    description: 'The meaning of an error code. Sends no command to the database.',
+  })
   errorMeaning(
-    @Arg('code', () => ErrorCodeEnum, { description: 'As in `extensions.code`.' }) code: ErrorCode,
+    @Arg('code', () => ErrorCodeEnum, { description: 'The error code, as in `extensions.code`.' })
+    code: ErrorCode,
   ) {
     return errorCodes[code].meaning
   }

@@ -10,7 +10,7 @@ import { RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 
-const input = () => Arg('input', () => UserInput, { description: 'What to do, in one object.' })
+const input = () => Arg('input', () => UserInput, { description: 'The input of the mutation.' })
 
 /** Who follows, mutes and blocks whom. */
 @Resolver()
@@ -35,7 +35,8 @@ export class RelationResolver {
 
   @Mutation(() => RelationPayload, {
     nullable: true,
-    description: 'Ends it, and takes the user out of all groups.',
+    description:
+      "Makes the viewer unfollow the user. Removes the user from all of the viewer's groups.",
   })
   async unfollowUser(
     @input() given: UserInput,
@@ -53,7 +54,7 @@ export class RelationResolver {
 
   @Mutation(() => RelationPayload, {
     nullable: true,
-    description: "Hides the user's posts from the viewer's timelines. The user is not told.",
+    description: "Hides the user's posts from the viewer's timelines. The user is not notified.",
   })
   async muteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
     return change(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
@@ -61,7 +62,7 @@ export class RelationResolver {
 
   @Mutation(() => RelationPayload, {
     nullable: true,
-    description: 'Shows them again.',
+    description: "Shows the user's posts in the viewer's timelines again.",
   })
   async unmuteUser(
     @input() given: UserInput,
@@ -73,7 +74,8 @@ export class RelationResolver {
 
   @Mutation(() => RelationPayload, {
     nullable: true,
-    description: 'Hides each from the other, and ends what they follow of each other.',
+    description:
+      'Hides the posts of the viewer and the user from each other. Ends the follows between them.',
   })
   async blockUser(
     @input() given: UserInput,
@@ -85,7 +87,7 @@ export class RelationResolver {
 
   @Mutation(() => RelationPayload, {
     nullable: true,
-    description: 'Lifts the block. Follows do not come back.',
+    description: 'Removes the block. Ended follows are not restored.',
   })
   async unblockUser(
     @input() given: UserInput,
@@ -97,10 +99,10 @@ export class RelationResolver {
 
   @Mutation(() => SetFollowGroupsPayload, {
     nullable: true,
-    description: "Puts a followee into exactly these of the viewer's groups.",
+    description: "Sets the viewer's groups that contain a followee.",
   })
   async setFollowGroups(
-    @Arg('input', () => SetFollowGroupsInput, { description: 'What to do, in one object.' })
+    @Arg('input', () => SetFollowGroupsInput, { description: 'The input of the mutation.' })
     given: SetFollowGroupsInput,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,

@@ -18,7 +18,7 @@ class WhyArgs {
 
   @Field(() => String, {
     nullable: true,
-    description: "Asks about the timeline of this group of the viewer's.",
+    description: "The viewer's group whose timeline is explained. Default: the home timeline.",
   })
   readonly group?: string | null
 }
@@ -29,19 +29,19 @@ export class TimelineResolver {
   @Query(() => Timeline, {
     nullable: true,
     description:
-      "The viewer's home timeline, newest first. To poll, ask for what comes before the first cursor you hold.",
+      "The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before.",
   })
   async timeline(
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Arg('strategy', () => FeedStrategyEnum, {
       nullable: true,
       description:
-        'How to assemble it. All strategies give the same; only the maintained ones are there to choose.',
+        'The strategy that assembles the timeline. All strategies return the same posts. Only maintained strategies are accepted.',
     })
     strategy: FeedStrategyName | undefined,
     @Arg('group', () => String, {
       nullable: true,
-      description: 'Only authors whom the viewer keeps in this group.',
+      description: "Shows only authors in this group of the viewer's.",
     })
     group: string | undefined,
     @Ctx() ctx: Context,
@@ -63,7 +63,8 @@ export class TimelineResolver {
 
   @Query(() => [TimelineReason], {
     nullable: true,
-    description: "Why a post is in the viewer's timeline; null when it does not belong there.",
+    description:
+      "The reasons why the viewer's timeline shows a post, or null if the post does not belong there.",
   })
   async whyInTimeline(@Args(() => WhyArgs) args: WhyArgs, @Ctx() ctx: Context) {
     const { shown, reasons } = await verdictOn(ctx, args)
@@ -73,7 +74,7 @@ export class TimelineResolver {
   @Query(() => [TimelineReason], {
     nullable: true,
     description:
-      "All that keeps a post out of the viewer's timeline, a delivery that is under way included; null when nothing does.",
+      "All reasons why the viewer's timeline does not show a post, including a pending delivery. Null if there is no reason.",
   })
   async whyNotInTimeline(@Args(() => WhyArgs) args: WhyArgs, @Ctx() ctx: Context) {
     const { shown, reasons, pending } = await verdictOn(ctx, args)

@@ -17,7 +17,9 @@ import { FollowConnection, User } from '../types/user.ts'
 /** The lists of a user. Those of many users in one request are read together. */
 @Resolver(() => User)
 export class UserResolver {
-  @FieldResolver(() => FollowConnection, { description: 'Who follows the user, newest first.' })
+  @FieldResolver(() => FollowConnection, {
+    description: 'The followers of the user, newest first.',
+  })
   async followers(
     @Root() { handle }: User,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
@@ -29,13 +31,16 @@ export class UserResolver {
     return presentEdges(ctx, page, (edge) => edge.follower, info)
   }
 
-  @FieldResolver(() => FollowConnection, { description: 'Whom the user follows, newest first.' })
+  @FieldResolver(() => FollowConnection, {
+    description: 'The followees of the user, newest first.',
+  })
   async following(
     @Root() { handle }: User,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Arg('group', () => String, {
       nullable: true,
-      description: "Only this group. Groups are private: on the viewer's own list alone.",
+      description:
+        "Returns only followees in this group. Groups are private, so this works only on the viewer's own list.",
     })
     group: string | undefined,
     @Ctx() ctx: Context,
@@ -51,7 +56,7 @@ export class UserResolver {
 
   @FieldResolver(() => PostConnection, {
     description:
-      'What the user published, newest first. Empty where a block stands between the user and the viewer.',
+      'The posts of the user, newest first. Empty if the user blocked the viewer or the viewer blocked the user.',
   })
   async posts(
     @Root() { handle }: User,
@@ -69,7 +74,7 @@ export class UserResolver {
   }
 
   @FieldResolver(() => LikedPostConnection, {
-    description: 'The posts that the user likes and the viewer may read, the last liked first.',
+    description: 'The posts that the user likes and the viewer may read, last liked first.',
   })
   async likedPosts(
     @Root() { handle }: User,

@@ -12,7 +12,10 @@ import { FollowGroupConnection, Viewer } from '../types/viewer.ts'
 /** What is the viewer's alone (law L6). */
 @Resolver(() => Viewer)
 export class ViewerResolver {
-  @Query(() => Viewer, { nullable: true, description: 'Who is signed in; null for nobody.' })
+  @Query(() => Viewer, {
+    nullable: true,
+    description: 'The signed-in viewer, or null for an anonymous request.',
+  })
   viewer(@Ctx() { viewer }: Context) {
     return viewer === undefined ? null : { handle: viewer }
   }
@@ -26,7 +29,9 @@ export class ViewerResolver {
     return presentUser(ctx, handle, selectionOf(info))
   }
 
-  @FieldResolver(() => UserConnection, { description: 'Whom the viewer muted, newest first.' })
+  @FieldResolver(() => UserConnection, {
+    description: 'The users that the viewer muted, newest first.',
+  })
   async mutes(
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Ctx() ctx: Context,
@@ -35,7 +40,9 @@ export class ViewerResolver {
     return restricted(ctx, 'MUTE', args, selectionOf(info))
   }
 
-  @FieldResolver(() => UserConnection, { description: 'Whom the viewer blocked, newest first.' })
+  @FieldResolver(() => UserConnection, {
+    description: 'The users that the viewer blocked, newest first.',
+  })
   async blocks(
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Ctx() ctx: Context,
@@ -45,7 +52,7 @@ export class ViewerResolver {
   }
 
   @FieldResolver(() => FollowGroupConnection, {
-    description: 'The groups of the viewer, by name; at most 100.',
+    description: 'The groups of the viewer, sorted by name, at most 100.',
   })
   async groups(@Args(() => ConnectionArgs) args: ConnectionArgs, @Ctx() ctx: Context) {
     return pageOfNames(await ctx.services.follows.groupsOf(ctx.requireViewer()), args)

@@ -11,44 +11,44 @@ import { edgeSources } from '../../db/collections.ts'
 import { errorCodes } from '../../errors.ts'
 
 @InterfaceType({
-  description: 'Whatever has an id of its own, and can be read again by it.',
+  description: 'An object with a global id. The node query reads it by this id.',
   resolveType: ({ __typename }: { __typename: string }) => __typename,
 })
 export abstract class Node {
-  @Field(() => ID, { description: 'Names this object among all others.' })
+  @Field(() => ID, { description: 'The global id, unique among all objects.' })
   readonly id!: string
 }
 
-@ObjectType({ simpleResolvers: true, description: 'Where a page lies in its list.' })
+@ObjectType({ simpleResolvers: true, description: 'Position of a page in its list.' })
 export class PageInfo {
   @Field(() => Boolean, {
-    description: 'Whether something comes after the last edge, which is older. Exact.',
+    description: 'Whether an item follows the last edge of the page. The value is exact.',
   })
   readonly hasNextPage!: boolean
 
   @Field(() => Boolean, {
-    description: 'Whether something comes before the first edge, which is newer. Exact.',
+    description: 'Whether an item precedes the first edge of the page. The value is exact.',
   })
   readonly hasPreviousPage!: boolean
 
   @Field(() => String, {
     nullable: true,
-    description: 'The cursor of the first edge; null on an empty page.',
+    description: 'The cursor of the first edge, or null if the page is empty.',
   })
   readonly startCursor!: string | null
 
   @Field(() => String, {
     nullable: true,
-    description: 'The cursor of the last edge; null on an empty page.',
+    description: 'The cursor of the last edge, or null if the page is empty.',
   })
   readonly endCursor!: string | null
 }
 
 const cursorDescription =
-  'This place in the list. Stays valid when what stood here is gone, and under every strategy.'
+  'Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy.'
 
-/** The base of an edge type. `node` is null for what vanished while the page was read. */
-export function edgeOf<N extends object>(node: () => ClassType<N>, description: string) {
+/** The base of an edge type. `node` is null if the item was deleted while the page was read. */
+export function edgeOf<N extends object>(node: () => ClassType<N>, item: string) {
   @ObjectType({ simpleResolvers: true })
   abstract class Edge {
     @Field(() => String, { description: cursorDescription })
@@ -56,7 +56,7 @@ export function edgeOf<N extends object>(node: () => ClassType<N>, description: 
 
     @Field(node, {
       nullable: true,
-      description: `${description} Null when it vanished this very moment.`,
+      description: `${item}, or null if it was deleted while this page was being read.`,
     })
     readonly node!: N | null
   }
@@ -68,11 +68,11 @@ export function connectionOf<E extends object>(edge: () => ClassType<E>) {
   @ObjectType({ simpleResolvers: true })
   abstract class Connection {
     @Field(() => [edge()], {
-      description: 'The page, newest first whichever way it was asked for.',
+      description: 'The edges of this page. Their order is the same for first and last.',
     })
     readonly edges!: E[]
 
-    @Field(() => PageInfo, { description: 'Where the page lies in the list.' })
+    @Field(() => PageInfo, { description: 'Position of this page in the list.' })
     readonly pageInfo!: PageInfo
   }
   return Connection
@@ -85,38 +85,51 @@ export const asEnum = <Name extends string>(names: readonly Name[]) =>
 export const EdgeSourceEnum = asEnum(edgeSources)
 registerEnumType(EdgeSourceEnum, {
   name: 'EdgeSource',
-  description: 'Where a follow came from.',
+  description: 'Origin of a follow.',
   valuesConfig: {
-    FEEDLINE: { description: 'Made here.' },
-    TWITTER: { description: 'Carried over from Twitter.' },
-    FACEBOOK: { description: 'Carried over from Facebook.' },
-    MEDIUM: { description: 'Carried over from Medium.' },
-    IMPORT: { description: 'Loaded from a file.' },
+    FEEDLINE: { description: 'Created in Feedline.' },
+    TWITTER: { description: 'Imported from Twitter.' },
+    FACEBOOK: { description: 'Imported from Facebook.' },
+    MEDIUM: { description: 'Imported from Medium.' },
+    IMPORT: { description: 'Imported from an edge list file.' },
   },
 })
 
 export const FeedStrategyEnum = asEnum(feedStrategyNames)
 registerEnumType(FeedStrategyEnum, {
   name: 'FeedStrategy',
-  description: 'How a timeline is assembled. A server refuses those that it does not maintain.',
+  description:
+    'How the server assembles a timeline. The server rejects strategies that it does not maintain.',
   valuesConfig: {
-    FANOUT_ON_READ: { description: 'When it is read, from the posts of everyone followed.' },
-    TIME_BUCKETS: { description: 'When posts are written, into one document a reader and period.' },
+    FANOUT_ON_READ: {
+      description: 'Assembles the timeline on each read from the posts of all followees.',
+    },
+    TIME_BUCKETS: {
+      description: 'Stores entries when posts are written, in one document per reader and period.',
+    },
     SIZED_BUCKETS: {
-      description: 'When posts are written, into documents of a fixed number of entries.',
+      description:
+        'Stores entries when posts are written, in documents with a fixed number of entries.',
     },
     CACHE: {
-      description: 'When posts are written, into one capped document for each active reader.',
+      description:
+        'Stores entries when posts are written, in one capped document per active reader.',
     },
-    INBOX: { description: 'When posts are written, as one small entry a reader and post.' },
-    HYBRID: { description: 'As INBOX, but authors with very many followers are read when asked.' },
+    INBOX: {
+      description:
+        'Stores entries when posts are written, as one small document per reader and post.',
+    },
+    HYBRID: {
+      description:
+        'Works like INBOX, but reads the posts of authors with many followers on each read.',
+    },
   },
 })
 
 export const ErrorCodeEnum = asEnum(Object.keys(errorCodes) as (keyof typeof errorCodes)[])
 registerEnumType(ErrorCodeEnum, {
   name: 'ErrorCode',
-  description: 'What `extensions.code` of an error may be.',
+  description: 'The values of `extensions.code` in an error.',
   valuesConfig: Object.fromEntries(
     Object.entries(errorCodes).map(([code, { meaning }]) => [code, { description: meaning }]),
   ),

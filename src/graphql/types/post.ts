@@ -9,56 +9,64 @@ export const AttachmentKindEnum = { IMAGE: 'IMAGE', VIDEO: 'VIDEO', LINK: 'LINK'
 export type AttachmentKind = keyof typeof AttachmentKindEnum
 registerEnumType(AttachmentKindEnum, {
   name: 'AttachmentKind',
-  description: 'What stands at the URL of an attachment.',
+  description: 'The kind of content at the URL of an attachment.',
   valuesConfig: {
-    IMAGE: { description: 'A picture.' },
-    VIDEO: { description: 'A film.' },
-    LINK: { description: 'A page.' },
+    IMAGE: { description: 'An image.' },
+    VIDEO: { description: 'A video.' },
+    LINK: { description: 'A web page.' },
   },
 })
 
-@ObjectType({ simpleResolvers: true, description: 'Something shown with a post.' })
+@ObjectType({ simpleResolvers: true, description: 'An attachment of a post.' })
 export class Attachment {
-  @Field(() => String, { description: 'Where it is: http or https.' })
+  @Field(() => String, { description: 'The http or https URL of the attachment.' })
   readonly url!: string
 
-  @Field(() => AttachmentKindEnum, { description: 'What it is.' })
+  @Field(() => AttachmentKindEnum, { description: 'The kind of content at the URL.' })
   readonly kind!: AttachmentKind
 
-  @Field(() => String, { nullable: true, description: 'What it shows, in words.' })
+  @Field(() => String, { nullable: true, description: 'Alternative text of the attachment.' })
   readonly alt?: string | null
 }
 
-@ObjectType({ simpleResolvers: true, implements: Node, description: 'What somebody published.' })
+@ObjectType({ simpleResolvers: true, implements: Node, description: 'A post of a user.' })
 export class Post extends Node {
   @Field(() => ID, { description: 'The global id of the post.' })
   override readonly id!: string
 
-  @Field(() => User, { description: 'Who published it.' })
+  @Field(() => User, { description: 'The author of the post.' })
   readonly author!: User
 
-  @Field(() => String, { description: 'At most 300 characters and 3,000 bytes, in Unicode NFC.' })
+  @Field(() => String, {
+    description: 'The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC.',
+  })
   readonly text!: string
 
-  @Field(() => [Attachment], { description: 'What is shown with it, at most four.' })
+  @Field(() => [Attachment], { description: 'The attachments of the post, at most four.' })
   readonly attachments!: readonly Attachment[]
 
-  @Field(() => GraphQLISODateTime, { description: 'When it was published, to the millisecond.' })
+  @Field(() => GraphQLISODateTime, {
+    description: 'When the post was created, with millisecond precision.',
+  })
   readonly createdAt!: Date
 
-  @Field(() => Int, { description: 'How many people like it.' })
+  @Field(() => Int, { description: 'Number of likes of the post.' })
   readonly likeCount!: number
 
-  @Field(() => Int, { description: 'How many comments it has.' })
+  @Field(() => Int, { description: 'Number of comments on the post.' })
   readonly commentCount!: number
 
-  @Field(() => Int, { description: 'How many people shared it.' })
+  @Field(() => Int, { description: 'Number of shares of the post.' })
   readonly shareCount!: number
 
-  @Field(() => Boolean, { description: 'Whether the viewer likes it; false for nobody.' })
+  @Field(() => Boolean, {
+    description: 'Whether the viewer likes the post. False for an anonymous request.',
+  })
   readonly viewerHasLiked!: boolean
 
-  @Field(() => Boolean, { description: 'Whether the viewer shared it; false for nobody.' })
+  @Field(() => Boolean, {
+    description: 'Whether the viewer shared the post. False for an anonymous request.',
+  })
   readonly viewerHasShared!: boolean
 
   /** What its lists are read by. */
@@ -66,34 +74,34 @@ export class Post extends Node {
 }
 
 @ObjectType({ simpleResolvers: true, description: 'A post in a list.' })
-export class PostEdge extends edgeOf(() => Post, 'The post.') {}
+export class PostEdge extends edgeOf(() => Post, 'The post') {}
 
 @ObjectType({ simpleResolvers: true, description: "A page of an author's posts." })
 export class PostConnection extends connectionOf(() => PostEdge) {}
 
 @ObjectType({ simpleResolvers: true, description: 'A post in a timeline.' })
-export class TimelineEdge extends edgeOf(() => Post, 'The post.') {}
+export class TimelineEdge extends edgeOf(() => Post, 'The post') {}
 
 @ObjectType({
   simpleResolvers: true,
   description:
-    'A page of a timeline: every post of everyone the reader follows, and of the reader, less those muted or blocked.',
+    'A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors.',
 })
 export class Timeline extends connectionOf(() => TimelineEdge) {
   @Field(() => FeedStrategyEnum, {
-    description: 'The strategy that was asked for, or the configured one.',
+    description: 'The requested strategy, or the configured default strategy.',
   })
   readonly strategy!: FeedStrategyName
 
   @Field(() => FeedStrategyEnum, {
     description:
-      'The strategy the page came from: FANOUT_ON_READ where the one asked for does not reach so far, or does not cover the reader yet.',
+      'The strategy that produced this page. It is FANOUT_ON_READ if the requested strategy does not reach back far enough or does not cover the viewer yet.',
   })
   readonly servedBy!: FeedStrategyName
 
   @Field(() => Boolean, {
     description:
-      'Whether a post that belongs to this timeline may be missing because its delivery has not ended. False: the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ.',
+      'Whether a post of this timeline may be missing because its delivery has not ended. If false, the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ.',
   })
   readonly pending!: boolean
 }
@@ -101,28 +109,32 @@ export class Timeline extends connectionOf(() => TimelineEdge) {
 export const TimelineReasonCodeEnum = asEnum(Object.keys(reasonCodes) as ReasonCode[])
 registerEnumType(TimelineReasonCodeEnum, {
   name: 'TimelineReasonCode',
-  description: 'What decides whether a post is in a timeline.',
+  description: 'A reason why a timeline shows or does not show a post.',
   valuesConfig: Object.fromEntries(
     Object.entries(reasonCodes).map(([code, description]) => [code, { description }]),
   ),
 })
 
-@ObjectType({ simpleResolvers: true, description: 'Why a post is in a timeline, or is not.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'A reason why a timeline shows or does not show a post, with details.',
+})
 export class TimelineReason {
-  @Field(() => TimelineReasonCodeEnum, { description: 'The reason.' })
+  @Field(() => TimelineReasonCodeEnum, { description: 'The code of the reason.' })
   readonly code!: ReasonCode
 
-  @Field(() => String, { description: 'The same in words.' })
+  @Field(() => String, { description: 'The reason as an English sentence.' })
   readonly message!: string
 
   @Field(() => GraphQLISODateTime, {
     nullable: true,
-    description: 'Since when the viewer follows the author, where that is the reason.',
+    description: 'When the viewer followed the author. Set only for the code FOLLOWED.',
   })
   readonly since?: Date | null
 
   @Field(() => [String], {
-    description: "The viewer's groups that the author is in, where groups are the reason.",
+    description:
+      "The viewer's groups that contain the author. Filled only for the codes IN_GROUP and NOT_IN_GROUP.",
   })
   readonly groups!: readonly string[]
 }

@@ -6,16 +6,17 @@ import { connectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'The counters of a user. They change together with what they count.',
+  description:
+    'The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts.',
 })
 export class UserStats implements Stats {
-  @Field(() => Int, { description: 'How many people follow the user.' })
+  @Field(() => Int, { description: 'Number of users who follow the user.' })
   readonly followers!: number
 
-  @Field(() => Int, { description: 'How many people the user follows.' })
+  @Field(() => Int, { description: 'Number of users that the user follows.' })
   readonly following!: number
 
-  @Field(() => Int, { description: 'How many posts the user has.' })
+  @Field(() => Int, { description: 'Number of posts of the user.' })
   readonly posts!: number
 }
 
@@ -27,67 +28,75 @@ interface ViewerRelation {
   readonly viewerHasBlocked?: boolean
 }
 
-@ObjectType({ simpleResolvers: true, implements: Node, description: 'A person.' })
+@ObjectType({ simpleResolvers: true, implements: Node, description: 'A user with an account.' })
 export class User extends Node implements ViewerRelation {
   @Field(() => ID, { description: 'The global id of the user.' })
   override readonly id!: string
 
-  @Field(() => String, { description: 'The unique name that the user is known and mentioned by.' })
+  @Field(() => String, {
+    description: 'The unique handle of the user, used in queries and mutations.',
+  })
   readonly handle!: UserId
 
-  @Field(() => String, { description: 'The name the user goes by, at most 64 characters.' })
+  @Field(() => String, { description: 'The display name of the user, at most 64 characters.' })
   readonly name!: string
 
   @Field(() => String, {
     nullable: true,
-    description: 'What the user says of themselves, at most 256 characters.',
+    description: 'A short text about the user, at most 256 characters.',
   })
   readonly bio?: string | null
 
-  @Field(() => GraphQLISODateTime, { description: 'When the account was opened.' })
+  @Field(() => GraphQLISODateTime, { description: 'When the account was created.' })
   readonly createdAt!: Date
 
-  @Field(() => UserStats, { description: 'How many followers, followees and posts the user has.' })
+  @Field(() => UserStats, {
+    description: 'The numbers of followers, followees and posts of the user.',
+  })
   readonly stats!: Stats
 
-  @Field(() => Boolean, { description: 'Whether the viewer follows the user; false for nobody.' })
+  @Field(() => Boolean, {
+    description: 'Whether the viewer follows the user. False for an anonymous request.',
+  })
   readonly viewerFollows!: boolean
 
-  @Field(() => Boolean, { description: 'Whether the user follows the viewer; false for nobody.' })
+  @Field(() => Boolean, {
+    description: 'Whether the user follows the viewer. False for an anonymous request.',
+  })
   readonly followsViewer!: boolean
 
   @Field(() => Boolean, {
-    description: 'Whether the viewer muted the user. Only the viewer can see it.',
+    description: 'Whether the viewer muted the user. Only the viewer can see this.',
   })
   readonly viewerHasMuted!: boolean
 
   @Field(() => Boolean, {
-    description: 'Whether the viewer blocked the user. Only the viewer can see it.',
+    description: 'Whether the viewer blocked the user. Only the viewer can see this.',
   })
   readonly viewerHasBlocked!: boolean
 
   @Field(() => [String], {
     description:
-      'In which of their groups the viewer put the user, at most ten. Only the viewer can see it.',
+      "The viewer's groups that contain the user, at most ten. Only the viewer can see this.",
   })
   readonly viewerGroups!: readonly string[]
 }
 
 @ObjectType({ simpleResolvers: true, description: 'A user in a list.' })
-export class UserEdge extends edgeOf(() => User, 'The user.') {}
+export class UserEdge extends edgeOf(() => User, 'The user') {}
 
 @ObjectType({ simpleResolvers: true, description: 'A page of users.' })
 export class UserConnection extends connectionOf(() => UserEdge) {}
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'Somebody who follows, or is followed by, the user whose list it is.',
+  description: 'A follower or followee in a list.',
 })
-export class FollowEdge extends edgeOf(() => User, 'The person at the other end.') {
-  @Field(() => GraphQLISODateTime, { description: 'Since when.' })
+export class FollowEdge extends edgeOf(() => User, 'The follower or followee') {
+  @Field(() => GraphQLISODateTime, { description: 'When the follow began.' })
   readonly followedAt!: Date
 
-  @Field(() => EdgeSourceEnum, { description: 'Where the follow came from.' })
+  @Field(() => EdgeSourceEnum, { description: 'The origin of the follow.' })
   readonly source!: EdgeSource
 }
 

@@ -4,24 +4,34 @@ import { User } from './user.ts'
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'One of the groups in which the viewer keeps followees.',
+  description: 'A private group of followees of the viewer.',
 })
 export class FollowGroup {
-  @Field(() => String, { description: 'Its name, for following(group:) and timeline(group:).' })
+  @Field(() => String, {
+    description: 'The name of the group, for following(group:) and timeline(group:).',
+  })
   readonly name!: string
 }
 
-@ObjectType({ simpleResolvers: true, description: 'A group in the list.' })
-export class FollowGroupEdge extends edgeOf(() => FollowGroup, 'The group.') {}
+@ObjectType({ simpleResolvers: true, description: 'A group in a list.' })
+export class FollowGroupEdge extends edgeOf(() => FollowGroup, 'The group') {}
 
-@ObjectType({ simpleResolvers: true, description: 'A page of groups, by name.' })
+@ObjectType({ simpleResolvers: true, description: 'A page of groups, sorted by name.' })
 export class FollowGroupConnection extends connectionOf(() => FollowGroupEdge) {}
 
-@ObjectType({ simpleResolvers: true, description: 'Who is signed in, and what only they may see.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The signed-in user, with the lists that only this user can see.',
+})
 export class Viewer {
-  @Field(() => String, { description: "The verified token's subject." })
+  @Field(() => String, {
+    description: 'The handle of the viewer: the subject of the verified token.',
+  })
   readonly handle!: string
 
-  @Field(() => User, { nullable: true, description: 'Their account; null until createUser.' })
+  @Field(() => User, {
+    nullable: true,
+    description: 'The account of the viewer, or null before createUser.',
+  })
   readonly user!: User | null
 }

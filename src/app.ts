@@ -90,7 +90,7 @@ async function listen(http: FastifyInstance, { http: { host, port } }: Config): 
   } catch (error) {
     await http.close()
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      throw new Error(`port ${port} is in use: set PORT to another one`, { cause: error })
+      throw new Error(`port ${port} is in use: set PORT to another port`, { cause: error })
     }
     throw error
   }

@@ -170,7 +170,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 
   constructor(readonly problems: readonly string[]) {
-    super(`bad configuration: ${problems.join('; ')}`)
+    super(`invalid configuration: ${problems.join('; ')}`)
   }
 }
 
@@ -249,10 +249,12 @@ function authProblems(e: AuthVariables): string[] {
   const problems: string[] = []
   if (e.NODE_ENV === 'production') {
     if (String(e.AUTH_DEV) === 'true') {
-      problems.push('AUTH_DEV: must not be true in production: it lets anyone act as anyone')
+      problems.push(
+        'AUTH_DEV: must not be true in production: it lets every client act as any user',
+      )
     }
     if (!e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
-      problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: one is needed in production')
+      problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them')
     }
   }
   if (e.AUTH_JWT_SECRET && e.AUTH_JWKS_URL) {
@@ -263,7 +265,7 @@ function authProblems(e: AuthVariables): string[] {
     const wrong = e.AUTH_ALGORITHMS.filter((name) => !allowed.includes(name))
     if (wrong.length > 0) {
       problems.push(
-        `AUTH_ALGORITHMS: ${wrong.join(', ')} does not fit ${e.AUTH_JWKS_URL ? 'AUTH_JWKS_URL' : 'AUTH_JWT_SECRET'}`,
+        `AUTH_ALGORITHMS: ${wrong.join(', ')} cannot be used with ${e.AUTH_JWKS_URL ? 'AUTH_JWKS_URL' : 'AUTH_JWT_SECRET'}`,
       )
     }
   }

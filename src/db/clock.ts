@@ -56,7 +56,8 @@ export class DatabaseClock implements Disposable {
     }
     const [best] = samples.sort((one, other) => one.roundTripMs - other.roundTripMs)
     if (!best) {
-      const why = failure instanceof Error ? failure.message : 'it takes longer than 1 s to answer'
+      const why =
+        failure instanceof Error ? failure.message : 'the server takes longer than 1 s to answer'
       throw new Error(`The clock of the database cannot be read: ${why}.`, { cause: failure })
     }
     return new DatabaseClock(client, warn, best.offsetMs)
@@ -85,7 +86,7 @@ export class DatabaseClock implements Disposable {
       this.offsetMs = offsetMs
       if (Math.abs(differenceMs) > clockSkewMaxMs) {
         this.warn(
-          `The clock of the database moved by ${seconds(differenceMs)} s against the time that has passed; new ids follow it`,
+          `The clock of the database moved by ${seconds(differenceMs)} s more than the elapsed time. New ids follow the clock of the database.`,
         )
       }
     } catch {
@@ -106,7 +107,7 @@ export class DatabaseClock implements Disposable {
     const isOff = Math.abs(skewMs) > clockSkewMaxMs
     if (isOff && !this.hostIsOff) {
       this.warn(
-        `The clock of this host is ${seconds(Math.abs(skewMs))} s ${skewMs > 0 ? 'ahead of' : 'behind'} the database's, whose time is used; check its time synchronisation`,
+        `The clock of this host is ${seconds(Math.abs(skewMs))} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of the database. Feedline uses the clock of the database. Check the time synchronisation of this host.`,
       )
     }
     this.hostIsOff = isOff
@@ -117,7 +118,7 @@ async function measure(client: MongoClient): Promise<Sample> {
   const sentAt = performance.now()
   const { localTime } = await client.db('admin').command({ hello: 1, maxTimeMS: roundTripMsMax })
   const roundTripMs = performance.now() - sentAt
-  if (!(localTime instanceof Date)) throw new Error('it does not tell its time')
+  if (!(localTime instanceof Date)) throw new Error('the server did not report its time')
   return { offsetMs: localTime.getTime() - (sentAt + roundTripMs / 2), roundTripMs }
 }
 

@@ -82,7 +82,7 @@ async function makeFolder(dataFolder: string): Promise<void> {
     await mkdir(dbFolderOf(dataFolder), { recursive: true })
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code
-    throw new EmbeddedError(`The data folder ${dataFolder} cannot be made (${why}).`)
+    throw new EmbeddedError(`The data folder ${dataFolder} cannot be created (${why}).`)
   }
 }
 
@@ -174,7 +174,7 @@ async function failureToBePrimary(
 function failureSentence(dataFolder: string, { how }: Failure): string {
   const words = lastWords(readLog(dataFolder)) ?? how
   return /DBPathInUse|Unable to lock the lock file/.test(words)
-    ? `The data folder ${dataFolder} is in use by another mongod: stop that, or use another folder.`
+    ? `The data folder ${dataFolder} is in use by another mongod: stop that mongod, or use another folder.`
     : `mongod did not start: ${words} (its log: ${logFileOf(dataFolder)}).`
 }
 

@@ -97,5 +97,5 @@ export class GroupCommit<Op, Result> {
 export const overloaded = (): DomainError =>
   new DomainError(
     'UNAVAILABLE',
-    'Too many writes meet here now. Nothing was changed. Try again later.',
+    'The post or user is receiving too many writes. Nothing was changed. Try again later.',
   )

@@ -64,7 +64,7 @@ async function given(path: string): Promise<MongodBinary> {
   try {
     return { path, origin: `mongod ${await versionOf(path)} from MONGOD_BINARY` }
   } catch (error) {
-    throw new EmbeddedError(`MONGOD_BINARY names ${path}, which does not run (${reasonOf(error)}).`)
+    throw new EmbeddedError(`MONGOD_BINARY: ${path} does not run (${reasonOf(error)}).`)
   }
 }
 
@@ -76,6 +76,6 @@ async function versionOf(path: string): Promise<string> {
 /** The first telling line: what a failed program said, else what the system says. */
 function reasonOf(error: unknown): string {
   const { code, stderr, message } = error as { code?: unknown; stderr?: string; message: string }
-  if (code === 'ENOENT') return 'there is none'
+  if (code === 'ENOENT') return 'not found'
   return (stderr?.trim() || message).split('\n')[0] ?? message
 }

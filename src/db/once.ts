@@ -213,6 +213,10 @@ function resultFor<T>(key: OnceKey, { fingerprint, result }: MutationDoc): { res
 }
 
 const conflict = () =>
-  new DomainError('CONFLICT', 'clientMutationId: was used for another mutation or another input', {
-    argument: 'input.clientMutationId',
-  })
+  new DomainError(
+    'CONFLICT',
+    'clientMutationId: already used for another mutation or another input',
+    {
+      argument: 'input.clientMutationId',
+    },
+  )

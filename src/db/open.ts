@@ -82,7 +82,7 @@ async function check(
     const built = prepare ? await followingModeOf(db, following) : await recordedFollowingMode(db)
     if (built !== undefined && built !== following) {
       throw new ConfigError([
-        `FOLLOWING: this database was built with "${built}"; set FOLLOWING=${built} or use another database`,
+        `FOLLOWING: this database was created with "${built}"; set FOLLOWING=${built} or use another database`,
       ])
     }
     if (prepare) await applyIndexes(db, following)

@@ -177,7 +177,7 @@ const givenUp = (cause: unknown): DomainError =>
   isCollision(cause)
     ? new DomainError(
         'UNAVAILABLE',
-        `Other writes hold the same data. ${nothingChanged} Try again later.`,
+        `Other writes have locked the same data. ${nothingChanged} Try again later.`,
         { cause },
       )
     : noAnswer(cause, nothingChanged)
@@ -185,6 +185,6 @@ const givenUp = (cause: unknown): DomainError =>
 const unknownOutcome = (cause?: unknown): DomainError =>
   new DomainError(
     'UNAVAILABLE',
-    'It is not known whether the change was made. Repeat it with the same clientMutationId.',
+    'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
     { cause },
   )

@@ -5,7 +5,7 @@ import { noAccount, type UserStats } from '../users/stats.ts'
 import type { Engaged, EngagedLog } from './engaged.ts'
 
 /** The answer to one who engages with a post that does not exist, or that they may not see. */
-export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'There is no such post')
+export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'The post does not exist')
 
 /** An entry that is about to be added to its list, or one that its list does not hold any more. */
 export type Intent =

@@ -98,7 +98,10 @@ export class Engagements {
   ): Promise<EngagementChange> {
     const [comment] = await this.walk.entries(['comments'], [post], [id])
     if (comment && actor !== comment.actor && actor !== post.author) {
-      throw new DomainError('FORBIDDEN', 'Only its author and the author of the post may delete it')
+      throw new DomainError(
+        'FORBIDDEN',
+        'Only the author of the comment and the author of the post may delete it',
+      )
     }
     return this.take('comments', comment?.actor ?? actor, id, post, once)
   }

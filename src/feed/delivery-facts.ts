@@ -125,7 +125,8 @@ export class DeliveryFactsReader {
         atOnce,
       )
       .toArray()
-    if (rows.length < asked.length) throw new Error('no answer to what deliveries need')
+    if (rows.length < asked.length)
+      throw new Error('the query for deliveries returned too few rows')
     return rows
   }
 }

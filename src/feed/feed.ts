@@ -85,7 +85,10 @@ export class FeedService {
     const strategy = request.strategy ?? standard
     if (!strategies[strategy]) {
       const maintained = Object.keys(strategies).join(', ')
-      throw badInput('strategy', `${strategy} is not maintained here; maintained: ${maintained}`)
+      throw badInput(
+        'strategy',
+        `this server does not maintain ${strategy}. Maintained strategies: ${maintained}`,
+      )
     }
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
     // Before the candidates: a delivery that ends in between has written its entries.

@@ -76,8 +76,8 @@ export function optionWarnings(
       if (kept === undefined || kept === value || !variable) return []
       const { name: variableName, shown, change } = variable
       return [
-        `${variableName} is ${shown(value)} here, but this database keeps ${name} with ${shown(kept)}, ` +
-          `which is used. To change it, ${change(name)}.`,
+        `${variableName} is ${shown(value)} in this process, but the database stores ${shown(kept)} for ${name}. ` +
+          `Feedline uses the stored value. To change it, ${change(name)}.`,
       ]
     }),
   )

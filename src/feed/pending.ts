@@ -92,7 +92,7 @@ export class Pending {
         atOnce,
       )
       .toArray()
-    if (!row) throw new Error('no answer to what waits for a reader')
+    if (!row) throw new Error('the query for pending deliveries returned no row')
     return row
   }
 

@@ -37,7 +37,9 @@ export class RebuildWatch {
     this.timer = setInterval(() => {
       this.looking = this.looking
         .then(() => this.look())
-        .catch((error) => this.log.warn({ err: error }, 'strategies could not be looked at'))
+        .catch((error) =>
+          this.log.warn({ err: error }, 'the state of the strategies could not be read'),
+        )
     }, lookEveryMs)
     this.timer.unref()
   }
@@ -50,10 +52,10 @@ export class RebuildWatch {
 }
 
 const advice: Readonly<Record<Incomplete['job'], string>> = {
-  WAITING: 'A job is back-filling the others.',
-  PARKED: 'The job that back-fills the others is parked: see "feedline jobs".',
-  RESTORED: 'No job was back-filling the others: one is queued now.',
+  WAITING: 'A job is back-filling the other readers.',
+  PARKED: 'The back-fill job is parked: see "feedline jobs".',
+  RESTORED: 'The back-fill job was missing. A new job is queued now.',
 }
 
 const sentenceOf = ({ name, readers: { done, total }, job }: Incomplete): string =>
-  `${name} covers ${done} of about ${total} readers; pages of the others come from FANOUT_ON_READ. ${advice[job]}`
+  `${name} covers ${done} of about ${total} readers. The other readers get pages from FANOUT_ON_READ. ${advice[job]}`

@@ -58,7 +58,7 @@ export class Registrations {
       const found = await strategies.findOne({ _id: name }, { session })
       if (found?.dropping) {
         throw new ConfigError([
-          `${name} is being dropped: wait, or repeat "feedline timelines drop"`,
+          `${name} is being dropped: wait until that ends, or repeat "feedline timelines drop"`,
         ])
       }
       if (found) {
@@ -107,7 +107,10 @@ export class Registrations {
       signal?.throwIfAborted()
       more = await this.alone(async (tx) => {
         if (!(await strategies.findOne(own, tx))) {
-          throw new DomainError('CONFLICT', `Another process drops ${name} now: let it finish`)
+          throw new DomainError(
+            'CONFLICT',
+            `Another process is dropping ${name}. Wait until it finishes.`,
+          )
         }
         if (await removeSome(this.parts.collections, tx, name, await this.isSole(tx, name))) {
           return true

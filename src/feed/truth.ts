@@ -90,7 +90,7 @@ export class Truth {
         atOnce,
       )
       .toArray()
-    if (!row) throw new Error('no answer to what is true of a page')
+    if (!row) throw new Error('the query for the facts of a page returned no row')
     return this.factsOf(row, authors, refs)
   }
 

@@ -13,7 +13,7 @@ const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 256 }
  */
 export function checkGroups(argument: string, names: readonly string[]): string[] {
   if (names.length > groupsPerEdgeMax) {
-    throw badInput(argument, `must hold at most ${groupsPerEdgeMax} groups`)
+    throw badInput(argument, `must contain at most ${groupsPerEdgeMax} groups`)
   }
   return [...new Set(names.map((name, at) => checkGroup(`${argument}.${at}`, name)))].sort()
 }

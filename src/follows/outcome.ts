@@ -41,7 +41,7 @@ export function outcomeOf(
   if (blocked.has(follower)) {
     return new DomainError(
       'FORBIDDEN',
-      `You cannot follow "${followee}": a block stands between you`,
+      `You cannot follow "${followee}": a block exists between you`,
     )
   }
   if (live && !live.has(follower)) return noAccount()

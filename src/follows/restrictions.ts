@@ -148,7 +148,7 @@ export class Restrictions {
     once: OnceKey | undefined,
     effect: (tx: Tx) => Promise<void>,
   ): Promise<boolean> {
-    if (actor === other) throw badInput('input.handle', 'you cannot do this to yourself')
+    if (actor === other) throw badInput('input.handle', 'you cannot mute or block yourself')
     const docs = kinds.map((kind) => ({
       _id: toObjectId(this.mint.next<EdgeId>()),
       ...(kind === 'BLOCKED_BY' ? { owner: other, other: actor } : { owner: actor, other }),

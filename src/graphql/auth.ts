@@ -23,7 +23,7 @@ export function createAuthenticate(auth: AuthConfig): Authenticate {
     if (auth.dev && scheme.toLowerCase() === 'dev') return subject(credentials)
     if (scheme.toLowerCase() !== 'bearer') throw refused('expected "Bearer <token>"')
     if (!verify)
-      throw refused('this server verifies no tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
+      throw refused('this server has no key to verify tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
     return subject(await verify(credentials))
   }
 }
@@ -52,11 +52,11 @@ function createVerify(
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refused('the token has expired', error)
       if (isKeyFault(error)) {
-        throw new DomainError('UNAVAILABLE', 'The keys to verify tokens with are out of reach', {
+        throw new DomainError('UNAVAILABLE', 'The keys that verify tokens are unreachable', {
           cause: error,
         })
       }
-      throw refused('the token is not valid here', error)
+      throw refused('the token is not valid for this server', error)
     }
   }
 }

@@ -42,10 +42,10 @@ export class ConnectionArgs {
  * @see https://relay.dev/graphql/connections.htm
  */
 export function windowOf({ first, after, last, before }: ConnectionArgs): Window {
-  if (first != null && last != null) throw badInput('last', 'cannot be given together with first')
+  if (first != null && last != null) throw badInput('last', 'cannot be combined with first')
   const argument = last == null ? 'first' : 'last'
   const limit = first ?? last ?? pageSizeDefault
-  if (limit < 0 || limit > pageSizeMax) throw badInput(argument, `must be 0 to ${pageSizeMax}`)
+  if (limit < 0 || limit > pageSizeMax) throw badInput(argument, `must be from 0 to ${pageSizeMax}`)
   return {
     limit,
     backward: last != null,

@@ -33,14 +33,14 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
     return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'selections' })
   }
   if (introspectionRefusal.test(given.message)) {
-    return new DomainError('GRAPHQL_VALIDATION_FAILED', 'Introspection is off here')
+    return new DomainError('GRAPHQL_VALIDATION_FAILED', 'Introspection is disabled on this server')
   }
   if (ofRequests.has(code)) {
     return new DomainError(code as ErrorCode, given.message.replaceAll(suggestion, ''))
   }
   return (
     clientErrorOf(thrown) ??
-    new DomainError('INTERNAL_SERVER_ERROR', 'The server failed. Its log knows why.', {
+    new DomainError('INTERNAL_SERVER_ERROR', 'The server failed. The server log has the details.', {
       cause: thrown,
     })
   )

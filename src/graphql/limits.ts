@@ -43,7 +43,7 @@ const rejecting = (limit: 'depth' | 'aliases' | 'directives') => ({
   onReject: [
     (context: ValidationContext | null) =>
       context?.reportError(
-        limitError(limit, `The document passes the limit of ${limits[limit]} ${limit}`),
+        limitError(limit, `The document exceeds the limit of ${limits[limit]} ${limit}`),
       ),
   ],
 })
@@ -114,7 +114,7 @@ export const costPlugin: ApolloServerPlugin<Context> = {
       if (cost <= limits.cost) return
       throw limitError(
         'cost',
-        `The operation costs ${cost}; the limit is ${limits.cost}. Ask for smaller pages.`,
+        `The operation has the cost ${cost}. The limit of the cost is ${limits.cost}. Request smaller pages.`,
       )
     },
   }),

@@ -8,7 +8,7 @@ const tag = 'Name'
 function parseNameCursor(argument: string, text: string): string {
   const { tag: found, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   if (found !== tag || parts[0] === undefined) {
-    throw badInput(argument, 'is not a cursor that this server made')
+    throw badInput(argument, 'is not a cursor of this server')
   }
   return parts[0]
 }

@@ -48,7 +48,7 @@ export function parseNodeId(argument: string, text: string): NodeRef {
       return { type: tag, post: ref, key }
     }
   }
-  throw badInput(argument, 'is not an id that this server made')
+  throw badInput(argument, 'is not an id of this server')
 }
 
 /** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of a comment. */
@@ -72,7 +72,7 @@ export function parsePostNodeId(argument: string, text: string): PostRef {
 export function parseCursor(argument: string, text: string): TimeId {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   const id = tag === 'Cursor' && parts.length === 1 ? parseTimeId(parts[0] ?? '') : undefined
-  if (id === undefined) throw badInput(argument, 'is not a cursor that this server made')
+  if (id === undefined) throw badInput(argument, 'is not a cursor of this server')
   return id
 }
 

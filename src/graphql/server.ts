@@ -49,7 +49,7 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     frameworkErrors: (_, request, reply: unknown) => {
-      const body = bodyOf('BAD_REQUEST', 'The URL is not one', request.id)
+      const body = bodyOf('BAD_REQUEST', 'The URL is malformed', request.id)
       ;(reply as FastifyReply).code(400).header('x-request-id', request.id).send(body)
     },
   })
@@ -134,7 +134,7 @@ function answerErrorsInJson(http: FastifyInstance, log: Log): void {
           .send(bodyOf('BAD_REQUEST', 'The method must be POST, or GET for a query', id))
       : reply
           .code(404)
-          .send(bodyOf('NOT_FOUND', 'There is nothing here. GraphQL is at /graphql.', id)),
+          .send(bodyOf('NOT_FOUND', 'This path does not exist. GraphQL is at /graphql.', id)),
   )
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500
@@ -142,10 +142,10 @@ function answerErrorsInJson(http: FastifyInstance, log: Log): void {
     const code: ErrorCode =
       status === 413 ? 'PAYLOAD_TOO_LARGE' : status < 500 ? 'BAD_REQUEST' : 'INTERNAL_SERVER_ERROR'
     const message = {
-      PAYLOAD_TOO_LARGE: `The body passes the limit of ${limits.bodyBytes} bytes`,
+      PAYLOAD_TOO_LARGE: `The body exceeds the limit of ${limits.bodyBytes} bytes`,
       BAD_REQUEST:
         status === 415 ? 'The content type must be application/json' : 'The body is not JSON',
-      INTERNAL_SERVER_ERROR: 'The server failed. Its log knows why.',
+      INTERNAL_SERVER_ERROR: 'The server failed. The server log has the details.',
     }[code]
     reply.code(code === 'BAD_REQUEST' ? status : errorCodes[code].status)
     return reply.send(bodyOf(code, message, request.id))

@@ -81,7 +81,10 @@ export class Checkpoints {
   async reload<Counter extends string>({ id }: Checkpoint<Counter>): Promise<Checkpoint<Counter>> {
     const found = await this.imports.findOne({ _id: id })
     if (!found)
-      throw new DomainError('CONFLICT', 'The record of this import was removed while it ran')
+      throw new DomainError(
+        'CONFLICT',
+        'The record of this import was deleted while the import ran',
+      )
     return fromDoc(found)
   }
 
@@ -103,7 +106,10 @@ export class Checkpoints {
       { session: tx.session },
     )
     if (matchedCount === 0) {
-      throw new DomainError('CONFLICT', 'Another process runs the same import now: let it finish')
+      throw new DomainError(
+        'CONFLICT',
+        'Another process is running the same import. Wait until it finishes.',
+      )
     }
     return { ...before, position, done, counts }
   }

@@ -107,11 +107,11 @@ export function parseRelation(
 /** @returns what is wrong with the names of a header's columns, or undefined. */
 export function headerProblem(names: readonly string[]): string | undefined {
   const absent = relationColumns.slice(0, 2).find((column) => !names.includes(column))
-  if (absent) return `is no header: it does not name ${absent}`
+  if (absent) return `is not a header: the column ${absent} is missing`
   const unknown = names.find((name) => !isColumn(name))
   if (unknown !== undefined) return unknownColumn(unknown)
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  return twice === undefined ? undefined : `names ${twice} twice`
+  return twice === undefined ? undefined : `names the column ${twice} twice`
 }
 
 type Times = [number, number, number, number, number]
@@ -122,7 +122,7 @@ interface Problem {
 const [, , ...timeColumns] = relationColumns
 const isColumn = (name: string) => (relationColumns as readonly string[]).includes(name)
 const unknownColumn = (name: string) =>
-  `"${shown(name)}" is no column; there are ${relationColumns.join(', ')}`
+  `"${shown(name)}" is not a known column. Known columns: ${relationColumns.join(', ')}`
 
 function handleIn(fields: Readonly<Record<string, unknown>>, column: Column): UserId | Problem {
   const value = textOf(fields[column])
@@ -148,8 +148,8 @@ function timeIn(
   const atMs = text === undefined ? Number.NaN : millisecondsOf(text)
   if (Number.isNaN(atMs)) return wrong('is neither epoch milliseconds nor ISO 8601 with a zone')
   if (atMs === 0) return 0
-  if (atMs < earliestMs) return wrong('lies before 2000: an epoch time is in milliseconds')
-  return atMs > nowMs ? wrong('lies in the future') : atMs
+  if (atMs < earliestMs) return wrong('is before 2000: epoch times are in milliseconds')
+  return atMs > nowMs ? wrong('is in the future') : atMs
 }
 
 function millisecondsOf(text: string): number {

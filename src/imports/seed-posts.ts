@@ -53,7 +53,8 @@ export async function seedPosts(
   const file = await TextFile.open(options.file)
   const authors = await handlesIn(new EdgeList(file))
   const total = authors.length * postsPerUser
-  if (total > placesMax) throw badInput('posts', `makes more than ${placesMax} posts in all`)
+  if (total > placesMax)
+    throw badInput('posts', `would create more than ${placesMax} posts in total`)
   const checkpoints = new Checkpoints(services.collections.imports)
   const key = { kind: 'posts', file, options: { postsPerUser, seed } } as const
   const start = await checkpoints.open(key, { posts: 0 }, now())
@@ -67,7 +68,7 @@ async function handlesIn(list: EdgeList): Promise<UserId[]> {
   for await (const { from, to } of list) {
     handles.add(from).add(to)
     if (handles.size > usersMax)
-      throw badInput('posts', `the file names more than ${usersMax} people`)
+      throw badInput('posts', `the file names more than ${usersMax} users`)
   }
   return [...handles]
 }

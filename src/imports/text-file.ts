@@ -84,7 +84,7 @@ const cut = (line: string) =>
 function problemOf(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code?.startsWith('Z_')) {
-    return new DomainError('BAD_USER_INPUT', `${path} is no gzip file, or is damaged`, {
+    return new DomainError('BAD_USER_INPUT', `${path} is not a gzip file, or is damaged`, {
       cause: error,
     })
   }

@@ -93,7 +93,10 @@ export class Runs {
       },
     ])
     if (matchedCount === 1) return
-    throw new DomainError('CONFLICT', 'Another process has taken this run over: let it finish')
+    throw new DomainError(
+      'CONFLICT',
+      'Another process has taken over this run. Wait until it finishes.',
+    )
   }
 
   /** Leaves a run to the next process that asks for it. One command. */

@@ -42,7 +42,8 @@ export class Attempts {
     } catch (error) {
       const fields = { ...fieldsOf(job), err: error }
       // What a repeated mutation promised inline was never there.
-      if (inline && error instanceof LeaseLost) this.log.debug(fields, 'job is not here')
+      if (inline && error instanceof LeaseLost)
+        this.log.debug(fields, 'job does not exist, or runs in another process')
       else this.log.warn(fields, 'job left until its lease ends')
       return false
     } finally {
@@ -61,7 +62,7 @@ export class Attempts {
     try {
       const task = Object.hasOwn(this.tasks, kind) ? this.tasks[kind] : undefined
       if (!task) throw new Error(`no task for jobs of kind "${kind}"`)
-      if (attempts > this.queue.attemptsMax) throw new Error('none of its tries came to an end')
+      if (attempts > this.queue.attemptsMax) throw new Error('no attempt of the job finished')
       return (await Promise.race([task(payload, lease), lease.abandoned()])) ?? 'done'
     } catch (error) {
       return { error }

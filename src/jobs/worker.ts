@@ -129,7 +129,7 @@ export class Worker {
     const together = (Object.hasOwn(this.tasks, job.kind) && this.tasks[job.kind]?.together) || 1
     if (together === 1 || job.lane !== 'QUICK' || this.stopping) return []
     return this.queue.claimLike(job, together - 1).catch((error) => {
-      this.log.warn({ err: error }, 'jobs could not be claimed together')
+      this.log.warn({ err: error }, 'a batch of jobs could not be claimed')
       return []
     })
   }

@@ -39,11 +39,11 @@ export function checkedText(given: string, rules: TextRules): CheckedText {
 
 function controlProblem(text: string, form: TextRules['form']): string | undefined {
   if (form === 'lines') {
-    return /[^\P{Cc}\n\t]/u.test(text) ? 'must not hold control characters' : undefined
+    return /[^\P{Cc}\n\t]/u.test(text) ? 'must not contain control characters' : undefined
   }
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) return 'must be one line without control characters'
   return directionMarks.test(text)
-    ? 'must not hold characters that override the direction of text'
+    ? 'must not contain characters that override the direction of text'
     : undefined
 }
 
@@ -76,4 +76,6 @@ const bytesProblem = (text: string, { bytesMax }: TextLimits): string | undefine
 
 /** Why a text cannot be stored as Unicode, or undefined. */
 export const unicodeProblem = (text: string): string | undefined =>
-  text.isWellFormed() ? undefined : 'must be well-formed Unicode (it holds half a surrogate pair)'
+  text.isWellFormed()
+    ? undefined
+    : 'must be well-formed Unicode (it contains half of a surrogate pair)'

@@ -46,7 +46,7 @@ export function contentValidators(
 
 function blockedWordsValidator(blockedWords: readonly string[]): ContentValidator {
   const phrases = blockedWords.map(spelled).filter((phrase) => phrase !== '  ')
-  const problem = 'holds a word that is not allowed here'
+  const problem = 'contains a word that is not allowed'
   const isRefused = (text: string) => {
     const words = spelled(text)
     return phrases.some((phrase) => words.includes(phrase))
@@ -121,7 +121,7 @@ function checked(argument: string, given: string, rules: TextRules): string {
 
 function checkAttachments(given: readonly Attachment[]): Attachment[] {
   if (given.length > attachmentsMax) {
-    throw badInput('input.attachments', `must hold at most ${attachmentsMax}`)
+    throw badInput('input.attachments', `must contain at most ${attachmentsMax} attachments`)
   }
   return given.map((attachment, at) => {
     const { kind, alt } = attachment
@@ -141,7 +141,7 @@ function checkUrl(argument: string, given: string): string {
     throw badInput(argument, 'must be an http or https URL')
   }
   if (url.username !== '' || url.password !== '') {
-    throw badInput(argument, 'must not hold a user name or password')
+    throw badInput(argument, 'must not contain a user name or password')
   }
   if (url.href.length > urlLengthMax) throw badInput(argument, tooLong)
   return url.href

@@ -50,7 +50,8 @@ export class Posts {
    * @throws {DomainError} FORBIDDEN for somebody else's.
    */
   async delete(actor: UserId, { id, author }: PostRef, once?: OnceKey): Promise<boolean> {
-    if (author !== actor) throw new DomainError('FORBIDDEN', 'Only its author may delete a post')
+    if (author !== actor)
+      throw new DomainError('FORBIDDEN', 'Only the author of a post may delete it')
     return this.transactions.run(async (tx) => {
       const filter = { author, _id: toObjectId(id) }
       const removed = await this.posts.findOneAndDelete(filter, { session: tx.session })

@@ -16,7 +16,7 @@ export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 
 /** The answer to one who acts without an account. */
 export const noAccount = (): DomainError =>
-  new DomainError('NOT_FOUND', 'You have no account yet: open one with createUser')
+  new DomainError('NOT_FOUND', 'You have no account yet: create one with createUser')
 
 /** The counters beside the edges (seed 3), which are also the mark of a live account (law L3). */
 export class UserStats {

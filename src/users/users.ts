@@ -130,8 +130,8 @@ export class Users {
     throw new DomainError(
       'CONFLICT',
       taken.deletedAt
-        ? `"${handle}" was deleted and is still being cleared. Try again later.`
-        : `"${handle}" has an account already`,
+        ? `The deleted account "${handle}" is still being removed. Try again later.`
+        : `"${handle}" already has an account`,
     )
   }
 }

@@ -145,7 +145,7 @@ describe('every code comes as it should, changes nothing and tells nothing of th
 
   test('INTERNAL_SERVER_ERROR says no more than that, and its cause is in the log', async () => {
     const { result, lines } = await logged(() => meet(cases.INTERNAL_SERVER_ERROR, modern))
-    expect(result.errors[0]?.message).toBe('The server failed. Its log knows why.')
+    expect(result.errors[0]?.message).toBe('The server failed. The server log has the details.')
     expect(lines[0].err).toMatchObject({ type: 'MongoServerError', code: 8000 })
   })
 

@@ -77,7 +77,7 @@ describe('keys at a URL', () => {
       const { status, headers, errors } = await who(app, `Bearer ${await sign('bob')}`)
       expect([status, errors[0]?.extensions.code]).toEqual([503, 'UNAVAILABLE'])
       expect(headers.get('www-authenticate')).toBeNull()
-      expect(errors[0]?.message).toBe('The keys to verify tokens with are out of reach')
+      expect(errors[0]?.message).toBe('The keys that verify tokens are unreachable')
       const lines = app.logged.slice(seen).map((line) => JSON.parse(line))
       const requestId = headers.get('x-request-id')
       expect(lines).toMatchObject([{ level: 50, code: 'UNAVAILABLE', requestId }])

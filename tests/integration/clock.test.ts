@@ -33,7 +33,7 @@ test('the clock tells the database’s time on a host whose own clock is wrong o
   expect(Math.abs(clock.now() - (await databaseTime()))).toBeLessThan(200)
   expect(clock.skewSeconds()).toBeCloseTo(3600, 0)
   expect(warnings).toEqual([
-    "The clock of this host is 3600.0 s ahead of the database's, whose time is used; check its time synchronisation",
+    'The clock of this host is 3600.0 s ahead of the clock of the database. Feedline uses the clock of the database. Check the time synchronisation of this host.',
   ])
   const before = clock.now()
   host.mockImplementation(() => wall() - hourMs)
@@ -77,6 +77,6 @@ test('a measurement that takes too long changes nothing', async () => {
 test('a database that does not tell its time is refused in one sentence', async () => {
   const broken = { db: () => ({ command: async () => ({ ok: 1 }) }) } as unknown as MongoClient
   await expect(DatabaseClock.start(broken, () => {})).rejects.toThrow(
-    'The clock of the database cannot be read: it does not tell its time.',
+    'The clock of the database cannot be read: the server did not report its time.',
   )
 })

@@ -230,12 +230,14 @@ describe('where it cannot be', () => {
   test('says that MONGOD_BINARY names nothing, and looks no further', async () => {
     const missing = join(dataFolder, 'none')
     const message = await complaint(open({ mongodBinary: missing }))
-    expect(message).toBe(`MONGOD_BINARY names ${missing}, which does not run (there is none).`)
+    expect(message).toBe(`MONGOD_BINARY: ${missing} does not run (not found).`)
   })
 
   test('says that MONGOD_BINARY names no program', async () => {
     const text = join(dataFolder, 'text')
     await writeFile(text, 'not a program')
-    expect(await complaint(open({ mongodBinary: text }))).toContain(`MONGOD_BINARY names ${text}`)
+    expect(await complaint(open({ mongodBinary: text }))).toContain(
+      `MONGOD_BINARY: ${text} does not run`,
+    )
   })
 })

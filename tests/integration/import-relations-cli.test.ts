@@ -53,7 +53,7 @@ describe('the command', () => {
     const { code, err } = await command(file)
     expect({ code, err }).toEqual({
       code: 1,
-      err: `feedline: ${file}: line 1 is no header: it does not name user_id\n`,
+      err: `feedline: ${file}: line 1 is not a header: the column user_id is missing\n`,
     })
     expect((await harness.services.registry.read()).get('INBOX')?.complete).toBe(true)
   })

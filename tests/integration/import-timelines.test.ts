@@ -253,7 +253,7 @@ test('a server queues the back-fill of a strategy that has no job, and says so o
   const message = (advice: string) =>
     expect.stringMatching(`^INBOX covers .*FANOUT_ON_READ.*${advice}`)
   expect(said).toEqual([
-    [40, message('one is queued now')],
+    [40, message('A new job is queued now')],
     [30, message('A job is back-filling')],
   ])
   await collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })

@@ -31,7 +31,7 @@ test('a process that is killed in the middle of a transaction holds up the other
       (error) => {
         expect(error).toMatchObject({
           code: 'UNAVAILABLE',
-          message: expect.stringContaining('Other writes hold the same data.'),
+          message: expect.stringContaining('Other writes have locked the same data.'),
         })
         return false
       },

@@ -82,6 +82,6 @@ test('a transaction that is given up names the cause: a database without a prima
   await using _ = await failCommand(database.client, meets)
   await expect(short().run(insert('met'))).rejects.toMatchObject({
     code: 'UNAVAILABLE',
-    message: 'Other writes hold the same data. Nothing was changed. Try again later.',
+    message: 'Other writes have locked the same data. Nothing was changed. Try again later.',
   })
 })

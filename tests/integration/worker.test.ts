@@ -101,7 +101,7 @@ describe('worker', () => {
     await newWorker({ greet: async () => void runs++ }, { queue }).drain()
     expect(runs).toBe(0)
     expect(await queue.parked(1)).toMatchObject([
-      { error: 'Error: none of its tries came to an end' },
+      { error: 'Error: no attempt of the job finished' },
     ])
   })
 

@@ -33,7 +33,7 @@ describe('configuration', () => {
     const blank = { PORT: ' ', MONGODB_URI: '  ', FEEDLINE_DATA: '\t', MONGOD_BINARY: ' ' }
     expect(readConfig(blank)).toEqual(readConfig({}))
     expect(problemsOf({ ...production, AUTH_JWT_SECRET: ' '.repeat(40) })).toEqual([
-      expect.stringContaining('one is needed in production'),
+      expect.stringContaining('production requires one of them'),
     ])
   })
 
@@ -61,7 +61,7 @@ describe('configuration', () => {
   test('tells of what does not fit also where something else is wrong by itself', () => {
     expect(problemsOf({ PORT: 'abc', AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'RS256' })).toEqual([
       expect.stringMatching(/^PORT: /),
-      expect.stringMatching(/^AUTH_ALGORITHMS: RS256 does not fit/),
+      expect.stringMatching(/^AUTH_ALGORITHMS: RS256 cannot be used with/),
     ])
     expect(problemsOf({ ...production, AUTH_JWT_SECRET: 'short' })).toEqual([
       expect.stringContaining('at least 32'),
@@ -108,7 +108,7 @@ describe('configuration', () => {
     ])
     const confused = { AUTH_JWKS_URL: 'https://a.b/jwks', AUTH_ALGORITHMS: 'RS256,HS256' }
     expect(problemsOf(confused)).toEqual([
-      expect.stringContaining('HS256 does not fit AUTH_JWKS_URL'),
+      expect.stringContaining('HS256 cannot be used with AUTH_JWKS_URL'),
     ])
     expect(problemsOf({ AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'none' })).toHaveLength(1)
   })

@@ -127,8 +127,8 @@ describe('files', () => {
       message: expect.stringContaining('cannot be read (ENOENT)'),
     })
     await expect(TextFile.open(folder)).rejects.toThrow('is not a file')
-    await expect(parsed('1 2', 'not.gz')).rejects.toThrow('is no gzip file, or is damaged')
+    await expect(parsed('1 2', 'not.gz')).rejects.toThrow('is not a gzip file, or is damaged')
     const cut = gzipSync('1 2\n'.repeat(1_000)).subarray(0, 30)
-    await expect(parsed(cut, 'cut.gz')).rejects.toThrow('is no gzip file, or is damaged')
+    await expect(parsed(cut, 'cut.gz')).rejects.toThrow('is not a gzip file, or is damaged')
   })
 })

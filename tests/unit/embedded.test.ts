@@ -148,11 +148,11 @@ describe('a watched program', () => {
   })
 
   test('fails with its exit code when it does not complain', async () => {
-    await expect(run('process.exit(3)')).rejects.toThrow('it ended with 3')
+    await expect(run('process.exit(3)')).rejects.toThrow('the command ended with 3')
   })
 
   test('is ended when its folder does not grow', async () => {
-    await expect(run('setTimeout(() => {}, 60000)', 500)).rejects.toThrow('nothing came for 0.5 s')
+    await expect(run('setTimeout(() => {}, 60000)', 500)).rejects.toThrow('no output for 0.5 s')
   })
 
   test('is let through while its folder grows', async () => {

@@ -130,7 +130,7 @@ describe('a row', () => {
   })
 
   test.each([
-    [{ ...pair, since: 1 }, /^"since" is no column; there are user_id, /],
+    [{ ...pair, since: 1 }, /^"since" is not a known column. Known columns: user_id, /],
     [{ user_id: 'a' }, /^target_user_id: nothing is not a handle/],
     [{ user_id: 'a b', target_user_id: 'c' }, /^user_id: "a b" is not a handle/],
     [{ user_id: 'A', target_user_id: 'a' }, /^"a" would follow itself$/],
@@ -138,8 +138,8 @@ describe('a row', () => {
     [{ ...pair, latest_followed_at: true }, /^latest_followed_at: true is neither epoch/],
     [{ ...pair, medium_followed_at: '2015-02-30T00:00:00Z' }, /is neither epoch/],
     [{ ...pair, medium_followed_at: '2015-02-03T00:00:00' }, /ISO 8601 with a zone$/],
-    [{ ...pair, medium_followed_at: at / 1000 }, /lies before 2000: an epoch time is in milli/],
-    [{ ...pair, medium_followed_at: nowMs + 1 }, /lies in the future$/],
+    [{ ...pair, medium_followed_at: at / 1000 }, /is before 2000: epoch times are in milli/],
+    [{ ...pair, medium_followed_at: nowMs + 1 }, /is in the future$/],
   ])('%j is refused', (fields, problem) => {
     expect(parseRelation(fields, nowMs)).toMatch(problem)
   })
@@ -221,10 +221,13 @@ describe('a file', () => {
   })
 
   test.each([
-    ['a,b\n', /line 1 is no header: it does not name user_id$/],
-    ['\nuser_id,since\n', /line 2 is no header: it does not name target_user_id$/],
-    ['user_id,target_user_id,since\n', /line 1 "since" is no column; there are user_id, /],
-    ['user_id,target_user_id,user_id\n', /line 1 names user_id twice$/],
+    ['a,b\n', /line 1 is not a header: the column user_id is missing$/],
+    ['\nuser_id,since\n', /line 2 is not a header: the column target_user_id is missing$/],
+    [
+      'user_id,target_user_id,since\n',
+      /line 1 "since" is not a known column. Known columns: user_id, /,
+    ],
+    ['user_id,target_user_id,user_id\n', /line 1 names the column user_id twice$/],
   ])('with the header %j is refused as a whole', async (content, message) => {
     await expect(open(content)).rejects.toMatchObject({
       code: 'BAD_USER_INPUT',

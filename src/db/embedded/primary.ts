@@ -44,7 +44,7 @@ export async function ensurePrimary(member: Member, withinMs: number, signal?: A
     await client?.close()
   }
   const why = lastError instanceof Error ? `: ${lastError.message}` : ''
-  throw new Error(`mongod was no writable primary after ${withinMs / 1000} s${why}`)
+  throw new Error(`mongod did not become a writable primary within ${withinMs / 1000} s${why}`)
 }
 
 async function isPrimary(admin: Db, self: string): Promise<boolean> {

@@ -38,8 +38,8 @@ export async function runWatched(program: string, args: readonly string[], watch
   try {
     const code = await ended
     if (code === 0) return output.out
-    if (stopWatching()) throw new Error(`nothing came for ${watch.idleMs / 1000} s`)
-    throw new Error(output.err.trim().split('\n').at(-1) || `it ended with ${code}`)
+    if (stopWatching()) throw new Error(`no output for ${watch.idleMs / 1000} s`)
+    throw new Error(output.err.trim().split('\n').at(-1) || `the command ended with ${code}`)
   } finally {
     stopWatching()
   }

@@ -50,7 +50,7 @@ export class QueryResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    if (ids.length > pageSizeMax) throw badInput('ids', `must hold at most ${pageSizeMax}`)
+    if (ids.length > pageSizeMax) throw badInput('ids', `must contain at most ${pageSizeMax} ids`)
     const refs = ids.map((id, at) => parseNodeId(`ids.${at}`, id))
     return readNodes(ctx, refs, selectionOf(info))
   }

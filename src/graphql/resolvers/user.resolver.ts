@@ -47,7 +47,9 @@ export class UserResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     if (group != null && handle !== ctx.requireViewer()) {
-      throw new DomainError('FORBIDDEN', 'Only its owner may read a group', { argument: 'group' })
+      throw new DomainError('FORBIDDEN', 'Only the owner of a group may read it', {
+        argument: 'group',
+      })
     }
     const more = group == null ? undefined : checkGroup('group', group)
     const page = await ctx.loaders.following.load({ owner: handle, window: windowOf(args), more })

@@ -24,7 +24,11 @@ export async function openForCommand(config: Config, prepare: boolean): Promise<
 
 /** Has the rebuild of timelines begin at the end of an import, however it ended. Without it, it begins a minute later. */
 export async function beginRebuilds({ upkeep }: Services): Promise<void> {
-  await upkeep.beginRebuilds().catch(() => say('Timelines are rebuilt a minute from now.'))
+  await upkeep
+    .beginRebuilds()
+    .catch(() =>
+      say('The rebuild of the timelines could not be queued. A server queues it within a minute.'),
+    )
 }
 
 /** The services of a command that reads every strategy, whatever is configured. No cache lives longer because of it. */

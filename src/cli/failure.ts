@@ -18,7 +18,7 @@ export class Interruption extends Error {
   override readonly name = 'Interruption'
 
   constructor(readonly signal: 'SIGINT' | 'SIGTERM') {
-    super('Interrupted. Repeat the command to go on where it ended.')
+    super('Interrupted. Repeat the command to resume.')
   }
 }
 

@@ -21,13 +21,13 @@ interface RelationsOptions {
 /** `feedline import-relations FILE`: follows with their history, from a table that kept a time for each source. */
 export const importRelationsCommand = (): Command =>
   new Command('import-relations')
-    .description('Import relations of a legacy table: edges, their history and exact counters.')
-    .argument('<file>', 'CSV with a header line, or JSONL; may be gzipped')
-    .option('--dry-run', 'write nothing, and report what would be written')
+    .description('Import the relations of a legacy table: edges, their history and exact counters.')
+    .argument('<file>', 'CSV file with a header line, or JSONL file; may be gzipped')
+    .option('--dry-run', 'report what an import would write, and write nothing')
     .option(
       '--json',
-      'end with one line of JSON: what this run wrote, and in "total" what all runs wrote; ' +
-        'with "interrupted": true where a signal ended it',
+      'print one line of JSON at the end: the counts of this run, and in "total" of all runs; ' +
+        '"interrupted" is true if a signal ended the run',
     )
     .addHelpText('after', help)
     .action(run)
@@ -35,23 +35,24 @@ export const importRelationsCommand = (): Command =>
 const help = `
 Columns: user_id, target_user_id, twitter_followed_at, facebook_followed_at, medium_followed_at,
 medium_unfollowed_at, latest_followed_at. user_id follows target_user_id. A time is in epoch
-milliseconds or ISO 8601 with a zone; 0, empty, null or no such column: never.
+milliseconds, or in ISO 8601 with a zone. 0, empty, null or a missing column means never.
 
-Each time but latest_followed_at is an event, and the latest event is the state; an unfollow at
-the moment of a follow comes after it. The history keeps what changed the state, and an edge has
-the first source of its stretch. Rows that contradict themselves are so resolved, and counted:
-  followed-not-counted     latest_followed_at is 0, though a follow is later than the unfollow
+Each time except latest_followed_at is an event. The latest event decides the state. If a follow
+and an unfollow have the same time, the unfollow is later. The history keeps the events that change
+the state. An edge has the source of the follow that began it. The import resolves and counts rows
+that contradict themselves:
+  followed-not-counted     latest_followed_at is 0, but a follow is later than the unfollow
   unfollowed-still-counted medium_unfollowed_at is later than a latest_followed_at that is not 0
-  never-followed           an unfollow without any follow: nothing is written
-  latest-disagrees         latest_followed_at is otherwise neither the latest follow nor,
-                           once unfollowed, 0
+  never-followed           an unfollow without a follow: the import writes nothing
+  latest-disagrees         any other latest_followed_at that is neither the latest follow nor,
+                           after an unfollow, 0
 
-Passed over, and counted: pairs that have an edge or a history already ("known"; also the second
-row of a pair), pairs across a block, deleted people, rows without a follow ("empty"). Bad lines
-are reported and counted, and the import goes on.
+The import skips and counts: pairs that have an edge or a history ("known"; also the second row of
+a pair), pairs with a block ("blocked"), deleted users ("deleted"), rows without a follow ("empty").
+It reports and counts invalid lines, and continues.
 
-The same file, unchanged, is the same import: a run that was interrupted is resumed by repeating
-the command, and repeating a complete one changes nothing.
+An unchanged file is the same import. To resume an interrupted import, repeat the command.
+Repeating a complete import changes nothing.
 
 Examples:
   $ feedline import-relations user_relations.csv.gz --dry-run
@@ -86,7 +87,7 @@ async function relations(
   signal: AbortSignal,
 ): Promise<RelationImportResult> {
   using display = showProgress('pairs', dryRun ? 'found' : 'written')
-  const onBusy = () => say('Other writes are in the way: trying on.')
+  const onBusy = () => say('Other writes lock the same data. Retrying.')
   const options = { file, signal, onProgress: display.update, onBusy }
   if (dryRun) return previewRelations(services, options)
   try {
@@ -108,9 +109,9 @@ function text({ run, rows, contradictions }: RelationImportResult, dryRun: boole
     Object.entries(counts).map(([name, count]) => `${name} ${count}`)
   const { users, pairs, edges, events } = run
   return [
-    `${dryRun ? 'Nothing was written. It would be ' : ''}${users} users, ${edges} edges and ${events} events ` +
-      `of ${pairs} pairs in ${(ms / 1000).toFixed(1)} s (${perSecond(rows, ms)} rows/s)`,
-    `Rows passed over: ${counted(passedOver(run)).join(', ')}`,
+    `${dryRun ? 'Nothing was written. An import would write ' : ''}${users} users, ${edges} edges and ${events} events ` +
+      `for ${pairs} pairs in ${(ms / 1000).toFixed(1)} s (${perSecond(rows, ms)} rows/s)`,
+    `Skipped rows: ${counted(passedOver(run)).join(', ')}`,
     `Rows that contradict themselves: ${counted(contradictions).join(', ')}`,
   ].join('\n')
 }
@@ -139,5 +140,5 @@ function summary(
 function badText({ count, first }: RelationImportResult['bad']): string {
   const shown = first.map(({ line, problem }) => `\n  line ${line}: ${problem}`)
   const rest = count > first.length ? `\n  and ${count - first.length} more` : ''
-  return `Bad lines passed over: ${count}${shown.join('')}${rest}`
+  return `Skipped invalid lines: ${count}${shown.join('')}${rest}`
 }

@@ -11,10 +11,8 @@ interface IndexesOptions {
 /** `feedline indexes`: which indexes are declared, and which of them the database has. */
 export const indexesCommand = (): Command =>
   new Command('indexes')
-    .description(
-      'Show the declared indexes and which are missing. Changes nothing without --apply.',
-    )
-    .option('--apply', 'create what is missing first; an existing index is never changed')
+    .description('Show the declared indexes and their state. Change nothing without --apply.')
+    .option('--apply', 'create the missing indexes first; existing indexes stay unchanged')
     .option('--json', 'print one JSON object: following, indexes, missing')
     .action(async ({ apply, json }: IndexesOptions) => {
       const config = readConfig()
@@ -34,7 +32,7 @@ function table(indexes: readonly IndexState[], missing: number): string {
   )
   const sum =
     missing === 0
-      ? 'All are present.'
-      : `${missing} missing: feedline indexes --apply creates them.`
+      ? 'All indexes are present.'
+      : `${missing} missing. Run "feedline indexes --apply" to create them.`
   return [...rows, sum].join('\n')
 }

@@ -19,9 +19,9 @@ interface ListOptions {
 /** `feedline jobs`: what is left to be done, and what to do about that which failed. */
 export const jobsCommand = (): Command =>
   new Command('jobs')
-    .description('Show the jobs that wait, run or were given up ("parked"), those due first.')
-    .option('--parked', 'only those that are not tried any more')
-    .option('--kind <kind>', 'only those of a kind, e.g. user.deleted')
+    .description('Show all waiting, running and parked jobs, the earliest due first.')
+    .option('--parked', 'show only parked jobs, which are not retried')
+    .option('--kind <kind>', 'show only jobs of this kind, e.g. user.deleted')
     .option('--json', 'print one JSON object: jobs, counts')
     .addHelpText('after', help)
     .action(async ({ parked, kind, json }: ListOptions) => {
@@ -31,22 +31,22 @@ export const jobsCommand = (): Command =>
       console.log(json ? JSON.stringify(list) : table(list))
     })
     .addCommand(
-      parkedCommand('retry', 'Make a parked job due at once, from its checkpoint.', {
+      parkedCommand('retry', 'Make a parked job due now. It resumes from its checkpoint.', {
         one: (queue, id) => queue.retry(id),
         all: (queue) => queue.retryAll(),
         done: 'due again',
       }),
     )
     .addCommand(
-      parkedCommand('drop', 'Remove a parked job for good: what it was to do is not done.', {
+      parkedCommand('drop', 'Delete a parked job. Its work stays undone.', {
         one: (queue, id) => queue.drop(id),
         all: (queue) => queue.dropAll(),
-        done: 'removed',
+        done: 'deleted',
       }),
     )
 
 const help = `
-A job that fails is tried again, later each time, and parked after its tenth try without progress.
+A failed job is retried with growing delays. After ten attempts without progress it is parked.
 
 Examples:
   $ feedline jobs --parked
@@ -64,11 +64,11 @@ interface Remedy {
 const parkedCommand = (name: string, description: string, remedy: Remedy): Command =>
   new Command(name)
     .description(description)
-    .argument('[id]', 'of the job, as feedline jobs --parked shows it')
-    .option('--all', 'every parked job')
+    .argument('[id]', 'id of the job, as shown by "feedline jobs --parked"')
+    .option('--all', 'apply to every parked job')
     .action(async (text: string | undefined, { all }: { readonly all?: true }) => {
       if ((text === undefined) === (all === undefined)) {
-        throw new Error('Give the id of a parked job, or --all.')
+        throw new Error('Pass the id of a parked job, or --all.')
       }
       await using database = await openForCommand(readConfig(), false)
       const { queue } = database.services
@@ -79,7 +79,7 @@ const parkedCommand = (name: string, description: string, remedy: Remedy): Comma
 
 async function oneOf(queue: JobQueue, text: string, remedy: Remedy['one']): Promise<1> {
   const id = parseTimeId<TimeId>(text)
-  if (id === undefined) throw new Error(`"${text}" is not the id of a job: 24 hex digits.`)
+  if (id === undefined) throw new Error(`"${text}" is not a job id. A job id has 24 hex digits.`)
   if (!(await remedy(queue, id))) throw new Error(`No parked job has the id ${id}.`)
   return 1
 }

@@ -24,33 +24,40 @@ interface LoadOptions {
 /** `feedline load FILE`: a follow graph from a file, and made-up posts to read in it. */
 export const loadCommand = (): Command =>
   new Command('load')
-    .description('Import a follow graph from an edge list, with an account for everyone it names.')
+    .description(
+      'Import a follow graph from an edge list. Create an account for each user in the list.',
+    )
     .argument(
       '<file>',
-      'lines of "a b" or "a b weight" (tabs, spaces or commas): a follows b; may be gzipped',
+      'lines "a b" or "a b weight" (tabs, spaces or commas): a follows b; may be gzipped',
     )
-    .option('--mutual', 'each line makes both follow each other')
+    .option('--mutual', 'both users of each line follow each other')
     .option(
       '--posts <n>',
-      'also make up n posts for each person in the file on average',
+      'also create an average of n synthetic posts per user in the file',
       wholeNumber(0, 1e6),
       0,
     )
-    .option('--seed <n>', 'the same seed makes the same posts', wholeNumber(0, 2 ** 32 - 1), 1)
+    .option(
+      '--seed <n>',
+      'seed of the synthetic posts; the same seed creates the same posts',
+      wholeNumber(0, 2 ** 32 - 1),
+      1,
+    )
     .option(
       '--json',
-      'end with one line of JSON: what this run wrote, and in "total" what all runs wrote; ' +
-        'with "interrupted": true where a signal ended it',
+      'print one line of JSON at the end: the counts of this run, and in "total" of all runs; ' +
+        '"interrupted" is true if a signal ended the run',
     )
     .addHelpText('after', help)
     .action(load)
 
 const help = `
-Comments (# or %), blank lines and a header line are passed over. Names are lower-cased;
-lines that hold no edge are reported and counted, and the import goes on.
+The import skips comments (# or %), blank lines and a header line. It converts names to lowercase.
+It reports and counts lines without an edge, and continues.
 
-The same file, unchanged, with the same options is the same import: a run that was interrupted
-is resumed by repeating the command, and repeating a complete one changes nothing.
+An unchanged file with the same options is the same import. To resume an interrupted import, repeat
+the command. Repeating a complete import changes nothing.
 
 Examples:
   $ feedline load friends.csv --mutual
@@ -133,12 +140,12 @@ async function loadPosts(
   return result
 }
 
-const onBusy = () => say('Other writes are in the way: trying on.')
+const onBusy = () => say('Other writes lock the same data. Retrying.')
 
 /** On stdout, before the line of JSON. */
 function tell(what: string, count: number, startedAt: number, unit: string): void {
   const ms = performance.now() - startedAt
-  const rate = count === 0 ? 'nothing was left to do' : `${perSecond(count, ms)} ${unit}/s`
+  const rate = count === 0 ? 'nothing left to do' : `${perSecond(count, ms)} ${unit}/s`
   console.log(`${what} in ${(ms / 1000).toFixed(1)} s (${rate})`)
 }
 
@@ -156,9 +163,5 @@ function summary({ graph, posts }: Done, seconds: number) {
 function badLinesReport({ count, first }: BadLines): string {
   const shown = first.map(({ line, problem }) => `  line ${line}: ${problem}`)
   const rest = count > first.length ? [`  and ${count - first.length} more`] : []
-  return [
-    `${count} bad line${count === 1 ? ' was' : 's were'} passed over:`,
-    ...shown,
-    ...rest,
-  ].join('\n')
+  return [`Skipped ${count} invalid line${count === 1 ? '' : 's'}:`, ...shown, ...rest].join('\n')
 }

@@ -29,10 +29,10 @@ export const buildProgram = (): Command =>
     .addCommand(jobsCommand())
     .addCommand(verifyCommand())
     .addCommand(reconcileCommand())
-    .showHelpAfterError('(--help tells more)')
+    .showHelpAfterError('(run with --help for details)')
     .addHelpText(
       'after',
       `
-Every command reads its configuration from environment variables; README lists them.
-Without MONGODB_URI it uses an embedded mongod, which a running server and other commands share.`,
+Every command reads its configuration from environment variables. README.md lists them.
+Without MONGODB_URI, Feedline uses an embedded mongod. The server and all commands share it.`,
     )

@@ -3,6 +3,6 @@ import { wholeNumber } from './numbers.ts'
 
 /** `--readers`: whose timelines are compared. */
 export const readersOption = (): Option =>
-  new Option('--readers <n>', 'compare the timelines of n readers, taken at random, or of "all"')
+  new Option('--readers <n>', 'compare the timelines of n random readers, or of "all" readers')
     .argParser((text) => (text === 'all' ? text : wholeNumber(0, 100_000)(text)))
     .default(100)

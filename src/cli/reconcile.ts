@@ -22,11 +22,11 @@ interface ReconcileCommandOptions {
 /** `feedline reconcile`: repairs every violation that can be repaired; counters by difference. */
 export const reconcileCommand = (): Command =>
   new Command('reconcile')
-    .description('Check all invariants of the stored data, and repair what can be repaired.')
-    .option('--users <file>', 'the users of a file, a handle a line, or "all"', 'all')
+    .description('Check all invariants of the stored data. Repair all repairable findings.')
+    .option('--users <file>', 'file with the users to check, one handle per line, or "all"', 'all')
     .addOption(readersOption())
-    .option('--dry-run', 'change nothing, and report what would be repaired')
-    .option('--rate <n>', 'count at most n documents a second', wholeNumber(1, 1e9))
+    .option('--dry-run', 'report the repairs, and change nothing')
+    .option('--rate <n>', 'read at most n documents per second', wholeNumber(1, 1e9))
     .option(
       '--json',
       'print one JSON object: run, dryRun, checked, off, repaired, mended, accounts, others, reported, remaining, worst, unrepairable, seconds',
@@ -35,17 +35,18 @@ export const reconcileCommand = (): Command =>
     .action(run)
 
 const help = `
-Counters of users and posts are compared with what is stored, on one snapshot, and changed by the
-difference, never set: what the traffic adds in between is kept. An edge that one collection lacks
-is restored or removed as its history says. Where both collections agree, no edge is changed: a
-history that contradicts them is reported. Blocks, lists of likes, comments and shares, logs, stored
-timelines and lost jobs are repaired too. With --users, their timelines instead of --readers.
+The command compares the counters of users and posts with the stored edges and entries on one
+snapshot. It adds the difference to a counter, so concurrent changes are kept. If one of the two
+edge collections lacks an edge, the follow history decides whether to restore or delete the edge.
+If both collections agree, the edge stays, and the command reports a history that contradicts it.
+It also repairs blocks, lists of likes, comments and shares, logs, stored timelines and lost jobs.
+With --users, it checks the timelines of these users and ignores --readers.
 
-It may be stopped and killed at any moment, repeated, and run by several machines at once: no
-difference is applied twice. A run that was cut off goes on when it is started with the same options.
+You can stop, kill and repeat the command, and run it on several machines at the same time. It
+applies no difference twice. To resume an interrupted run, start it with the same options.
 
-It ends with 1 when something that can be repaired is wrong still, and with 2 when all that is left
-must be decided by you. docs/integrity.md lists what is repaired.
+Exit code 1: repairable findings remain. Exit code 2: all remaining findings need your decision.
+docs/integrity.md lists all findings and repairs.
 
 Examples:
   $ feedline reconcile --dry-run
@@ -114,14 +115,14 @@ function report({ tally, worst, ...found }: Reconciled, seconds: number): string
     ...contradictions,
     ...(reported > contradictions.length ? [`and ${reported - contradictions.length} more`] : []),
     `Checked ${users} users and ${posts} posts (${documents} documents) in ${seconds} s.`,
-    `${off} off, ${repaired} repaired, ${remaining} off still; ${mended} edges, ${accounts} accounts and ${others} others repaired; ` +
-      `${reported} for you to decide.`,
+    `Wrong counters: ${off} users or posts, ${repaired} repaired. Other repairs: ${mended} edges, ${accounts} accounts, ${others} others. ` +
+      `Remaining: ${remaining} repairable, ${reported} that need your decision.`,
   ].join('\n')
 }
 
 const whyOf = ({ kind, mended }: Drifted): string => {
-  if (mended > 0) return `${mended} of its edges were not as their history says`
+  if (mended > 0) return `${mended} of its edges contradicted their history`
   return kind === 'USER'
-    ? 'edges and history agree: the counter was off by itself'
-    : 'the lists are whole: the counter was off by itself'
+    ? 'edges and history agree: only the counter was off'
+    : 'the lists are complete: only the counter was off'
 }

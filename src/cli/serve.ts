@@ -7,9 +7,7 @@ import { untilTold } from './until-told.ts'
 /** `feedline serve`: the server with its worker, until it is told to stop. */
 export const serveCommand = (): Command =>
   new Command('serve')
-    .description(
-      'Serve GraphQL, on MONGODB_URI or on an embedded mongod. README lists the variables.',
-    )
+    .description('Start the GraphQL server on MONGODB_URI or on an embedded mongod.')
     .action(async () => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)

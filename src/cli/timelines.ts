@@ -11,7 +11,9 @@ const names = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as c
 /** `feedline timelines`: which strategies the database maintains, and how far each has come. */
 export const timelinesCommand = (): Command =>
   new Command('timelines')
-    .description('Show which strategies keep timelines here, and how far their back-fills are.')
+    .description(
+      'Show the strategies that the database maintains, and the progress of their back-fills.',
+    )
     .option('--json', 'print one JSON object: strategies')
     .action(async ({ json }: { json?: true }) => {
       await using database = await openForCommand(readConfig(), false)
@@ -22,48 +24,54 @@ export const timelinesCommand = (): Command =>
     })
     .addCommand(
       new Command('drop')
-        .description('Keep timelines under this strategy no more, and remove what is stored.')
+        .description('Stop maintaining a strategy, and delete its stored timelines.')
         .addArgument(strategyArgument())
         .action(async (name: MaterialisedName) => {
           await using database = await openForCommand(readConfig(), true)
           using interrupt = interruption()
           const { services } = database
-          say('Pages come from FANOUT_ON_READ. Removing what is stored.')
+          say('Pages now come from FANOUT_ON_READ. Deleting the stored timelines.')
           const dropped = await services.registrations.drop(name, interrupt.signal)
-          if (!dropped) throw new Error(`${name} is not maintained here`)
+          if (!dropped) throw new Error(`${name} is not maintained in this database`)
           console.log(`${name} is dropped.`)
         }),
     )
     .addCommand(
       new Command('rebuild')
-        .description('Back-fill this strategy anew; until then pages come from FANOUT_ON_READ.')
+        .description('Back-fill a strategy again. Until then, pages come from FANOUT_ON_READ.')
         .addArgument(strategyArgument())
         .action(async (name: MaterialisedName) => {
           await using database = await openForCommand(readConfig(), true)
           if (!(await database.services.registrations.rebuild(name))) {
-            throw new Error(`${name} is not maintained here`)
+            throw new Error(`${name} is not maintained in this database`)
           }
           console.log(
-            `${name} is back-filled by whoever runs jobs: feedline serve, feedline worker.`,
+            `A job that back-fills ${name} is queued. "feedline serve" or "feedline worker" runs it.`,
           )
         }),
     )
     .addCommand(
       new Command('threshold')
-        .description('Set from how many followers on HYBRID reads an author, for all processes.')
-        .argument('<followers>', 'authors change sides with their next post', wholeNumber(1, 1e9))
+        .description(
+          'Set the HYBRID threshold for all processes: the followers from which HYBRID reads an author.',
+        )
+        .argument(
+          '<followers>',
+          'number of followers; it applies to an author from the next post on',
+          wholeNumber(1, 1e9),
+        )
         .action(async (followers: number) => {
           await using database = await openForCommand(readConfig(), true)
           if (!(await database.services.registrations.setThreshold(followers))) {
-            throw new Error('HYBRID is not maintained here')
+            throw new Error('HYBRID is not maintained in this database')
           }
-          console.log(`HYBRID reads authors with ${followers} followers or more.`)
+          console.log(`HYBRID now reads authors with ${followers} or more followers.`)
         }),
     )
 
-const nothing = 'None: every timeline is assembled when it is read.'
+const nothing = 'No strategy is maintained. FANOUT_ON_READ assembles every timeline on read.'
 
-const strategyArgument = () => new Argument('<strategy>', 'whose timelines').choices(names)
+const strategyArgument = () => new Argument('<strategy>', 'name of the strategy').choices(names)
 
 function summary({ _id, complete, covered, readers, options, dropping }: StrategyDoc) {
   const state = dropping ? 'DROPPING' : complete ? 'COMPLETE' : 'BACKFILLING'

@@ -13,11 +13,11 @@ interface TokenOptions {
 /** `feedline token HANDLE`: a token to try the API with. */
 export const tokenCommand = (): Command =>
   new Command('token')
-    .description('Print a token that says who you are, signed with AUTH_JWT_SECRET.')
-    .argument('<handle>', 'whom the token speaks for; the account need not exist yet')
+    .description('Print a token for a user, signed with AUTH_JWT_SECRET.')
+    .argument('<handle>', 'handle of the user; the account may not exist yet')
     .option(
       '--expires <duration>',
-      'how long it is valid: seconds, or e.g. 15m, 1h, 7d',
+      'lifetime of the token: seconds, or e.g. 15m, 1h, 7d',
       durationSeconds,
       3_600,
     )
@@ -25,8 +25,8 @@ export const tokenCommand = (): Command =>
     .addHelpText(
       'after',
       `
-Send it as "Authorization: Bearer <token>". It carries AUTH_ISSUER and AUTH_AUDIENCE
-where they are set.
+Send the token as "Authorization: Bearer <token>". It contains AUTH_ISSUER and AUTH_AUDIENCE
+if they are set.
 
 Example:
   $ AUTH_JWT_SECRET=... feedline token ann --expires 7d`,
@@ -49,12 +49,12 @@ export async function signToken(
   expiresAt: Date,
 ): Promise<string> {
   const subject: UserId | undefined = parseUserId(handle)
-  if (subject === undefined) throw badInput('handle', `"${handle}" is not one: ${handleRule}`)
+  if (subject === undefined) throw badInput('handle', `"${handle}" is not a handle: ${handleRule}`)
   if (auth.secret === undefined) {
     throw new ConfigError([
       auth.jwksUrl === undefined
-        ? 'AUTH_JWT_SECRET: is not set, and tokens are signed with it'
-        : 'AUTH_JWT_SECRET: is not set; tokens for AUTH_JWKS_URL come from whoever holds its keys',
+        ? 'AUTH_JWT_SECRET: must be set to sign tokens'
+        : 'AUTH_JWT_SECRET: must be set to sign tokens. The owner of the keys at AUTH_JWKS_URL issues all other tokens.',
     ])
   }
   const jwt = new SignJWT()

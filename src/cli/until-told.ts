@@ -13,7 +13,7 @@ export interface Running extends AsyncDisposable {
 /** Disposes of what runs on SIGTERM, SIGINT, an error nobody caught, or when it is lost: then the process ends with 1. */
 export function untilTold(running: Running, log: Log): void {
   const closing = closeWithGrace({ delay: stopMsMax, logger: false }, async ({ err }) => {
-    if (err) log.fatal({ err }, 'it failed')
+    if (err) log.fatal({ err }, 'the process failed')
     await running[Symbol.asyncDispose]()
     log.info('stopped')
   })

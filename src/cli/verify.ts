@@ -17,7 +17,7 @@ interface VerifyOptions {
 /** `feedline verify`: whether what is stored keeps the laws. */
 export const verifyCommand = (): Command =>
   new Command('verify')
-    .description('Check all invariants of the stored data. Changes nothing.')
+    .description('Check all invariants of the stored data. Change nothing.')
     .addOption(readersOption())
     .option(
       '--json',
@@ -27,13 +27,14 @@ export const verifyCommand = (): Command =>
     .action(run)
 
 const help = `
-Compares counters with edges and posts, edges with their history and with blocks, lists of likes,
-comments and shares with what is stored, and stored timelines with FANOUT_ON_READ. Reports parked
-jobs. The server may go on serving: each suspect is checked again on one snapshot.
-"In flight" is what a waiting job will put right. "Harmless" is stored and never shown.
+The command compares counters with edges and posts, edges with their history and with blocks, the
+counts and logs of likes, comments and shares with the lists, and stored timelines with
+FANOUT_ON_READ. It reports parked jobs. It may run beside servers: it checks each suspect again on
+one snapshot. A waiting job repairs a finding that is "in flight". Clients never see a finding that
+is "harmless".
 
-It ends with 1 when it finds a difference that is not harmless, and prints the first ${shownMax}.
-"feedline reconcile" repairs what can be repaired. docs/integrity.md lists all kinds.
+The command prints the first ${shownMax} findings. Exit code 1: some findings are not harmless.
+"feedline reconcile" repairs findings. docs/integrity.md lists all kinds of findings.
 
 Examples:
   $ feedline verify
@@ -98,7 +99,7 @@ function report(found: Found, { checked, inFlight }: Tally, seconds: number): st
   const { users, edges, posts, engagements, timelines, readers } = checked
   const more = [
     ...(harmless > 0 ? [`${harmless} harmless`] : []),
-    ...(unrepairable > 0 ? [`${unrepairable} that reconcile does not repair`] : []),
+    ...(unrepairable > 0 ? [`${unrepairable} that reconcile cannot repair`] : []),
     `${inFlight} in flight`,
   ]
   return [

@@ -11,10 +11,10 @@ import { type Running, untilTold } from './until-told.ts'
 /** `feedline worker`: jobs alone, beside any number of servers and other workers. */
 export const workerCommand = (): Command =>
   new Command('worker')
-    .description('Run jobs of the configured database, and nothing else, until told to stop.')
+    .description('Run the jobs of the database until SIGTERM or SIGINT. Serve no requests.')
     .option(
       '--concurrency <n>',
-      'how many jobs at the same time; quick ones and long ones leave each other one at least',
+      'jobs that run at the same time; at least one slot each for the quick and the bulk queue',
       wholeNumber(2, 64),
       4,
     )

@@ -154,7 +154,7 @@ describe('the command line', () => {
       return shown.out()
     }
     const { posts } = database.collections
-    expect(await indexes()).toMatch(/All are present\.\n$/)
+    expect(await indexes()).toMatch(/All indexes are present\.\n$/)
     await posts.dropIndexes()
     for (let n = 0; n < 2; n++) {
       const { missing, indexes: all } = JSON.parse(await indexes('--json'))
@@ -165,7 +165,7 @@ describe('the command line', () => {
       expect(missing).toBe(absent.length)
     }
     expect(await indexes()).toMatch(/^missing +posts /m)
-    expect(await indexes('--apply')).toMatch(/All are present\.\n$/)
+    expect(await indexes('--apply')).toMatch(/All indexes are present\.\n$/)
     expect((await posts.indexes()).length).toBeGreaterThan(1)
   })
 

@@ -30,8 +30,10 @@ describe('the command', () => {
     await harness.rest()
     const dry = await command(file, '--dry-run', '--json')
     expect(dry.code).toBe(0)
-    expect(dry.out).toMatch(/^Nothing was written\. It would be 4 users, 5 edges and 11 events/)
-    expect(dry.err).toBe('Bad lines passed over: 1\n  line 12: "eve" would follow itself\n')
+    expect(dry.out).toMatch(
+      /^Nothing was written\. An import would write 4 users, 5 edges and 11 events/,
+    )
+    expect(dry.err).toBe('Skipped invalid lines: 1\n  line 12: "eve" would follow itself\n')
     expect(await collections.users.countDocuments()).toBe(0)
     expect((await registry.read()).get('INBOX')?.complete).toBe(true)
     const wet = await command(file, '--json')

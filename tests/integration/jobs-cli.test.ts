@@ -75,7 +75,7 @@ describe('feedline jobs', () => {
     expect(retried).toEqual({ code: 0, out: '1 job is due again.\n', err: '' })
     expect(await stored(first?.id)).toMatchObject({ state: 'READY', checkpoint: { after: 'bob' } })
     const dropped = await run('jobs', 'drop', second?.id ?? '')
-    expect(dropped).toEqual({ code: 0, out: '1 job is removed.\n', err: '' })
+    expect(dropped).toEqual({ code: 0, out: '1 job is deleted.\n', err: '' })
     expect(await stored(second?.id)).toBeNull()
     const again = await run('jobs', 'drop', running?.id ?? '')
     const reason = `feedline: No parked job has the id ${running?.id}.\n`
@@ -86,13 +86,13 @@ describe('feedline jobs', () => {
   test('retries all parked jobs, and says where there is none', async () => {
     expect(await run('jobs', 'retry', '--all')).toMatchObject({ out: '2 jobs are due again.\n' })
     expect(await outbox().countDocuments({ state: 'PARKED' })).toBe(0)
-    expect(await run('jobs', 'drop', '--all')).toMatchObject({ out: '0 jobs are removed.\n' })
+    expect(await run('jobs', 'drop', '--all')).toMatchObject({ out: '0 jobs are deleted.\n' })
   })
 
   test.each([
-    [['retry'], 'feedline: Give the id of a parked job, or --all.\n'],
-    [['drop', 'x1', '--all'], 'feedline: Give the id of a parked job, or --all.\n'],
-    [['drop', 'x1'], 'feedline: "x1" is not the id of a job: 24 hex digits.\n'],
+    [['retry'], 'feedline: Pass the id of a parked job, or --all.\n'],
+    [['drop', 'x1', '--all'], 'feedline: Pass the id of a parked job, or --all.\n'],
+    [['drop', 'x1'], 'feedline: "x1" is not a job id. A job id has 24 hex digits.\n'],
   ])('refuses %j in one sentence', async (args, err) => {
     expect(await run('jobs', ...args)).toEqual({ code: 1, out: '', err })
     expect(await outbox().countDocuments()).toBe(6)

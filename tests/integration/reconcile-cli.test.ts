@@ -42,10 +42,10 @@ test('a dry run tells who is off by how much and why, the largest first, and cha
   const { stdout, code } = await run('reconcile', '--dry-run')
   expect(code).toBe(0)
   expect(stdout.split('\n').slice(0, 2)).toEqual([
-    'c1  followers 10324 − 10324  (edges and history agree: the counter was off by itself)',
-    'c4  followers 2 − 2  (edges and history agree: the counter was off by itself)',
+    'c1  followers 10324 − 10324  (edges and history agree: only the counter was off)',
+    'c4  followers 2 − 2  (edges and history agree: only the counter was off)',
   ])
-  expect(stdout).toContain('2 off, 0 repaired')
+  expect(stdout).toContain('Wrong counters: 2 users or posts, 0 repaired')
   expect((await run('verify', '--json')).code).toBe(1)
 })
 

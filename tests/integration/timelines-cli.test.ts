@@ -60,7 +60,10 @@ test('drops one with what it stored', async () => {
 })
 
 test('says what it cannot do', async () => {
-  const not = { code: 1, stderr: expect.stringContaining('HYBRID is not maintained here') }
+  const not = {
+    code: 1,
+    stderr: expect.stringContaining('HYBRID is not maintained in this database'),
+  }
   expect(await run('drop', 'HYBRID')).toMatchObject(not)
   expect(await run('rebuild', 'HYBRID')).toMatchObject(not)
   expect((await run('drop', 'SOMETHING')).code).toBe(1)

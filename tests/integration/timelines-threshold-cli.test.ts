@@ -76,7 +76,7 @@ describe('timelines threshold', () => {
     expect(await celebrity()).toBeNull()
     expect(await inboxesWith(posts[0])).toBe(7)
     expect(await run(harness, 'threshold', '6')).toEqual({
-      stdout: 'HYBRID reads authors with 6 followers or more.\n',
+      stdout: 'HYBRID now reads authors with 6 or more followers.\n',
       stderr: '',
       code: 0,
     })
@@ -135,7 +135,7 @@ describe('timelines threshold', () => {
     const { code, stderr } = await run(harness, 'threshold', '5')
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'feedline: HYBRID is not maintained here\n',
+      stderr: 'feedline: HYBRID is not maintained in this database\n',
     })
     expect(await registrationIn(harness)).toEqual(before)
   })
@@ -151,7 +151,7 @@ describe('timelines threshold without HYBRID', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'feedline: HYBRID is not maintained here\n',
+      stderr: 'feedline: HYBRID is not maintained in this database\n',
     })
     expect(await strategies.find().toArray()).toEqual(before)
   })

@@ -37,6 +37,6 @@ if (run) {
   })
   if (values.json) console.log(JSON.stringify(result))
 } else {
-  console.error(`Which benchmark? ${Object.keys(benchmarks).join(', ')}`)
+  console.error(`Name a benchmark: ${Object.keys(benchmarks).join(', ')}`)
   process.exitCode = 1
 }

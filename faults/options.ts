@@ -50,7 +50,9 @@ export function parseOptions(values: Readonly<Record<string, string | boolean>>)
 function kindOf(text: string): FaultKind {
   const kind = [...faultKinds, 'none' as const].find((name) => name === text)
   if (kind) return kind
-  throw new Error(`--fault: "${text}" is none of all, none, ${faultKinds.join(', ')}`)
+  throw new Error(
+    `--fault: "${text}" is unknown. Use all, none, or some of ${faultKinds.join(', ')}`,
+  )
 }
 
 function numberOf(name: string, value: unknown, min: number, max: number): number {

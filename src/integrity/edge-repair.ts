@@ -146,10 +146,10 @@ function judge(
 }
 
 const undecided =
-  'One collection has the edge, the other lacks it, and no history says which is right. Follow or unfollow on behalf of the follower, or delete the edge.'
+  'Only one collection has the edge, and no history decides. Follow or unfollow on behalf of the follower, or delete the edge.'
 const contradiction =
-  'Both collections agree about the edge, and the history contradicts them. The edge is kept as it is.'
-const disorder = 'The events are in an order that cannot have happened. They are kept as they are.'
+  'Both collections agree about the edge, and the history contradicts them. The edge stays unchanged.'
+const disorder = 'The order of the events is impossible. The events stay unchanged.'
 
 async function repairPairs(
   { collections, edges, outbox, mint }: IntegrityServices,

@@ -121,7 +121,7 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
 }
 
 const lostAccount =
-  'The account document is lost. Restore it from a backup, or delete the counters to have all of it removed.'
+  'The account document is lost. Restore it from a backup, or delete the counters. The next run then removes all data of the account.'
 
 /** What is stored under a handle, e.g. `followers, posts`. Three commands that read one key each. */
 async function storedUnder(

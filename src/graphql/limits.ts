@@ -114,7 +114,7 @@ export const costPlugin: ApolloServerPlugin<Context> = {
       if (cost <= limits.cost) return
       throw limitError(
         'cost',
-        `The operation has the cost ${cost}. The limit of the cost is ${limits.cost}. Request smaller pages.`,
+        `The cost of the operation is ${cost}, above the limit of ${limits.cost}. Request smaller pages.`,
       )
     },
   }),

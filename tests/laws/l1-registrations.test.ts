@@ -164,4 +164,4 @@ test('three processes register, drop and rebuild strategies in any order: at res
     },
   )
   await fc.assert(law, { numRuns: runs, endOnFailure: true, ...lawSeed() })
-}, 120_000)
+}, 120_000 + lawRuns(4) * 3_000)

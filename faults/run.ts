@@ -86,7 +86,7 @@ async function openTarget(
   const mongod = await findMongod({
     mongodBinary: process.env.MONGOD_BINARY,
     binFolder: join(import.meta.dirname, '../.feedline/bin'),
-    say: log,
+    log,
   })
   log(`starting three members of ${mongod.origin} in ${folder}`)
   const cluster = await Cluster.start(mongod.path, disk, closing)

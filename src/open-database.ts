@@ -32,7 +32,7 @@ export interface OpenOptions {
 /**
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it.
  * @throws {ConfigError} when the database was built with the other following mode; {UnreachableError};
- *   {EmbeddedError}; {Error} when the database's clock cannot be read; driver errors.
+ *   {MongodError}; {Error} when the database's clock cannot be read; driver errors.
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
@@ -93,8 +93,8 @@ async function check(
 async function embeddedMongod(
   dataFolder: string,
   mongodBinary: string | undefined,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ) {
-  const { openEmbedded } = await import('./dev/mongod/open.ts')
-  return openEmbedded({ dataFolder, mongodBinary, say })
+  const { openMongod } = await import('./dev/mongod/open.ts')
+  return openMongod({ dataFolder, mongodBinary, log })
 }

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { EmbeddedError } from '../../src/dev/mongod/error.ts'
+import { MongodError } from '../../src/dev/mongod/error.ts'
 import { findMongod } from '../../src/dev/mongod/find.ts'
-import { type EmbeddedOptions, openEmbedded } from '../../src/dev/mongod/open.ts'
+import { type MongodOptions, openMongod } from '../../src/dev/mongod/open.ts'
 import { hasEnded, isAlive } from '../../src/dev/mongod/pid.ts'
 import { pidBehind } from '../../src/dev/mongod/primary.ts'
 import { endMongod, freePort, spawnMongod } from '../../src/dev/mongod/process.ts'
@@ -36,12 +36,12 @@ afterEach(async () => {
   await rm(dataFolder, { recursive: true, force: true })
 })
 
-async function open(options: Partial<EmbeddedOptions> = {}) {
-  const opened = await openEmbedded({
+async function open(options: Partial<MongodOptions> = {}) {
+  const opened = await openMongod({
     dataFolder,
     binFolder,
     mongodBinary,
-    say: () => {},
+    log: () => {},
     ...options,
   })
   toStop.push(opened)
@@ -84,14 +84,14 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-/** The message of the EmbeddedError that `work` fails with. */
+/** The message of the MongodError that `work` fails with. */
 async function complaint(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  expect(error).toBeInstanceOf(EmbeddedError)
-  return (error as EmbeddedError).message
+  expect(error).toBeInstanceOf(MongodError)
+  return (error as MongodError).message
 }
 
 describe('alone', () => {
@@ -203,7 +203,7 @@ describe('where it cannot be', () => {
   test('names the folder that another mongod holds', async () => {
     const first = await open()
     await first.stop()
-    const { path } = await findMongod({ mongodBinary, binFolder, say: () => {} })
+    const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
     const port = await freePort()
     const foreign = await spawnMongod(path, dataFolder, port, [])
     toStop.push({ stop: () => endMongod(foreign.pid) })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { lifetimeArguments } from '../../src/db/lifetime.ts'
-import { openEmbedded } from '../../src/dev/mongod/open.ts'
+import { openMongod } from '../../src/dev/mongod/open.ts'
 import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { binFolder } from './bin-folder.ts'
 import { compiled, root } from './process.ts'
@@ -87,11 +87,11 @@ async function fastestFolder(): Promise<string> {
 
 async function embedded(): Promise<RunMongo> {
   const dataFolder = await mkdtemp(join(await fastestFolder(), 'feedline-test-'))
-  const mongod = await openEmbedded({
+  const mongod = await openMongod({
     dataFolder,
     binFolder,
     mongodBinary: process.env.MONGOD_BINARY,
-    say: (line) => console.log(line),
+    log: (line) => console.log(line),
     extraArgs: failpoints,
   })
   return {

@@ -23,7 +23,7 @@ export async function replicaSet(): Promise<ReplicaSet> {
     mkdtemp(join(tmpdir(), 'feedline-set-')),
   )
   const mongodBinary = process.env.MONGOD_BINARY
-  const { path } = await findMongod({ mongodBinary, binFolder, say: () => {} })
+  const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
   const extraArgs = [
     ...['--setParameter', 'enableTestCommands=1'],
     ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '64'],

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EmbeddedError } from './error.ts'
+import { MongodError } from './error.ts'
 import { isAlive } from './pid.ts'
 
-const beatMs = 1_000
+const heartbeatMs = 1_000
 const staleMs = 15_000
 const pollMs = 50
 const waitMsMax = 15 * 60_000
 
 /**
- * Runs `work` while no other process, and no other caller in this one, runs any under this file.
- * The file of a holder that died, or has not touched it for 15 s, is taken over.
- * @throws {EmbeddedError} when it is not free within 15 minutes.
+ * Runs `work` while no other caller, in this process or another, runs any under the same lock file.
+ * @throws as {@link acquireLock}.
  */
-export async function exclusively<T>(file: string, work: () => Promise<T>): Promise<T> {
-  const release = await hold(file)
+export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const release = await acquireLock(file)
   try {
     return await work()
   } finally {
@@ -24,27 +23,31 @@ export async function exclusively<T>(file: string, work: () => Promise<T>): Prom
 }
 
 /**
- * Takes the lock that `file` stands for.
- * @returns what gives it back.
- * @throws {EmbeddedError} when it is not free within 15 minutes.
+ * Acquires the lock that `file` stands for. The lock of a process that died, or that has not touched
+ * the file for 15 s, is taken over by exactly one waiter.
+ * @returns the function that releases it.
+ * @throws {MongodError} when the lock is not free within 15 minutes.
  */
-export async function hold(file: string): Promise<() => Promise<void>> {
+export async function acquireLock(file: string): Promise<() => Promise<void>> {
   const token = `${process.pid} ${randomUUID()}`
   const deadline = performance.now() + waitMsMax
-  while (!(await taken(file, token))) {
+  while (!(await createLock(file, token))) {
     await removeIfStale(file)
     if (performance.now() > deadline)
-      throw new EmbeddedError(`${file} has been locked for 15 minutes.`)
+      throw new MongodError(`${file} has been locked for 15 minutes.`)
     await sleep(pollMs)
   }
-  const beat = setInterval(() => touch(file), beatMs).unref()
+  const heartbeat = setInterval(() => {
+    const now = new Date()
+    utimes(file, now, now).catch(() => undefined)
+  }, heartbeatMs).unref()
   return async () => {
-    clearInterval(beat)
-    if ((await contentOf(file)) === token) await unlink(file).catch(ifGone)
+    clearInterval(heartbeat)
+    if ((await contentOf(file)) === token) await unlink(file).catch(ignoreMissing)
   }
 }
 
-async function taken(file: string, token: string): Promise<boolean> {
+async function createLock(file: string, token: string): Promise<boolean> {
   try {
     await writeFile(file, token, { flag: 'wx' })
     return true
@@ -54,7 +57,7 @@ async function taken(file: string, token: string): Promise<boolean> {
   }
 }
 
-/** What is moved away may be a lock taken since it was looked at: then it is put back. */
+/** If another process has acquired the lock since it was read, the moved file is put back. */
 async function removeIfStale(file: string): Promise<void> {
   const seen = await contentOf(file)
   if (seen === undefined || !(await isStale(file, seen))) return
@@ -63,25 +66,20 @@ async function removeIfStale(file: string): Promise<void> {
     await rename(file, aside)
     if ((await contentOf(aside)) !== seen) await link(aside, file)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') ifGone(error)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') ignoreMissing(error)
   }
-  await unlink(aside).catch(ifGone)
+  await unlink(aside).catch(ignoreMissing)
 }
 
 async function isStale(file: string, content: string): Promise<boolean> {
   const pid = Number.parseInt(content, 10)
   if (pid > 0 && !isAlive(pid)) return true
-  const touchedMs = await stat(file).then((found) => found.mtimeMs, ifGone)
-  return touchedMs !== undefined && Date.now() - touchedMs > staleMs
+  const found = await stat(file).catch(ignoreMissing)
+  return found !== undefined && Date.now() - found.mtimeMs > staleMs
 }
 
-function touch(file: string): void {
-  const now = new Date()
-  utimes(file, now, now).catch(() => undefined)
-}
+const contentOf = (file: string) => readFile(file, 'utf8').catch(ignoreMissing)
 
-const contentOf = (file: string) => readFile(file, 'utf8').catch(ifGone)
-
-function ifGone(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

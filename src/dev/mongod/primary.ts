@@ -33,7 +33,7 @@ export async function ensurePrimary(
     while (performance.now() < deadline) {
       signal?.throwIfAborted()
       try {
-        client ??= await connectDirectly(address)
+        client ??= await connectDirectly(address, 2_000)
         if (await isPrimary(client, self)) return
       } catch (error) {
         reason = error
@@ -67,11 +67,11 @@ async function isPrimary(client: MongoClient, self: string): Promise<boolean> {
   return false
 }
 
-/** The process id of the mongod behind a local port, or undefined if none answers. Waits at most 8 s. */
+/** The process id of the mongod behind a local port, or undefined if none answers. Waits at most 10 s. */
 export async function pidBehind(port: number): Promise<number | undefined> {
   let client: MongoClient | undefined
   try {
-    client = await connectDirectly(`127.0.0.1:${port}`)
+    client = await connectDirectly(`127.0.0.1:${port}`, 5_000)
     const status = await client.db('admin').command({ serverStatus: 1 })
     return Number(status.pid)
   } catch {
@@ -81,10 +81,10 @@ export async function pidBehind(port: number): Promise<number | undefined> {
   }
 }
 
-const connectDirectly = (address: string): Promise<MongoClient> =>
+const connectDirectly = (address: string, serverSelectionTimeoutMS: number): Promise<MongoClient> =>
   connect(`mongodb://${address}/`, 'bulk', {
     directConnection: true,
-    serverSelectionTimeoutMS: 3_000,
+    serverSelectionTimeoutMS,
     socketTimeoutMS: 5_000,
     // A mongod that starts is noticed at once, not up to half a second later.
     minHeartbeatFrequencyMS: pollMs,

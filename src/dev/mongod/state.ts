@@ -5,40 +5,41 @@ import { isAlive } from './pid.ts'
 
 const positive = z.number().int().positive()
 const userSchema = z.object({ pid: positive, token: z.string() }).readonly()
-const stateSchema = z.object({
-  pid: positive,
-  port: positive,
-  users: z.array(userSchema).readonly(),
-  stopping: z.boolean(),
-})
+const stateSchema = z
+  .object({
+    pid: positive,
+    port: positive,
+    users: z.array(userSchema).readonly(),
+    stopping: z.boolean(),
+  })
+  .readonly()
 
-/** One opening of the embedded mongod: the process, and which of its openings. */
-export type EmbeddedUser = z.infer<typeof userSchema>
+/** One opening of the embedded mongod: the process id, and a token of this opening. */
+export type MongodUser = z.infer<typeof userSchema>
 
-/** What a data folder's `mongod.json` tells: which mongod serves it, and who uses that. */
-export type EmbeddedState = Readonly<z.infer<typeof stateSchema>>
+/** The content of a data folder's `mongod.json`: its mongod, and the users of that mongod. */
+export type MongodState = z.infer<typeof stateSchema>
 
 const fileIn = (dataFolder: string) => join(dataFolder, 'mongod.json')
 
-/** @returns the state, or undefined when there is none that can be read. */
-export function readState(dataFolder: string): EmbeddedState | undefined {
+/** The state, or undefined if there is none or it cannot be read. */
+export function readState(dataFolder: string): MongodState | undefined {
   try {
-    return stateSchema.safeParse(JSON.parse(readFileSync(fileIn(dataFolder), 'utf8'))).data
+    return stateSchema.parse(JSON.parse(readFileSync(fileIn(dataFolder), 'utf8')))
   } catch {
     return undefined
   }
 }
 
-/** Replaces the state: a reader meets the old or the new one, never a part. */
-export function writeState(dataFolder: string, state: EmbeddedState): void {
+/** Replaces the state: a reader sees the old or the new one, never a part. */
+export function writeState(dataFolder: string, state: MongodState): void {
   const next = `${fileIn(dataFolder)}.${process.pid}`
   writeFileSync(next, `${JSON.stringify(state)}\n`)
   renameSync(next, fileIn(dataFolder))
 }
 
-/** Forgets the state. */
 export const removeState = (dataFolder: string): void => rmSync(fileIn(dataFolder), { force: true })
 
-/** The users whose process still runs, without the one given. */
-export const usersBeside = (state: EmbeddedState, token?: string): readonly EmbeddedUser[] =>
+/** The users whose process still runs, without the user of `token`. */
+export const otherUsers = (state: MongodState, token?: string): readonly MongodUser[] =>
   state.users.filter((user) => user.token !== token && isAlive(user.pid))

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -212,6 +213,16 @@ describe('where it cannot be', () => {
     const message = await complaint(open())
     expect(message).toContain(`The data folder ${dataFolder} is in use by another mongod`)
     expect(isAlive(foreign.pid)).toBe(true)
+  })
+
+  test('starts mongod again if its port is in use, and says so in the end', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const message = await complaint(open({ extraArgs: ['--port', String(port)] }))
+    server.close()
+    expect(message).toContain('mongod did not start: Error setting up listener: Address already in')
+    expect(await readdir(dataFolder)).toContain('mongod.log.old')
   })
 
   test('says what mongod says of an argument', async () => {

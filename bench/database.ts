@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { readConfig } from '../src/config.ts'
 import { connect } from '../src/db/client.ts'
-import { openEmbedded } from '../src/db/embedded.ts'
 import { applyIndexes } from '../src/db/indexes.ts'
+import { openMongod } from '../src/dev/mongod/open.ts'
 import { createServices, type Services } from '../src/services.ts'
 
 /** A fresh database that nothing else uses. Disposing of it removes it. */
@@ -37,11 +37,11 @@ export async function openBench(
   const given = process.env.TEST_MONGODB_URI
   const folder = given ? undefined : await mkdtemp(join(tmpdir(), 'feedline-bench-'))
   const mongod = folder
-    ? await openEmbedded({
+    ? await openMongod({
         dataFolder: folder,
         binFolder: resolve('.feedline/bin'),
         mongodBinary: process.env.MONGOD_BINARY,
-        say,
+        log: say,
       })
     : undefined
   const uri = given ?? mongod?.uri ?? ''

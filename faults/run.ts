@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../src/db/client.ts'
-import { findMongod } from '../src/db/mongod-binary.ts'
+import { findMongod } from '../src/dev/mongod/find.ts'
 import { causeOf, type Target } from './causes.ts'
 import { checkAtRest } from './checker.ts'
 import { Client } from './clients.ts'
@@ -86,7 +86,7 @@ async function openTarget(
   const mongod = await findMongod({
     mongodBinary: process.env.MONGOD_BINARY,
     binFolder: join(import.meta.dirname, '../.feedline/bin'),
-    say: log,
+    log,
   })
   log(`starting three members of ${mongod.origin} in ${folder}`)
   const cluster = await Cluster.start(mongod.path, disk, closing)

@@ -1,5 +1,5 @@
 import { type Config, feedStrategyNames } from '../config.ts'
-import { type OpenDatabase, openDatabase } from '../db/open.ts'
+import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { createServices, type Services } from '../services.ts'
 
 /** Tells whoever runs a command what is going on, without mixing into its output. */

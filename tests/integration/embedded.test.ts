@@ -1,17 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { EmbeddedError } from '../../src/db/embedded/error.ts'
-import { hasEnded, isAlive } from '../../src/db/embedded/pid.ts'
-import { pidBehind } from '../../src/db/embedded/primary.ts'
-import { endMongod, freePort, spawnMongod } from '../../src/db/embedded/process.ts'
-import { type EmbeddedOptions, openEmbedded } from '../../src/db/embedded.ts'
-import { findMongod } from '../../src/db/mongod-binary.ts'
+import { MongodError } from '../../src/dev/mongod/error.ts'
+import { findMongod } from '../../src/dev/mongod/find.ts'
+import { type MongodOptions, openMongod } from '../../src/dev/mongod/open.ts'
+import { hasEnded, isAlive } from '../../src/dev/mongod/pid.ts'
+import { pidBehind } from '../../src/dev/mongod/primary.ts'
+import { endMongod, freePort, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from '../support/bin-folder.ts'
 
 const endMsMax = 15_000
@@ -36,12 +37,12 @@ afterEach(async () => {
   await rm(dataFolder, { recursive: true, force: true })
 })
 
-async function open(options: Partial<EmbeddedOptions> = {}) {
-  const opened = await openEmbedded({
+async function open(options: Partial<MongodOptions> = {}) {
+  const opened = await openMongod({
     dataFolder,
     binFolder,
     mongodBinary,
-    say: () => {},
+    log: () => {},
     ...options,
   })
   toStop.push(opened)
@@ -84,14 +85,14 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-/** The message of the EmbeddedError that `work` fails with. */
+/** The message of the MongodError that `work` fails with. */
 async function complaint(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  expect(error).toBeInstanceOf(EmbeddedError)
-  return (error as EmbeddedError).message
+  expect(error).toBeInstanceOf(MongodError)
+  return (error as MongodError).message
 }
 
 describe('alone', () => {
@@ -203,7 +204,7 @@ describe('where it cannot be', () => {
   test('names the folder that another mongod holds', async () => {
     const first = await open()
     await first.stop()
-    const { path } = await findMongod({ mongodBinary, binFolder, say: () => {} })
+    const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
     const port = await freePort()
     const foreign = await spawnMongod(path, dataFolder, port, [])
     toStop.push({ stop: () => endMongod(foreign.pid) })
@@ -212,6 +213,16 @@ describe('where it cannot be', () => {
     const message = await complaint(open())
     expect(message).toContain(`The data folder ${dataFolder} is in use by another mongod`)
     expect(isAlive(foreign.pid)).toBe(true)
+  })
+
+  test('starts mongod again if its port is in use, and says so in the end', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const message = await complaint(open({ extraArgs: ['--port', String(port)] }))
+    server.close()
+    expect(message).toContain('mongod did not start: Error setting up listener: Address already in')
+    expect(await readdir(dataFolder)).toContain('mongod.log.old')
   })
 
   test('says what mongod says of an argument', async () => {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
-import { ensurePrimary, replicaSetName } from '../../src/db/embedded/primary.ts'
-import { openEmbedded } from '../../src/db/embedded.ts'
 import { lifetimeArguments } from '../../src/db/lifetime.ts'
+import { openMongod } from '../../src/dev/mongod/open.ts'
+import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { binFolder } from './bin-folder.ts'
 import { compiled, root } from './process.ts'
 import { shapesFolder } from './shapes.ts'
@@ -69,10 +69,10 @@ async function container(): Promise<RunMongo> {
     ])
     .withExposedPorts(containerPort)
     .start()
-  const address = { host: started.getHost(), port: started.getMappedPort(containerPort) }
-  await ensurePrimary({ address, self: `127.0.0.1:${containerPort}` }, primaryMsMax)
+  const address = `${started.getHost()}:${started.getMappedPort(containerPort)}`
+  await ensurePrimary(address, { withinMs: primaryMsMax, self: `127.0.0.1:${containerPort}` })
   return {
-    uri: `mongodb://${address.host}:${address.port}/?directConnection=true`,
+    uri: `mongodb://${address}/?directConnection=true`,
     description: `a container of ${containerImage}`,
     stop: async () => void (await started.stop()),
   }
@@ -87,11 +87,11 @@ async function fastestFolder(): Promise<string> {
 
 async function embedded(): Promise<RunMongo> {
   const dataFolder = await mkdtemp(join(await fastestFolder(), 'feedline-test-'))
-  const mongod = await openEmbedded({
+  const mongod = await openMongod({
     dataFolder,
     binFolder,
     mongodBinary: process.env.MONGOD_BINARY,
-    say: (line) => console.log(line),
+    log: (line) => console.log(line),
     extraArgs: failpoints,
   })
   return {

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, inject } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
 import { type Collections, openCollections } from '../../src/db/collections.ts'
-import { hold } from '../../src/db/embedded/exclusive.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
+import { acquireLock } from '../../src/dev/mongod/lock.ts'
 import { keepShapes } from './shapes.ts'
 
 /** A database of a test file's own, on a client whose commands can be watched. */
@@ -150,7 +150,7 @@ export interface Failpoint extends AsyncDisposable {
 
 /** Waits for its turn with the failpoint: to be done before anything that must not take long. */
 export async function reserveFailpoint(client: MongoClient): Promise<Failpoint> {
-  const release = await hold(failpointLock(client))
+  const release = await acquireLock(failpointLock(client))
   const configurer = await connect(inject('mongoUri'), 'bulk').catch(async (error) => {
     await release()
     throw error

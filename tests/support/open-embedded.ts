@@ -1,14 +1,14 @@
 import { MongoClient } from 'mongodb'
-import { openEmbedded } from '../../src/db/embedded.ts'
+import { openMongod } from '../../src/dev/mongod/open.ts'
 
 // A program that opens the data folder it is given, says so in a line of JSON, and stays.
 // SIGTERM: it just exits. SIGINT: it writes a document, gives the database back, then exits.
 const [, , dataFolder = '', binFolder] = process.argv
-const mongod = await openEmbedded({
+const mongod = await openMongod({
   dataFolder,
   binFolder,
   mongodBinary: process.env.MONGOD_BINARY,
-  say: () => {},
+  log: () => {},
 })
 process.on('SIGTERM', () => process.exit(0))
 process.on('SIGINT', async () => {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
-import { replicaSetName } from '../../src/db/embedded/primary.ts'
-import { dbFolderOf, freePort, signalMongod, spawnMongod } from '../../src/db/embedded/process.ts'
-import { findMongod } from '../../src/db/mongod-binary.ts'
+import { findMongod } from '../../src/dev/mongod/find.ts'
+import { replicaSetName } from '../../src/dev/mongod/primary.ts'
+import { dbFolderOf, freePort, signalMongod, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from './bin-folder.ts'
 
 /** A replica set of three members. Disposing of it kills them. */
@@ -23,7 +23,7 @@ export async function replicaSet(): Promise<ReplicaSet> {
     mkdtemp(join(tmpdir(), 'feedline-set-')),
   )
   const mongodBinary = process.env.MONGOD_BINARY
-  const { path } = await findMongod({ mongodBinary, binFolder, say: () => {} })
+  const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
   const extraArgs = [
     ...['--setParameter', 'enableTestCommands=1'],
     ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '64'],

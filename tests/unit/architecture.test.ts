@@ -7,6 +7,7 @@ const order = [
   ['lib'],
   ['errors.ts', 'config.ts', 'log.ts'],
   ['db'],
+  ['dev'],
   ['jobs'],
   ['users'],
   ['follows'],
@@ -15,7 +16,7 @@ const order = [
   ['imports'],
   ['feed'],
   ['integrity'],
-  ['services.ts'],
+  ['services.ts', 'open-database.ts'],
   ['graphql'],
   ['app.ts'],
   ['cli'],
@@ -24,6 +25,7 @@ const order = [
 
 /** The only place in src that may import the packages. */
 const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
+  [/^mongodb-memory-server/, 'dev/'],
   [/^(mongodb|bson)\b/, 'db/'],
   [/^(graphql|type-graphql|@apollo|@as-integrations|@escape\.tech|@graphql-)/, 'graphql/'],
   [/^dataloader$/, 'graphql/loaders.ts'],
@@ -45,9 +47,11 @@ function violation(file: string, target: string): string | undefined {
   return owner && !file.startsWith(owner) ? `src/${file} imports ${target}` : undefined
 }
 
-/** What a file imports: values, types, modules for their effect, and dynamically. */
+/** What a file imports: values, types, modules for their effect, dynamically, and by their path. */
 const importsOf = (text: string): string[] =>
-  [...text.matchAll(/\b(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, to]) => to as string)
+  [...text.matchAll(/\b(?:from|import|require\.resolve)\s*\(?\s*'([^']+)'/g)].map(
+    ([, to]) => to as string,
+  )
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.ts'),

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { exclusively, hold } from '../../src/db/embedded/exclusive.ts'
-import { isAlive } from '../../src/db/embedded/pid.ts'
-import { argumentsFor, lastWords } from '../../src/db/embedded/process.ts'
-import { readState, removeState, usersBeside, writeState } from '../../src/db/embedded/state.ts'
-import { runWatched } from '../../src/db/embedded/watched.ts'
+import { run } from '../../src/dev/mongod/fetch.ts'
+import { acquireLock, withLock } from '../../src/dev/mongod/lock.ts'
+import { isAlive } from '../../src/dev/mongod/pid.ts'
+import { argumentsFor, firstError } from '../../src/dev/mongod/process.ts'
+import { otherUsers, readState, removeState, writeState } from '../../src/dev/mongod/state.ts'
 
 let folder: string
 
@@ -38,25 +38,25 @@ describe('the arguments of mongod', () => {
   })
 })
 
-describe('the last words of mongod', () => {
+describe('the first error of mongod', () => {
   const line = (entry: object) => `${JSON.stringify(entry)}\n`
   const chatter = line({ s: 'I', msg: 'Now exiting' })
 
-  test('are its first error with the reason', () => {
+  test('has its reason', () => {
     const plain = line({ s: 'E', msg: 'No listener', attr: { error: { errmsg: 'in use' } } })
     const later = line({ s: 'F', msg: 'Fatal assertion' })
-    expect(lastWords(chatter + plain + later + chatter)).toBe('No listener: in use')
+    expect(firstError(chatter + plain + later + chatter)).toBe('No listener: in use')
   })
 
-  test('are the plain line where there is no error', () => {
-    expect(lastWords('cannot open shared object file\ntry --help\n')).toBe(
+  test('is the plain line if no JSON line is an error', () => {
+    expect(firstError('cannot open shared object file\ntry --help\n')).toBe(
       'cannot open shared object file',
     )
   })
 
-  test('may be missing', () => {
-    expect(lastWords(chatter)).toBeUndefined()
-    expect(lastWords('')).toBeUndefined()
+  test('is missing in a log without one', () => {
+    expect(firstError(chatter)).toBeUndefined()
+    expect(firstError('')).toBeUndefined()
   })
 })
 
@@ -80,13 +80,13 @@ describe('the record of who uses a mongod', () => {
     const other = { pid: process.pid, token: 'other' }
     const users = [me, other, { pid: deadPid(), token: 'dead' }]
     const state = { pid: 12, port: 34, users, stopping: false }
-    expect(usersBeside(state, 'me')).toEqual([other])
-    expect(usersBeside(state)).toEqual([me, other])
+    expect(otherUsers(state, 'me')).toEqual([other])
+    expect(otherUsers(state)).toEqual([me, other])
   })
 })
 
-describe('exclusively', () => {
-  test('runs one at a time, and leaves nothing behind', async () => {
+describe('the lock', () => {
+  test('is held by one caller at a time, and leaves no file behind', async () => {
     const file = join(folder, 'lock')
     let inside = 0
     let most = 0
@@ -95,35 +95,35 @@ describe('exclusively', () => {
       await sleep(20)
       inside--
     }
-    await Promise.all([1, 2, 3, 4].map(() => exclusively(file, work)))
+    await Promise.all([1, 2, 3, 4].map(() => withLock(file, work)))
     expect(most).toBe(1)
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('gives the lock back when the work fails', async () => {
+  test('is released when the work fails', async () => {
     const file = join(folder, 'lock')
-    await expect(exclusively(file, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    expect(await exclusively(file, async () => 'yes')).toBe('yes')
+    await expect(withLock(file, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await withLock(file, async () => 'yes')).toBe('yes')
   })
 
   test.each([
     ['a holder that died', () => `${deadPid()} token`, 0],
-    ['a holder that has been still for long', () => `${process.pid} token`, 60_000],
+    ['a holder without a heartbeat', () => `${process.pid} token`, 60_000],
   ])('takes over the lock of %s', async (_, content, ageMs) => {
     const file = join(folder, 'lock')
     await writeFile(file, content())
     const touched = new Date(Date.now() - ageMs)
     await utimes(file, touched, touched)
-    const holders = ['a', 'b', 'c'].map((name) => exclusively(file, async () => name))
+    const holders = ['a', 'b', 'c'].map((name) => withLock(file, async () => name))
     expect(await Promise.all(holders)).toEqual(['a', 'b', 'c'])
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('waits for a holder that lives', async () => {
+  test('waits for a holder that is alive', async () => {
     const file = join(folder, 'lock')
-    const release = await hold(file)
+    const release = await acquireLock(file)
     let entered = false
-    const waiting = exclusively(file, async () => {
+    const waiting = withLock(file, async () => {
       entered = true
     })
     await sleep(200)
@@ -134,33 +134,23 @@ describe('exclusively', () => {
   })
 })
 
-describe('a watched program', () => {
-  const run = (script: string, idleMs = 10_000) =>
-    runWatched(process.execPath, ['-e', script], { env: {}, folder, idleMs, say: () => {} })
+describe('a program that fetches', () => {
+  const node = (script: string, log: (line: string) => void = () => {}) =>
+    run(process.execPath, ['-e', script], {}, log)
 
-  test('gives its output', async () => {
-    expect(await run("console.log('out')")).toBe('out\n')
+  test('has each line of its output logged', async () => {
+    const lines: string[] = []
+    await node("console.log('first'); console.log('second')", (line) => lines.push(line))
+    expect(lines).toEqual(['first', 'second'])
   })
 
-  test('fails with the last line of what it complained of', async () => {
+  test('fails with the last line of its standard error', async () => {
     const script = "console.error('first'); console.error('last'); process.exit(3)"
-    await expect(run(script)).rejects.toThrow(/^last$/)
+    await expect(node(script)).rejects.toThrow(/^last$/)
   })
 
-  test('fails with its exit code when it does not complain', async () => {
-    await expect(run('process.exit(3)')).rejects.toThrow('the command ended with 3')
-  })
-
-  test('is ended when its folder does not grow', async () => {
-    await expect(run('setTimeout(() => {}, 60000)', 500)).rejects.toThrow('no output for 0.5 s')
-  })
-
-  test('is let through while its folder grows', async () => {
-    const file = JSON.stringify(join(folder, 'growing'))
-    const grow = `require('fs').appendFileSync(${file}, 'x')`
-    const script = `const t = setInterval(() => ${grow}, 200)
-      setTimeout(() => clearInterval(t), 4000)`
-    expect(await run(script, 1_500)).toBe('')
+  test('fails with its exit code if it prints no error', async () => {
+    await expect(node('process.exit(3)')).rejects.toThrow('the command ended with 3')
   })
 })
 

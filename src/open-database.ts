@@ -1,11 +1,10 @@
-import type { Db, MongoClient } from 'mongodb'
-import { type Config, ConfigError } from '../config.ts'
-import { type ClientProfile, connect } from './client.ts'
-import { DatabaseClock } from './clock.ts'
-import { openEmbedded } from './embedded.ts'
-import { applyIndexes, followingModeOf, recordedFollowingMode } from './indexes.ts'
-import { lifetimeWarning } from './lifetime.ts'
-import { unreachable } from './unreachable.ts'
+import { type Config, ConfigError } from './config.ts'
+import { type ClientProfile, connect } from './db/client.ts'
+import { DatabaseClock } from './db/clock.ts'
+import { applyIndexes, followingModeOf, recordedFollowingMode } from './db/indexes.ts'
+import { lifetimeWarning } from './db/lifetime.ts'
+import type { Db, MongoClient } from './db/mongo.ts'
+import { unreachable } from './db/unreachable.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
 export interface OpenDatabase extends AsyncDisposable {
@@ -33,15 +32,14 @@ export interface OpenOptions {
 /**
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it.
  * @throws {ConfigError} when the database was built with the other following mode; {UnreachableError};
- *   {EmbeddedError}; {Error} when the database's clock cannot be read; driver errors.
+ *   {MongodError}; {Error} when the database's clock cannot be read; driver errors.
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
   { profile, prepare, say, warn = say }: OpenOptions,
 ): Promise<OpenDatabase> {
   const { uri, name, dataFolder, mongodBinary } = config.database
-  const mongod =
-    uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, say }) : undefined
+  const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, say) : undefined
   const address = uri ?? mongod?.uri ?? ''
   let client: MongoClient | undefined
   let clock: DatabaseClock | undefined
@@ -89,4 +87,14 @@ async function check(
   } finally {
     await client.close()
   }
+}
+
+/** Loads the code for development only where it is needed. */
+async function embeddedMongod(
+  dataFolder: string,
+  mongodBinary: string | undefined,
+  log: (line: string) => void,
+) {
+  const { openMongod } = await import('./dev/mongod/open.ts')
+  return openMongod({ dataFolder, mongodBinary, log })
 }

@@ -1,35 +1,30 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { lifetimeArguments } from '../lifetime.ts'
+import { lifetimeArguments } from '../../db/lifetime.ts'
 import { hasEnded } from './pid.ts'
 import { replicaSetName } from './primary.ts'
 
 const endMsMax = 10_000
 
-/** How a mongod process ended. */
-interface Ending {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
-/** A mongod process on its way up. */
+/** A mongod process that has started and may not answer yet. */
 export interface MongodProcess {
   readonly pid: number
-  /** Settles when the process ends, and not before. */
-  readonly ended: Promise<Ending>
+  /** Resolves when the process ends, with "it ended with" and its exit code or signal. */
+  readonly ended: Promise<string>
 }
 
-/** The folder that mongod keeps a data folder's documents in. */
+/** The folder in which mongod keeps the documents of a data folder. */
 export const dbFolderOf = (dataFolder: string): string => join(dataFolder, 'db')
 
-/** Where a data folder's mongod logs; the log before is kept beside it. */
+/** The log of a data folder's mongod. The previous log is kept beside it. */
 export const logFileOf = (dataFolder: string): string => join(dataFolder, 'mongod.log')
 
 /**
  * Starts a mongod in a session of its own: a Ctrl-C at the terminal reaches the server, which may
- * still need the database to end well, and not mongod. Bound to 127.0.0.1, with a small cache.
+ * still need the database to stop cleanly, and not mongod.
  * @throws when the binary cannot be started.
  */
 export async function spawnMongod(
@@ -47,23 +42,16 @@ export async function spawnMongod(
       stdio: ['ignore', log, log],
       env: mongodEnvironment(),
     })
-    const ended = new Promise<Ending>((resolve) => {
-      child.once('exit', (code, signal) => resolve({ code, signal }))
-    })
-    return { pid: await pidOf(child), ended }
+    await once(child, 'spawn')
+    child.unref()
+    const ended = once(child, 'exit').then(([code, signal]) => `it ended with ${code ?? signal}`)
+    return { pid: Number(child.pid), ended }
   } finally {
     closeSync(log)
   }
 }
 
-async function pidOf(child: ChildProcess): Promise<number> {
-  await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-  child.unref()
-  if (child.pid === undefined) throw new Error('mongod has no process id')
-  return child.pid
-}
-
-/** mongod refuses an option given twice, so what `extraArgs` names replaces the default. */
+/** mongod refuses an option given twice, so an option in `extraArgs` replaces the default. */
 export function argumentsFor(
   dataFolder: string,
   port: number,
@@ -79,21 +67,18 @@ export function argumentsFor(
     ['--oplogSize', '256'],
     ['--quiet'],
   ]
-  const parameters = [
-    ...['--setParameter', 'diagnosticDataCollectionEnabled=false'],
-    ...lifetimeArguments,
-  ]
+  const parameters = ['--setParameter', 'diagnosticDataCollectionEnabled=false']
   const kept = defaults.filter(([flag]) => !extraArgs.some((arg) => arg.split('=')[0] === flag))
-  return [...kept.flat(), ...parameters, ...extraArgs]
+  return [...kept.flat(), ...parameters, ...lifetimeArguments, ...extraArgs]
 }
 
-/** Only what a program needs to load and run: the server's secrets do not concern mongod. */
+/** Only what a program needs to load and run: mongod does not get the server's secrets. */
 function mongodEnvironment(): NodeJS.ProcessEnv {
   const names = ['PATH', 'HOME', 'LANG', 'TZ', 'LD_LIBRARY_PATH', 'GLIBC_TUNABLES', 'SystemRoot']
   return Object.fromEntries(names.map((name) => [name, process.env[name]]))
 }
 
-/** Ends a mongod cleanly, or after 10 s forcibly. Returns once it is gone. */
+/** Ends a mongod cleanly, or after 10 s forcibly. Returns once the process has ended. */
 export async function endMongod(pid: number): Promise<void> {
   signalMongod(pid, 'SIGTERM')
   if (await hasEnded(pid, endMsMax)) return
@@ -101,7 +86,7 @@ export async function endMongod(pid: number): Promise<void> {
   await hasEnded(pid, endMsMax)
 }
 
-/** Sends a signal to a process that may be gone. */
+/** Sends a signal to a process that may have ended. */
 export function signalMongod(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -111,32 +96,34 @@ export function signalMongod(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** A port of 127.0.0.1 that is free now; another process may still take it first. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
-/** What a mongod that ended complained of. Its log may hold plain lines beside JSON ones. */
-export function lastWords(log: string): string | undefined {
-  let plain: string | undefined
-  for (const line of log.split('\n').filter((text) => text.trim() !== '')) {
-    const entry = parsed(line)
-    if (!entry) plain ??= line.trim()
-    else if (entry.s === 'E' || entry.s === 'F') return [entry.msg, reasonIn(entry)].join(': ')
-  }
-  return plain
-}
-
-/** @returns the text of a data folder's mongod log, empty when there is none. */
+/** The text of a data folder's mongod log, empty if there is none. */
 export function readLog(dataFolder: string): string {
   const file = logFileOf(dataFolder)
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+
+/** The first error in a log of mongod, with its reason. Without one, the first line that is not JSON. */
+export function firstError(log: string): string | undefined {
+  let plain: string | undefined
+  for (const line of log.split('\n').filter((text) => text.trim() !== '')) {
+    const entry = parseEntry(line)
+    if (!entry) plain ??= line.trim()
+    else if (entry.s === 'E' || entry.s === 'F') {
+      const { error, reason } = entry.attr ?? {}
+      const why = typeof error === 'object' ? error.errmsg : error
+      return `${entry.msg}: ${why ?? reason ?? 'see the log'}`
+    }
+  }
+  return plain
 }
 
 interface LogEntry {
@@ -148,15 +135,10 @@ interface LogEntry {
   }
 }
 
-function parsed(line: string): LogEntry | undefined {
+function parseEntry(line: string): LogEntry | undefined {
   try {
     return JSON.parse(line)
   } catch {
     return undefined
   }
-}
-
-function reasonIn({ attr }: LogEntry): string {
-  const error = attr?.error
-  return (typeof error === 'object' ? error.errmsg : error) ?? attr?.reason ?? 'see the log'
 }

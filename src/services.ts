@@ -99,9 +99,17 @@ export function createServices(
   const limits = listLimits(config.engagement)
   const engaged = new EngagedLog(collections.engaged)
   const admission = new Admission(engaged, stats, restrictions)
-  const lists = new OutlierLists(collections, transactions, once, limits, admission)
+  const lists = new OutlierLists({ collections, transactions, once, limits, admission })
   const walk = new OutlierWalk(collections)
-  const engagements = new Engagements(lists, walk, engaged, admission, checks, mint, now)
+  const engagements = new Engagements({
+    lists,
+    walk,
+    engaged,
+    admission,
+    validators: checks,
+    mint,
+    now,
+  })
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)

@@ -24,6 +24,27 @@ export interface EngagementChange {
   readonly entry?: Engagement | undefined
 }
 
+/** What engagements work with. */
+export interface EngagementsParts {
+  readonly lists: OutlierLists
+  readonly walk: OutlierWalk
+  readonly engaged: EngagedLog
+  readonly admission: Admission
+  readonly validators: readonly ContentValidator[]
+  readonly mint: IdMint
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** A write to one user's entry in one list. */
+interface EntryWrite {
+  readonly kind: EngagementKind
+  /** The user whose entry it is. */
+  readonly actor: UserId
+  readonly post: PostRef
+  readonly once: OnceKey | undefined
+}
+
 const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
 
 /** How far an id's time is ahead of the database's clock at most, in milliseconds. */
@@ -36,20 +57,10 @@ export class Engagements {
   /** By-user entries of failed writes. */
   readonly unsure: UnsureEntries
 
-  constructor(
-    private readonly lists: OutlierLists,
-    private readonly walk: OutlierWalk,
-    private readonly log: EngagedLog,
-    private readonly admission: Admission,
-    private readonly validators: readonly ContentValidator[],
-    private readonly mint: IdMint,
-    private readonly now: () => number,
-  ) {
-    this.intents = new GroupCommit<Intent, undefined>(
-      (_, batch) => this.admission.settle(batch),
-      bounds,
-    )
-    this.unsure = new UnsureEntries(log, walk)
+  constructor(private readonly parts: EngagementsParts) {
+    const { walk, engaged, admission } = parts
+    this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.settle(batch), bounds)
+    this.unsure = new UnsureEntries(engaged, walk)
   }
 
   /**
@@ -63,7 +74,7 @@ export class Engagements {
     post: PostRef,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    return this.add(kind, actor, post, {}, once)
+    return this.add({ kind, actor, post, once })
   }
 
   /** Takes a like or share back, from wherever it stands. A repeat changes nothing. */
@@ -73,7 +84,7 @@ export class Engagements {
     post: PostRef,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    return this.take(kind, actor, actor, post, once)
+    return this.take({ kind, actor, post, once }, actor)
   }
 
   /**
@@ -81,8 +92,8 @@ export class Engagements {
    * @throws {DomainError} BAD_USER_INPUT for the text; as {@link mark}.
    */
   async comment(actor: UserId, post: PostRef, given: string, once?: OnceKey): Promise<Engagement> {
-    const { text } = await checkContent({ text: given }, this.validators)
-    const { entry } = await this.add('comments', actor, post, { text }, once)
+    const { text } = await checkContent({ text: given }, this.parts.validators)
+    const { entry } = await this.add({ kind: 'comments', actor, post, text, once })
     return entry as Engagement
   }
 
@@ -96,14 +107,14 @@ export class Engagements {
     id: EngagementId,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    const [comment] = await this.walk.entries(['comments'], [post], [id])
+    const [comment] = await this.parts.walk.entries(['comments'], [post], [id])
     if (comment && actor !== comment.actor && actor !== post.author) {
       throw new DomainError(
         'FORBIDDEN',
         'Only the author of the comment and the author of the post may delete it',
       )
     }
-    return this.take('comments', comment?.actor ?? actor, id, post, once)
+    return this.take({ kind: 'comments', actor: comment?.actor ?? actor, post, once }, id)
   }
 
   /**
@@ -112,13 +123,14 @@ export class Engagements {
    * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
    */
   async purge(user: UserId, { signal, isDue, onRemoved }: PurgeRun): Promise<void> {
+    const { lists, engaged, now } = this.parts
     const since = performance.now()
     for (;;) {
       signal.throwIfAborted()
-      const batch = await this.log.some(user, 200)
+      const batch = await engaged.some(user, 200)
       if (batch.length === 0) return
       const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
-      const settledIn = youngest + settledMs - this.now()
+      const settledIn = youngest + settledMs - now()
       const waitMs = Math.min(settledIn, settledMs + aheadMsMax - (performance.now() - since))
       if (waitMs > 0 && (await isDue())) await sleep(waitMs, undefined, { signal })
       // Looked at after the entries were found: what was there before the handle is free is not the next owner's.
@@ -128,31 +140,33 @@ export class Engagements {
           some.map(async ({ kind, id, post }) => {
             const remove = kinds[kind].key === 'actor' ? user : id
             const write = { kind, remove, only: toObjectId(id) }
-            await this.lists.write(post, write).catch(unlessGone)
+            await lists.write(post, write).catch(unlessGone)
           }),
         )
       }
-      await this.log.write([], batch)
+      await engaged.write([], batch)
       await onRemoved(batch.length)
     }
   }
 
-  private async add(
-    kind: EngagementKind,
-    actor: UserId,
-    post: PostRef,
-    more: { readonly text?: string },
-    once: OnceKey | undefined,
-  ): Promise<EngagementChange> {
-    const id = this.mint.next<EngagementId>()
-    const entry: NewEntry = { _id: toObjectId(id), actor, ...more }
+  private async add({
+    kind,
+    actor,
+    post,
+    text,
+    once,
+  }: EntryWrite & { readonly text?: string }): Promise<EngagementChange> {
+    const { lists, mint } = this.parts
+    const id = mint.next<EngagementId>()
+    const own = text === undefined ? {} : { text }
+    const entry: NewEntry = { _id: toObjectId(id), actor, ...own }
     const logged: Engaged = { id, user: actor, kind, post }
     let result: ListResult
     try {
       // The owner of a hot key admits the entries of all processes together.
-      const needsAdmission = this.lists.isHot(post)
+      const needsAdmission = lists.isHot(post)
       if (!needsAdmission) await this.intents.submit('', { begin: logged })
-      result = await this.lists.write(post, { kind, add: entry, needsAdmission }, once)
+      result = await lists.write(post, { kind, add: entry, needsAdmission }, once)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
         this.unsure.add(logged)
@@ -160,7 +174,7 @@ export class Engagements {
       }
       await this.forget(logged)
       // A repeat is told what the first came to, also when it would be refused by now.
-      const first = once && (await this.lists.firstResult(once))
+      const first = once && (await lists.firstResult(once))
       if (!first) throw error
       return told(kind, post, first)
     }
@@ -169,15 +183,14 @@ export class Engagements {
     return change
   }
 
+  /** @param remove the entry's key: the actor, or the id of a kind whose keys are ids. */
   private async take(
-    kind: EngagementKind,
-    owner: UserId,
+    { kind, actor, post, once }: EntryWrite,
     remove: string,
-    post: PostRef,
-    once: OnceKey | undefined,
   ): Promise<EngagementChange> {
-    const change = told(kind, post, await this.lists.write(post, { kind, remove }, once))
-    if (change.entry) await this.forget({ id: change.entry.id, user: owner, kind, post })
+    const result = await this.parts.lists.write(post, { kind, remove }, once)
+    const change = told(kind, post, result)
+    if (change.entry) await this.forget({ id: change.entry.id, user: actor, kind, post })
     return change
   }
 

@@ -19,6 +19,15 @@ import { embedded, levelWrites, readState, storedKey } from './stored.ts'
 
 const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
 
+/** What the lists are stored through. */
+export interface OutlierParts {
+  readonly collections: Pick<Collections, 'posts' | 'overflow' | 'hot_keys' | 'hot_writes'>
+  readonly transactions: Transactions
+  readonly once: Once
+  readonly limits: Readonly<Record<EngagementKind, ListLimits>>
+  readonly admission: Admission
+}
+
 /**
  * The outlier pattern (seeds 0 and 2), the same for every kind: entries stand in their post up to a threshold, then in
  * overflow documents of a fixed capacity, level after level. No document grows with popularity.
@@ -30,16 +39,8 @@ export class OutlierLists {
   private readonly fast: FastPath
   private readonly embedded: GroupCommit<EmbeddedAdd, ListResult | undefined>
 
-  constructor(
-    private readonly collections: Pick<
-      Collections,
-      'posts' | 'overflow' | 'hot_keys' | 'hot_writes'
-    >,
-    private readonly transactions: Transactions,
-    private readonly once: Once,
-    private readonly limits: Readonly<Record<EngagementKind, ListLimits>>,
-    private readonly admission: Admission,
-  ) {
+  constructor(private readonly parts: OutlierParts) {
+    const { collections, transactions, limits } = parts
     this.hotKeys = new HotKeys<Waiting, ListResult>(collections, transactions, {
       name: 'lists',
       admit: (batch) => this.admit(batch),
@@ -75,7 +76,7 @@ export class OutlierLists {
 
   /** What the first write under `once` came to, if there was one. One command. */
   async firstResult(once: OnceKey): Promise<ListResult | undefined> {
-    return (await this.once.firstResult<ListResult>(once))?.result
+    return (await this.parts.once.firstResult<ListResult>(once))?.result
   }
 
   private async commit(
@@ -88,7 +89,7 @@ export class OutlierLists {
       const quick = await this.commitOne(first)
       if (quick) return [quick]
     }
-    return this.transactions.run((tx) => this.commitAll(tx, batch), undefined, onCollision)
+    return this.parts.transactions.run((tx) => this.commitAll(tx, batch), undefined, onCollision)
   }
 
   /** Commits a write beside overflow documents that its post does not count. */
@@ -97,7 +98,7 @@ export class OutlierLists {
     onCollision: (error: unknown) => void,
   ): Promise<ListResult | Error> {
     const alone = (tx: Tx) => this.commitAll(tx, [write], true)
-    const [result] = await this.transactions.run(alone, undefined, onCollision)
+    const [result] = await this.parts.transactions.run(alone, undefined, onCollision)
     return result as ListResult | Error
   }
 
@@ -110,7 +111,7 @@ export class OutlierLists {
     )
     const intents = entries.flatMap((begin) => (begin ? [{ begin }] : []))
     if (intents.length === 0) return []
-    const refusals = await this.admission.settle(intents)
+    const refusals = await this.parts.admission.settle(intents)
     let next = 0
     return entries.map((entry) => entry && refusals[next++])
   }
@@ -128,7 +129,7 @@ export class OutlierLists {
   ): Promise<ListResult | undefined> {
     const key = { [kinds[kind].key]: storedKey(kind, remove) }
     const named = only ? { ...key, _id: only } : key
-    const before = await this.collections.posts.findOneAndUpdate(
+    const before = await this.parts.collections.posts.findOneAndUpdate(
       { _id: toObjectId(id), author, [kind]: { $elemMatch: named } },
       { $pull: { [kind]: named }, $inc: { [`counts.${kind}`]: -1 } },
       { ...bounded, projection: { [kind]: { $elemMatch: named } } },
@@ -142,9 +143,10 @@ export class OutlierLists {
     batch: readonly Waiting[],
     passesLevels = false,
   ): Promise<(ListResult | Error)[]> {
+    const { collections, limits } = this.parts
     const { post } = batch[0] as Waiting
     const keys = batch.map(({ once }) => once)
-    const firsts = await this.once.firstResults<ListResult>(keys, tx)
+    const firsts = await this.parts.once.firstResults<ListResult>(keys, tx)
     const repeats = repeatsAmong(keys)
     const known = (at: number, before: readonly (ListResult | Error)[] = []) => {
       const repeated = repeats[at]
@@ -154,13 +156,10 @@ export class OutlierLists {
       firsts[at] === undefined && repeats[at] === undefined ? [write] : [],
     )
     const byKind = groupBy(fresh, ({ kind }) => kind)
-    const state = await readState(tx, this.collections, post, byKind, passesLevels)
+    const state = await readState(tx, collections, { post, writes: byKind, passesLevels })
     if (!state) return batch.map((_, at) => known(at) ?? noPost())
     const plans = new Map(
-      [...state.lists].map(([kind, list]) => [
-        kind,
-        new ListPlan(kinds[kind], this.limits[kind], list),
-      ]),
+      [...state.lists].map(([kind, list]) => [kind, new ListPlan(kinds[kind], limits[kind], list)]),
     )
     const results: (ListResult | Error)[] = []
     for (const [at, { write }] of batch.entries()) {
@@ -174,7 +173,7 @@ export class OutlierLists {
     })
     if (changes.length > 0) await this.store(tx, post, state.levels, changes)
     else if (fresh.some(({ only }) => only)) await this.touch(tx, post)
-    await this.once.remember(
+    await this.parts.once.remember(
       batch.flatMap(({ once }, at) => {
         const result = results[at]
         const fresh = firsts[at] === undefined && repeats[at] === undefined
@@ -188,7 +187,8 @@ export class OutlierLists {
   /** Writes a post without a change that shows. */
   private async touch(tx: Tx, { id, author }: PostRef): Promise<void> {
     const post = { _id: toObjectId(id), author }
-    await this.collections.posts.updateOne(post, { $inc: { guard: 1 } }, { session: tx.session })
+    const { posts } = this.parts.collections
+    await posts.updateOne(post, { $inc: { guard: 1 } }, { session: tx.session })
   }
 
   private async store(
@@ -197,7 +197,7 @@ export class OutlierLists {
     before: PerKind,
     changes: readonly (ListChange & { readonly kind: EngagementKind })[],
   ): Promise<void> {
-    const { posts, overflow } = this.collections
+    const { posts, overflow } = this.parts.collections
     const levels: Partial<Record<EngagementKind, number>> = { ...before }
     const set: Record<string, unknown> = {}
     for (const { kind, adds, removes, countDelta, last, levelsDelta } of changes) {

@@ -25,6 +25,23 @@ export interface PostState {
   readonly lists: ReadonlyMap<EngagementKind, ListState>
 }
 
+/** A post, and the writes to its lists that a batch decides. */
+interface StateQuery {
+  readonly post: PostRef
+  readonly writes: ReadonlyMap<EngagementKind, readonly ListWrite[]>
+  /**
+   * Whether a new level is numbered after every stored one, also those that the post does not count: one command more
+   * for each kind.
+   */
+  readonly passesLevels: boolean
+}
+
+/** The list of one kind of a post. */
+interface ListKey {
+  readonly post: ObjectId
+  readonly kind: EngagementKind
+}
+
 interface StoredPost {
   readonly now: Date
   readonly last?: PostDoc['last']
@@ -36,15 +53,11 @@ interface StoredPost {
 /**
  * Reads, in the caller's transaction, what the writes of each kind are about.
  * One command, and for each kind that overflows at most two more. Undefined without such a post.
- * @param passesLevels whether a new level is numbered after every stored one, also those that the post does not count:
- * one command more for each kind.
  */
 export async function readState(
   tx: Tx,
   collections: Pick<Collections, 'posts' | 'overflow'>,
-  { id, author }: PostRef,
-  writes: ReadonlyMap<EngagementKind, readonly ListWrite[]>,
-  passesLevels: boolean,
+  { post: { id, author }, writes, passesLevels }: StateQuery,
 ): Promise<PostState | undefined> {
   const wanted = new Map([...writes].map(([kind, some]) => [kind, keysOf(kind, some)]))
   const projection: Record<string, unknown> = { last: 1, levels: 1, now: '$$NOW' }
@@ -64,14 +77,15 @@ export async function readState(
   for (const [kind, some] of writes) {
     const overflows = (levels[kind] ?? 0) > 0
     const keys = wanted.get(kind) ?? []
-    const beyond = overflows ? await aboutIn(tx, collections.overflow, post, kind, keys) : []
+    const list = { post, kind }
+    const beyond = overflows ? await aboutIn(tx, collections.overflow, list, keys) : []
     const grows = overflows && some.some(({ add }) => add !== undefined)
     lists.set(kind, {
       last: placeOf(stored.last?.[kind]),
       levels: levels[kind] ?? 0,
       embedded: stored.fill[kind],
-      tail: grows ? await tailOf(tx, collections.overflow, post, kind) : undefined,
-      ...(passesLevels ? { nextLevel: await nextLevel(tx, collections.overflow, post, kind) } : {}),
+      tail: grows ? await tailOf(tx, collections.overflow, list) : undefined,
+      ...(passesLevels ? { nextLevel: await nextLevel(tx, collections.overflow, list) } : {}),
       stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
     })
   }
@@ -103,8 +117,7 @@ export const among = (
 async function aboutIn(
   tx: Tx,
   overflow: Collections['overflow'],
-  post: ObjectId,
-  kind: EngagementKind,
+  { post, kind }: ListKey,
   keys: readonly (string | ObjectId)[],
 ): Promise<StoredEntry[]> {
   if (keys.length === 0) return []
@@ -126,8 +139,7 @@ async function aboutIn(
 async function tailOf(
   tx: Tx,
   overflow: Collections['overflow'],
-  post: ObjectId,
-  kind: EngagementKind,
+  { post, kind }: ListKey,
 ): Promise<ListState['tail']> {
   const [tail] = await overflow
     .find(
@@ -146,8 +158,7 @@ async function tailOf(
 async function nextLevel(
   tx: Tx,
   overflow: Collections['overflow'],
-  post: ObjectId,
-  kind: EngagementKind,
+  { post, kind }: ListKey,
 ): Promise<number> {
   const range = { $gte: { post, kind, level: 0 }, $lt: { post, kind, level: Infinity } }
   const [last] = await overflow

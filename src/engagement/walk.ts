@@ -112,8 +112,8 @@ export class OutlierWalk {
       this.inPosts(kind, posts, range),
       bounds.above === undefined
         ? new Map<string, EngagementDoc[]>()
-        : this.inLevels(kind, posts, range, { first: { $lte: bounds.above } }, { only: 1 }),
-      this.inLevels(kind, posts, range, firstWithin(bounds), {}),
+        : this.inLevels(kind, posts, range, { where: { first: { $lte: bounds.above } }, only: 1 }),
+      this.inLevels(kind, posts, range, { where: firstWithin(bounds) }),
     ])
     return new Map(
       posts.map((post) => {
@@ -144,8 +144,7 @@ export class OutlierWalk {
     kind: EngagementKind,
     posts: readonly PostRef[],
     range: Range,
-    first: Document,
-    { only }: { readonly only?: number },
+    { where, only }: LevelFilter,
   ): Promise<Map<string, EngagementDoc[]>> {
     const { overflow } = this.collections
     const ids = posts.map(({ id }) => toObjectId(id))
@@ -159,7 +158,7 @@ export class OutlierWalk {
     ]
     const [one, ...more] = ids
     if (one && more.length === 0) {
-      const match = { $match: { '_id.post': one, '_id.kind': kind, ...first } }
+      const match = { $match: { '_id.post': one, '_id.kind': kind, ...where } }
       const entries = await overflow.aggregate<EngagementDoc>([match, ...rest], atOnce).toArray()
       return new Map([[one.toHexString(), entries]])
     }
@@ -172,7 +171,7 @@ export class OutlierWalk {
               from: overflow.collectionName,
               localField: 'post',
               foreignField: '_id.post',
-              pipeline: [{ $match: { '_id.kind': kind, ...first } }, ...rest],
+              pipeline: [{ $match: { '_id.kind': kind, ...where } }, ...rest],
               as: 'entries',
             },
           },
@@ -182,6 +181,14 @@ export class OutlierWalk {
       .toArray()
     return new Map(lists.map(({ post, entries }) => [post.toHexString(), entries]))
   }
+}
+
+/** Which levels of a list are read. */
+interface LevelFilter {
+  /** A condition on their `first`. */
+  readonly where: Document
+  /** How many at most, newest first; absent: all. */
+  readonly only?: number
 }
 
 type Found = Pick<PostDoc, '_id' | 'author' | 'has_overflow' | EngagementKind>

@@ -37,6 +37,13 @@ export interface WalkCheckpoint {
 /** Followers read at a time: what bounds the memory of a walk. */
 export const windowSize = batchSize * batchesAtOnce
 
+/** Whose followers a job walks. */
+interface FollowerWalk {
+  readonly follows: Follows
+  readonly user: UserId
+  readonly run: Pick<Run, 'checkpoint' | 'save' | 'signal'>
+}
+
 /** How a walk goes, beyond what it does with each batch. */
 interface WalkOptions {
   /** Whether it is somebody else's turn; asked after each window. Default: after five seconds. */
@@ -54,9 +61,7 @@ interface WalkOptions {
  * @returns 'unfinished' when there is more, and it is somebody else's turn.
  */
 export async function walkFollowers(
-  follows: Follows,
-  user: UserId,
-  run: Pick<Run, 'checkpoint' | 'save' | 'signal'>,
+  { follows, user, run }: FollowerWalk,
   write: (readers: readonly UserId[]) => Promise<void>,
   { isOver = turn(), first, written }: WalkOptions = {},
 ): Promise<'unfinished' | undefined> {

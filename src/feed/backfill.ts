@@ -161,7 +161,7 @@ export class Backfill {
     if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
     const note = async (readers: readonly UserId[]) => pulled.add(readers, [author])
     await note([author])
-    const left = await walkFollowers(follows, author, run, note)
+    const left = await walkFollowers({ follows, user: author, run }, note)
     if (!left) await celebrities.promoted(author, promotion)
     return left
   }
@@ -175,7 +175,8 @@ export class Backfill {
     const registration = (await this.parts.registry.read()).get('HYBRID')
     if (registration) {
       const HYBRID = under(this.parts.strategies.HYBRID, registration)
-      const left = await walkFollowers(this.parts.follows, author, run, async (readers) => {
+      const walk = { follows: this.parts.follows, user: author, run }
+      const left = await walkFollowers(walk, async (readers) => {
         // An author who rose again is read: what this run still stored would be known to nobody.
         if (!(await this.parts.celebrities.isChanging(author, 'falling', fall))) return
         for (const some of chunks(readers, readersTogether)) {

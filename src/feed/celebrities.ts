@@ -18,6 +18,15 @@ const followeesAtOnce = 1_000
 /** How an author's posts reach timelines. BOTH while an author changes from one of the two to the other. */
 type Standing = 'DELIVERED' | 'READ' | 'BOTH'
 
+/** What promotions and falls are stored and announced through. */
+export interface CelebritiesParts {
+  readonly collections: Pick<Collections, 'celebrities'>
+  readonly pulled: PulledAuthors
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  readonly mint: IdMint
+}
+
 /**
  * The authors whom HYBRID reads instead of delivering. Only a delivery decides who they are.
  * A delivery that finds many followers begins a promotion: posts are delivered and the author is noted with each
@@ -26,13 +35,7 @@ type Standing = 'DELIVERED' | 'READ' | 'BOTH'
  * So each reader has a post, or a note of its author, at every moment.
  */
 export class Celebrities {
-  constructor(
-    private readonly collections: Pick<Collections, 'celebrities'>,
-    private readonly pulled: PulledAuthors,
-    private readonly outbox: Outbox,
-    private readonly transactions: Transactions,
-    private readonly mint: IdMint,
-  ) {}
+  constructor(private readonly parts: CelebritiesParts) {}
 
   /**
    * Notes with a reader those celebrities whom the reader follows, and the reader if it is one.
@@ -40,13 +43,12 @@ export class Celebrities {
    *   some of them are noted.
    */
   async noteFollowed(reader: UserId, follows: Follows): Promise<Set<UserId>> {
+    const { collections, pulled } = this.parts
     const read = new Set<UserId>()
     for await (const some of batches(withSelf(reader, follows), followeesAtOnce)) {
-      const found = await this.collections.celebrities
-        .find({ _id: { $in: some } }, atOnce)
-        .toArray()
+      const found = await collections.celebrities.find({ _id: { $in: some } }, atOnce).toArray()
       const authors = found.map(({ _id }) => _id as UserId)
-      await this.pulled.add([reader], authors)
+      await pulled.add([reader], authors)
       for (const doc of found) if (standing(doc) === 'READ') read.add(doc._id as UserId)
     }
     return read
@@ -54,7 +56,8 @@ export class Celebrities {
 
   /** Notes an author with a new follower, unless the author's posts are delivered alone. One command, two with a note. */
   async noteFollow(follower: UserId, author: UserId): Promise<void> {
-    if ((await this.standingOf(author)) !== 'DELIVERED') await this.pulled.add([follower], [author])
+    if ((await this.standingOf(author)) === 'DELIVERED') return
+    await this.parts.pulled.add([follower], [author])
   }
 
   /** How posts of this author are treated now. One command. */
@@ -104,17 +107,18 @@ export class Celebrities {
   /** Ends a fall, unless the author rose again. One command. */
   async fallen(author: UserId, fall: string): Promise<void> {
     const own = { _id: author, falling: toObjectId(fall as PostId) }
-    await this.collections.celebrities.deleteOne(own, bounded)
+    await this.parts.collections.celebrities.deleteOne(own, bounded)
   }
 
   /** Removes all that is noted of a user who leaves, as a reader and as an author. */
   async forget(user: UserId): Promise<void> {
-    await this.collections.celebrities.deleteOne({ _id: user }, bounded)
-    await this.pulled.forget(user)
+    const { collections, pulled } = this.parts
+    await collections.celebrities.deleteOne({ _id: user }, bounded)
+    await pulled.forget(user)
   }
 
   private async find(author: UserId): Promise<CelebrityDoc | null> {
-    return this.collections.celebrities.findOne({ _id: author }, bounded)
+    return this.parts.collections.celebrities.findOne({ _id: author }, bounded)
   }
 
   /** Has posts read alone from now on. */
@@ -122,39 +126,42 @@ export class Celebrities {
     author: UserId,
     change: Pick<CelebrityDoc, 'promoting' | 'falling'>,
   ): Promise<void> {
-    await this.collections.celebrities.updateOne(
+    const { collections, mint } = this.parts
+    await collections.celebrities.updateOne(
       { _id: author, ...change },
       {
         $unset: { promoting: '', falling: '' },
-        $set: { readFrom: toObjectId(this.mint.next<PostId>()) },
+        $set: { readFrom: toObjectId(mint.next<PostId>()) },
       },
       bounded,
     )
   }
 
   private async beginPromotion(author: UserId): Promise<void> {
-    const promotion = this.mint.next<PostId>()
-    await this.transactions.run(async (tx) => {
-      const { upsertedCount } = await this.collections.celebrities.updateOne(
+    const { collections, outbox, transactions, mint } = this.parts
+    const promotion = mint.next<PostId>()
+    await transactions.run(async (tx) => {
+      const { upsertedCount } = await collections.celebrities.updateOne(
         { _id: author },
         { $setOnInsert: { promoting: toObjectId(promotion) } },
         { session: tx.session, upsert: true },
       )
       if (upsertedCount === 0) return
-      await this.outbox.append(tx, 'author.promoted', { author, promotion }, { lane: 'BULK' })
+      await outbox.append(tx, 'author.promoted', { author, promotion }, { lane: 'BULK' })
     })
   }
 
   private async beginFall(author: UserId): Promise<void> {
-    const fall = this.mint.next<PostId>()
-    await this.transactions.run(async (tx) => {
-      const { matchedCount } = await this.collections.celebrities.updateOne(
+    const { collections, outbox, transactions, mint } = this.parts
+    const fall = mint.next<PostId>()
+    await transactions.run(async (tx) => {
+      const { matchedCount } = await collections.celebrities.updateOne(
         { _id: author, promoting: { $exists: false }, falling: { $exists: false } },
         { $set: { falling: toObjectId(fall) } },
         { session: tx.session },
       )
       if (matchedCount === 0) return
-      await this.outbox.append(tx, 'author.fell', { author, fall }, { lane: 'BULK' })
+      await outbox.append(tx, 'author.fell', { author, fall }, { lane: 'BULK' })
     })
   }
 }

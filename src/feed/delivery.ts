@@ -17,17 +17,20 @@ import {
 /** Every strategy that stores timelines: deliveries go to those that are registered, whatever is served here. */
 export type Materialised = Readonly<Record<MaterialisedName, MaterialisedStrategy>>
 
+/** What deliveries work with. */
+export interface DeliveryParts {
+  readonly strategies: Materialised
+  readonly registry: Registry
+  readonly facts: DeliveryFactsReader
+  readonly follows: Follows
+  readonly celebrities: Celebrities
+  /** The largest audience that is delivered to by the process that took the post. */
+  readonly inlineMax: number
+}
+
 /** Fans posts out on write, and takes deleted ones back (seed 1). Done again from anywhere it changes nothing. */
 export class Delivery {
-  /** @param inlineMax the largest audience that is delivered to by the process that took the post. */
-  constructor(
-    private readonly strategies: Materialised,
-    private readonly registry: Registry,
-    private readonly facts: DeliveryFactsReader,
-    private readonly follows: Follows,
-    private readonly celebrities: Celebrities,
-    private readonly inlineMax: number,
-  ) {}
+  constructor(private readonly parts: DeliveryParts) {}
 
   /**
    * Delivers a post to its author first, then to those who follow the author once the post is there. A post that is
@@ -36,13 +39,14 @@ export class Delivery {
    * @see law L4
    */
   async deliver(post: PostRef, run: Run): Promise<'unfinished' | undefined> {
+    const { registry, facts, follows, inlineMax } = this.parts
     const { author } = post
     // Nothing is kept here, most likely: then that is all to be asked.
-    const idle = (await this.registry.lastSeen()).size === 0
-    if (idle && (await this.registry.read()).size === 0) return undefined
+    const idle = (await registry.lastSeen()).size === 0
+    if (idle && (await registry.read()).size === 0) return undefined
     const { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
-    const { registered, entry, followers, window } = await this.facts.about(post, after)
-    this.registry.update(registered)
+    const { registered, entry, followers, window } = await facts.about(post, after)
+    registry.update(registered)
     if (registered.size === 0) return undefined
     if (!entry) {
       // An earlier try may have written to these after the walk of the deletion had passed them.
@@ -56,19 +60,19 @@ export class Delivery {
     }
     // The walk of a deletion that came in between may have passed these readers before they were written to.
     const written = async (readers: readonly UserId[]) => {
-      if (await this.facts.exists(post)) return true
+      if (await facts.exists(post)) return true
       await this.takeBackFrom(post, readers)
       return false
     }
     const begins = run.checkpoint === undefined
-    if (begins && run.inline && followers > this.inlineMax) {
+    if (begins && run.inline && followers > inlineMax) {
       await write([author])
       if (!(await written([author]))) return undefined
       await run.save({ after: '' } satisfies WalkCheckpoint)
       return 'unfinished'
     }
     const first = { window, besides: begins ? [author] : [] }
-    return walkFollowers(this.follows, author, run, write, { first, written })
+    return walkFollowers({ follows, user: author, run }, write, { first, written })
   }
 
   /**
@@ -79,7 +83,7 @@ export class Delivery {
     const forget = await this.forgetter(author, [id])
     if (!forget) return undefined
     if (run.checkpoint === undefined) await forget([author])
-    return walkFollowers(this.follows, author, run, forget)
+    return walkFollowers({ follows: this.parts.follows, user: author, run }, forget)
   }
 
   private async takeBackFrom({ id, author }: PostRef, readers: readonly UserId[]): Promise<void> {
@@ -92,7 +96,8 @@ export class Delivery {
     const forget = await this.forgetter(author, posts)
     if (!forget) return
     const run = { checkpoint: undefined, save: async () => {}, signal }
-    await walkFollowers(this.follows, author, run, forget, { isOver: () => false })
+    const walk = { follows: this.parts.follows, user: author, run }
+    await walkFollowers(walk, forget, { isOver: () => false })
   }
 
   /** What takes those of an author's posts that may be stored out of timelines; undefined where none is. */
@@ -100,9 +105,9 @@ export class Delivery {
     author: UserId,
     posts: readonly PostId[],
   ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
-    const all = withoutTwin(maintainedIn(await this.registry.read()))
+    const all = withoutTwin(maintainedIn(await this.parts.registry.read()))
     const from = all.some(({ _id }) => _id === 'HYBRID')
-      ? await this.celebrities.unstoredFrom(author)
+      ? await this.parts.celebrities.unstoredFrom(author)
       : undefined
     const holdings = all.flatMap((registration) => {
       const unstored = registration._id === 'HYBRID' ? from : undefined
@@ -123,16 +128,16 @@ export class Delivery {
    */
   async unstoredFrom(author: UserId, registered: Registered): Promise<PostId | undefined> {
     return maintainedIn(registered).every(({ _id }) => _id === 'HYBRID')
-      ? this.celebrities.unstoredFrom(author)
+      ? this.parts.celebrities.unstoredFrom(author)
       : undefined
   }
 
   /** Removes the timelines of a reader who leaves, and what is noted of the author they were. */
   async forgetReader(reader: UserId): Promise<void> {
-    for (const strategy of this.allOf(await this.registry.read())) {
+    for (const strategy of this.allOf(await this.parts.registry.read())) {
       await strategy.forgetReader(reader)
     }
-    await this.celebrities.forget(reader)
+    await this.parts.celebrities.forget(reader)
   }
 
   /** The stored timelines of every strategy that the database maintains. */
@@ -148,7 +153,7 @@ export class Delivery {
   private async receiving(author: UserId, registered: Registered): Promise<StrategyDoc[]> {
     const all = withoutTwin(maintainedIn(registered))
     if (!all.some(({ _id }) => _id === 'HYBRID')) return all
-    const isRead = (await this.celebrities.standingOf(author)) === 'READ'
+    const isRead = (await this.parts.celebrities.standingOf(author)) === 'READ'
     return isRead ? all.filter(({ _id }) => _id !== 'HYBRID') : all
   }
 
@@ -160,7 +165,7 @@ export class Delivery {
   ): Promise<StoredTimelines[]> {
     const hybrid = registered.get('HYBRID')
     if (hybrid && !hybrid.dropping && !isMaintained(registered, 'INBOX')) {
-      await this.celebrities.settle(author, followers, hybrid)
+      await this.parts.celebrities.settle(author, followers, hybrid)
     }
     return this.targetsOf(author, registered)
   }
@@ -168,7 +173,7 @@ export class Delivery {
   private of(registrations: Iterable<StrategyDoc>): StoredTimelines[] {
     return [...registrations].flatMap((registration) => {
       const { _id: name } = registration
-      return name === 'FANOUT_ON_READ' ? [] : under(this.strategies[name], registration)
+      return name === 'FANOUT_ON_READ' ? [] : under(this.parts.strategies[name], registration)
     })
   }
 }

@@ -69,14 +69,14 @@ export function createFeeds(
   { collections, core, outbox, transactions, mint, now }: FeedParts,
   config: Config['feed'],
 ): Feeds {
-  const { follows, posts, stats, edges } = core
+  const { follows, posts, edges } = core
   const registry = new Registry(collections.strategies)
   const registrations = new Registrations({ collections, outbox, transactions, mint })
   const truth = new Truth(collections, edges)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
   const pulled = new PulledAuthors(collections.pulled_authors)
-  const celebrities = new Celebrities(collections, pulled, outbox, transactions, mint)
+  const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
   const inbox = new Inbox(collections.inbox)
   const strategies: Materialised = {
     TIME_BUCKETS: new TimeBuckets(collections.timed_buckets),
@@ -100,21 +100,21 @@ export function createFeeds(
     pending,
     posts,
   })
-  const delivery = new Delivery(
+  const delivery = new Delivery({
     strategies,
     registry,
-    new DeliveryFactsReader(posts, collections, edges, config.entries),
+    facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
     follows,
     celebrities,
-    config.inlineMax,
-  )
+    inlineMax: config.inlineMax,
+  })
   const backfill = new Backfill(
     { strategies, registry, delivery, entries, follows, celebrities, pulled, oracle },
     collections.user_stats,
     transactions,
   )
   const tasks = createTasks({ ...core, delivery, backfill })
-  const reasons = new Reasons(posts, follows, core.restrictions, stats, pending, registry)
+  const reasons = new Reasons({ ...core, pending, registry })
   const configured = configuredOptions(config)
   return {
     feed,

@@ -40,16 +40,19 @@ export interface Verdict {
   readonly pending: boolean
 }
 
+/** What decides timelines. */
+export interface ReasonsParts {
+  readonly posts: Posts
+  readonly follows: Follows
+  readonly restrictions: Restrictions
+  readonly stats: UserStats
+  readonly pending: Pending
+  readonly registry: Registry
+}
+
 /** Explains timelines by what decides them: graph, accounts and posts, whatever the strategy. */
 export class Reasons {
-  constructor(
-    private readonly posts: Posts,
-    private readonly follows: Follows,
-    private readonly restrictions: Restrictions,
-    private readonly stats: UserStats,
-    private readonly pending: Pending,
-    private readonly registry: Registry,
-  ) {}
+  constructor(private readonly parts: ReasonsParts) {}
 
   /**
    * Why a post is, or is not, in the reader's timeline, or in that of one of their groups. Five commands, and one more
@@ -57,13 +60,14 @@ export class Reasons {
    * @throws {DomainError} BAD_USER_INPUT for a group that is no name.
    */
   async of(reader: UserId, post: PostRef, given?: string): Promise<Verdict> {
+    const { posts, follows, restrictions, stats } = this.parts
     const { author } = post
     const group = given === undefined ? undefined : checkGroup('group', given)
     const [there, live, between, edge, pending] = await Promise.all([
-      this.posts.existing([post]),
-      this.stats.liveAmong([author]),
-      this.restrictions.between(reader, [author]),
-      this.follows.edgeOf(reader, author),
+      posts.existing([post]),
+      stats.liveAmong([author]),
+      restrictions.between(reader, [author]),
+      follows.edgeOf(reader, author),
       this.isPending(reader, post),
     ])
     const own = author === reader
@@ -93,7 +97,7 @@ export class Reasons {
   /** No delivery is late where the database maintains no strategy. One command, and one more while a job waits. */
   private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
     const pair = { follower: reader, followee: post.author }
-    if (!(await this.pending.isUnderWay(post, pair))) return false
-    return (await this.registry.read()).size > 0
+    if (!(await this.parts.pending.isUnderWay(post, pair))) return false
+    return (await this.parts.registry.read()).size > 0
   }
 }

@@ -74,16 +74,10 @@ export function createServices(
   const stats = new UserStats(collections.user_stats)
   const users = new Users(collections.users, stats, outbox, transactions, now)
   const edges = new Edges(collections, config.following, mint)
-  const restrictions = new Restrictions(
-    collections.restrictions,
-    edges,
-    stats,
-    outbox,
-    transactions,
-    mint,
-  )
-  const parts = { collections, edges, restrictions, stats, outbox, transactions, mint }
-  const follows = new Follows(edges, stats, outbox, transactions, new FollowsTogether(parts))
+  const graphParts = { collections, edges, stats, outbox, transactions, mint }
+  const restrictions = new Restrictions(graphParts)
+  const parts = { ...graphParts, restrictions }
+  const follows = new Follows({ ...parts, together: new FollowsTogether(parts) })
   const checks = contentValidators(config.posts.blockedWords, validators)
   const remains = new Remains(collections.overflow, outbox)
   const publishing = new Publishing(parts)

@@ -15,15 +15,26 @@ import { checkGroups, groupsPerUserMax } from './groups.ts'
 import type { FollowChange } from './outcome.ts'
 import type { FollowsTogether } from './together.ts'
 
+/** What the follow graph is stored and announced through. */
+export interface FollowsParts {
+  readonly edges: Edges
+  readonly stats: UserStats
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  readonly together: FollowsTogether
+}
+
+/** Which of the edges between a user and some others are asked for. */
+interface AmongOptions {
+  /** Only those in this group. */
+  readonly group?: string | undefined
+  /** Reads in this transaction. */
+  readonly tx?: Tx | undefined
+}
+
 /** The follow graph (seeds 3 and 4): who follows whom, since when, from where, and in which of their groups. */
 export class Follows {
-  constructor(
-    private readonly edges: Edges,
-    private readonly stats: UserStats,
-    private readonly outbox: Outbox,
-    private readonly transactions: Transactions,
-    private readonly together: FollowsTogether,
-  ) {}
+  constructor(private readonly parts: FollowsParts) {}
 
   /**
    * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
@@ -38,14 +49,16 @@ export class Follows {
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
-    return this.outbox.during((promises) =>
-      this.together.write(followee, { follower: actor, begin: source, once, promises }),
+    const { outbox, together } = this.parts
+    return outbox.during((promises) =>
+      together.write(followee, { follower: actor, begin: source, once, promises }),
     )
   }
 
   /** Ends it. One transaction of at most ten commands, shared likewise. A repeat changes nothing. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
-    return this.together.write(followee, { follower: actor, once, promises: this.outbox })
+    const { outbox, together } = this.parts
+    return together.write(followee, { follower: actor, once, promises: outbox })
   }
 
   /**
@@ -60,13 +73,14 @@ export class Follows {
     once?: OnceKey,
   ): Promise<readonly string[]> {
     const groups = checkGroups('input.groups', names)
-    return this.transactions.run(async (tx) => {
-      await this.stats.change(tx, new Map([[actor, { guard: 1 }]]))
+    const { edges, stats, transactions } = this.parts
+    return transactions.run(async (tx) => {
+      await stats.change(tx, new Map([[actor, { guard: 1 }]]))
       const all = new Set([...(await this.groupsOf(actor, tx)), ...groups])
       if (all.size > groupsPerUserMax) {
         throw badInput('input.groups', `you may have at most ${groupsPerUserMax} groups`)
       }
-      if (!(await this.edges.setGroups(tx, actor, followee, groups))) {
+      if (!(await edges.setGroups(tx, actor, followee, groups))) {
         throw new DomainError('NOT_FOUND', `You do not follow "${followee}"`)
       }
       return groups
@@ -78,7 +92,7 @@ export class Follows {
     users: readonly UserId[],
     window: Window,
   ): Promise<Map<UserId, Page<FollowEdge>>> {
-    return this.pages(this.edges.followers, users, window)
+    return this.pages(this.parts.edges.followers, users, window)
   }
 
   /** A page of whom each user follows, newest first, of one group when named. One covered command. */
@@ -87,7 +101,7 @@ export class Follows {
     window: Window,
     group?: string,
   ): Promise<Map<UserId, Page<FollowEdge>>> {
-    return this.pages(this.edges.following, users, window, group)
+    return this.pages(this.parts.edges.following, users, window, group)
   }
 
   /** Which of `others` the follower follows now, in the group when named. One covered command on one shard. */
@@ -97,17 +111,17 @@ export class Follows {
     group?: string,
     tx?: Tx,
   ): Promise<Set<UserId>> {
-    return this.among(this.edges.following, follower, others, group, tx)
+    return this.among(this.parts.edges.following, follower, others, { group, tx })
   }
 
   /** Which of `others` follow the user now. One covered command on one shard. */
   async followersAmong(user: UserId, others: readonly UserId[]): Promise<Set<UserId>> {
-    return this.among(this.edges.followers, user, others)
+    return this.among(this.parts.edges.followers, user, others)
   }
 
   /** Everyone the user follows now, in no order, of one group when named; holds 1,000 at a time. Covered. */
   async *followeesOf(user: UserId, group?: string): AsyncGenerator<UserId> {
-    const { collection, owner, other } = this.edges.following
+    const { collection, owner, other } = this.parts.edges.following
     const cursor = collection.find(edgeFilter({ [owner]: user }, group), {
       ...bounded,
       projection: { _id: 0, [other]: 1 },
@@ -121,7 +135,7 @@ export class Follows {
    * One covered command on one shard.
    */
   async followersAfter(user: UserId, after: string, limit: number): Promise<UserId[]> {
-    const { collection, membership } = this.edges.followers
+    const { collection, membership } = this.parts.edges.followers
     const found = await collection
       .find(
         { user, follower: { $gt: after } },
@@ -138,7 +152,7 @@ export class Follows {
     follower: UserId,
     followee: UserId,
   ): Promise<{ since: Date; groups: readonly string[] } | undefined> {
-    const { collection, owner, other, membership } = this.edges.following
+    const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection.findOne(
       { [owner]: follower, [other]: followee } as Filter<StoredEdge>,
       { ...bounded, projection: { groups: 1 }, hint: membership },
@@ -153,7 +167,7 @@ export class Follows {
     follower: UserId,
     others: readonly UserId[],
   ): Promise<Map<UserId, readonly string[]>> {
-    const { collection, owner, other, membership } = this.edges.following
+    const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection
       .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
         ...atOnce,
@@ -169,7 +183,7 @@ export class Follows {
    * group; not `distinct`, which no transaction on a sharded collection may use.
    */
   async groupsOf(user: UserId, tx?: Tx): Promise<string[]> {
-    const { collection, owner, other } = this.edges.following
+    const { collection, owner, other } = this.parts.edges.following
     const found = await collection
       .aggregate<{ _id: string }>(
         [
@@ -202,8 +216,7 @@ export class Follows {
     { collection, owner, other, ...index }: Side,
     user: UserId,
     others: readonly UserId[],
-    group?: string,
-    tx?: Tx,
+    { group, tx }: AmongOptions = {},
   ): Promise<Set<UserId>> {
     const found = await collection
       .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {

@@ -20,20 +20,32 @@ export interface Restriction {
   readonly other: UserId
 }
 
+/** What restrictions are stored through. */
+export interface RestrictionsParts {
+  readonly collections: Pick<Collections, 'restrictions'>
+  readonly edges: Edges
+  readonly stats: UserStats
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  readonly mint: IdMint
+}
+
+/** A mute or block that its owner asks for. */
+interface NewRestriction {
+  readonly actor: UserId
+  readonly other: UserId
+  /** The owner's first; a block has a mirror. */
+  readonly kinds: readonly RestrictionKind[]
+  readonly once: OnceKey | undefined
+}
+
 /** Whether a block stands between the two, in either direction. */
 export const blocks = (kinds: ReadonlySet<RestrictionKind>): boolean =>
   kinds.has('BLOCK') || kinds.has('BLOCKED_BY')
 
 /** Mutes and blocks: private to their owner, and in force on the very next read (law L1). */
 export class Restrictions {
-  constructor(
-    private readonly restrictions: Collections['restrictions'],
-    private readonly edges: Edges,
-    private readonly stats: UserStats,
-    private readonly outbox: Outbox,
-    private readonly transactions: Transactions,
-    private readonly mint: IdMint,
-  ) {}
+  constructor(private readonly parts: RestrictionsParts) {}
 
   /** What stands between `owner` and each of `others`; those without anything are absent. One covered command on one shard. */
   async between(
@@ -41,7 +53,7 @@ export class Restrictions {
     others: readonly UserId[],
     tx?: Tx,
   ): Promise<Map<UserId, Set<RestrictionKind>>> {
-    const found = this.restrictions.find(
+    const found = this.parts.collections.restrictions.find(
       { owner, other: { $in: [...others] } },
       {
         ...atOnce,
@@ -67,7 +79,7 @@ export class Restrictions {
     pairs: readonly { readonly one: UserId; readonly other: UserId }[],
   ): Promise<Set<string>> {
     if (pairs.length === 0) return new Set()
-    const found = await this.restrictions
+    const found = await this.parts.collections.restrictions
       .find(
         {
           owner: { $in: [...new Set(pairs.map(({ one }) => one))] },
@@ -86,8 +98,9 @@ export class Restrictions {
 
   /** A page of what `owner` muted or blocked, newest first. One covered command on one shard. */
   async list(owner: UserId, kind: 'MUTE' | 'BLOCK', window: Window): Promise<Page<Restriction>> {
+    const { restrictions } = this.parts.collections
     const pages = await pagesByOwner(
-      { collection: this.restrictions, owner: 'owner', where: { kind }, fields: ['_id', 'other'] },
+      { collection: restrictions, owner: 'owner', where: { kind }, fields: ['_id', 'other'] },
       [owner],
       window,
       (doc): Restriction => ({ id: fromObjectId(doc._id), other: doc.other as UserId }),
@@ -102,7 +115,8 @@ export class Restrictions {
       [actor, { guard: 1 }],
       [other, {}],
     ] as const)
-    return this.restrict(actor, other, ['MUTE'], once, (tx) => this.stats.change(tx, changes))
+    const { stats } = this.parts
+    return this.restrict({ actor, other, kinds: ['MUTE'], once }, (tx) => stats.change(tx, changes))
   }
 
   /** @returns false when there was no mute. */
@@ -115,18 +129,16 @@ export class Restrictions {
    * @returns false when the block stood already.
    */
   async block(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
-    return this.restrict(actor, other, ['BLOCK', 'BLOCKED_BY'], once, async (tx) => {
-      const [out, back] = [
-        await this.edges.find(tx, actor, other),
-        await this.edges.find(tx, other, actor),
-      ]
-      const edges = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
-      if (edges.length > 0) await this.edges.remove(tx, edges, 'BLOCK')
-      for (const { follower, followee } of edges) {
-        await this.outbox.append(tx, 'follow.ended', { follower, followee })
+    const { edges, stats, outbox } = this.parts
+    return this.restrict({ actor, other, kinds: ['BLOCK', 'BLOCKED_BY'], once }, async (tx) => {
+      const [out, back] = [await edges.find(tx, actor, other), await edges.find(tx, other, actor)]
+      const ended = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
+      if (ended.length > 0) await edges.remove(tx, ended, 'BLOCK')
+      for (const { follower, followee } of ended) {
+        await outbox.append(tx, 'follow.ended', { follower, followee })
       }
       const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]
-      await this.stats.change(
+      await stats.change(
         tx,
         new Map([
           [actor, { following: lost, followers: lostBack, guard: 1 }],
@@ -142,22 +154,20 @@ export class Restrictions {
   }
 
   private async restrict(
-    actor: UserId,
-    other: UserId,
-    kinds: readonly RestrictionKind[],
-    once: OnceKey | undefined,
+    { actor, other, kinds, once }: NewRestriction,
     effect: (tx: Tx) => Promise<void>,
   ): Promise<boolean> {
     if (actor === other) throw badInput('input.handle', 'you cannot mute or block yourself')
+    const { collections, transactions, mint } = this.parts
     const docs = kinds.map((kind) => ({
-      _id: toObjectId(this.mint.next<EdgeId>()),
+      _id: toObjectId(mint.next<EdgeId>()),
       ...(kind === 'BLOCKED_BY' ? { owner: other, other: actor } : { owner: actor, other }),
       kind,
     }))
-    return this.transactions.run(async (tx) => {
+    return transactions.run(async (tx) => {
       const standing = (await this.between(actor, [other], tx)).get(other)
       if (kinds[0] && standing?.has(kinds[0])) return false
-      await this.restrictions.insertMany(docs, { session: tx.session })
+      await collections.restrictions.insertMany(docs, { session: tx.session })
       await effect(tx)
       return true
     }, once)
@@ -169,13 +179,14 @@ export class Restrictions {
     kind: 'MUTE' | 'BLOCK',
     once: OnceKey | undefined,
   ): Promise<boolean> {
-    return this.transactions.run(async (tx) => {
+    const { collections, transactions } = this.parts
+    return transactions.run(async (tx) => {
       const own = { owner: actor, other, kind }
-      const lifted = await this.restrictions.deleteOne(own, { session: tx.session })
+      const lifted = await collections.restrictions.deleteOne(own, { session: tx.session })
       if (lifted.deletedCount === 0) return false
       if (kind === 'BLOCK') {
         const mirror = { owner: other, other: actor, kind: 'BLOCKED_BY' as const }
-        await this.restrictions.deleteOne(mirror, { session: tx.session })
+        await collections.restrictions.deleteOne(mirror, { session: tx.session })
       }
       return true
     }, once)

@@ -245,19 +245,10 @@ describe('together', () => {
         return found
       }
     }
-    const watched = new Interrupted(
-      collections.restrictions,
-      edges,
-      stats,
-      outbox,
-      transactions,
-      mint,
-    )
-    const together = new FollowsTogether({
-      ...{ collections, edges, stats, outbox, transactions, mint },
-      restrictions: watched,
-    })
-    const follows = new Follows(edges, stats, outbox, transactions, together)
+    const parts = { collections, edges, stats, outbox, transactions, mint }
+    const watched = new Interrupted(parts)
+    const together = new FollowsTogether({ ...parts, restrictions: watched })
+    const follows = new Follows({ ...parts, together })
     const outcomes = await Promise.all([
       told(follows.follow(opener, star)),
       told(follows.follow(comer, star)),

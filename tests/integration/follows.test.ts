@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/db/transaction.ts'
-import { Restrictions } from '../../src/follows/restrictions.ts'
+import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -61,8 +61,8 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       await harness.rest()
     }
     const mint = new IdMint(harness.clock.now)
-    const parts = [collections.restrictions, edges, stats, outbox, transactions, mint] as const
-    const muting = new Interrupted(leave, ...parts).mute(ann, ben)
+    const parts = { collections, edges, stats, outbox, transactions, mint }
+    const muting = new Interrupted(leave, parts).mute(ann, ben)
     await expect(muting).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(await collections.restrictions.countDocuments({ owner: ann })).toBe(0)
   })
@@ -85,9 +85,9 @@ class Interrupted extends Restrictions {
 
   constructor(
     private readonly meanwhile: () => Promise<unknown>,
-    ...parts: ConstructorParameters<typeof Restrictions>
+    parts: RestrictionsParts,
   ) {
-    super(...parts)
+    super(parts)
   }
 
   override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/db/transaction.ts'
 import { Edges } from '../../src/follows/edges.ts'
 import { Follows } from '../../src/follows/follows.ts'
-import { Restrictions } from '../../src/follows/restrictions.ts'
+import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { FollowsTogether } from '../../src/follows/together.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
@@ -199,31 +199,13 @@ describe('a block amid a follow', () => {
     await openAccounts(harness.services, [a, b])
     const mint = new IdMint(harness.clock.now)
     const stats = guarded ? harness.services.stats : new Unguarded(collections.user_stats)
-    const blocking = new Restrictions(
-      collections.restrictions,
-      edges,
-      stats,
-      outbox,
-      transactions,
-      mint,
-    )
+    const parts = { collections, edges, outbox, transactions, mint }
+    const blocking = new Restrictions({ ...parts, stats })
     const meanwhile = once(() => blocking.block(b, a))
-    const watched = new Interrupted(
-      meanwhile,
-      collections.restrictions,
-      edges,
-      stats,
-      outbox,
-      transactions,
-      mint,
-    )
-    const followStats = harness.services.stats
-    const together = new FollowsTogether({
-      ...{ collections, edges, outbox, transactions },
-      stats: followStats,
-      restrictions: watched,
-    })
-    const follows = new Follows(edges, followStats, outbox, transactions, together)
+    const watched = new Interrupted(meanwhile, { ...parts, stats })
+    const followParts = { ...parts, stats: harness.services.stats }
+    const together = new FollowsTogether({ ...followParts, restrictions: watched })
+    const follows = new Follows({ ...followParts, together })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,
@@ -257,9 +239,9 @@ class Unguarded extends UserStats {
 class Interrupted extends Restrictions {
   constructor(
     private readonly meanwhile: () => Promise<unknown>,
-    ...parts: ConstructorParameters<typeof Restrictions>
+    parts: RestrictionsParts,
   ) {
-    super(...parts)
+    super(parts)
   }
 
   override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {

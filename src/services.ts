@@ -81,15 +81,7 @@ export function createServices(
   const checks = contentValidators(config.posts.blockedWords, validators)
   const remains = new Remains(collections.overflow, outbox)
   const publishing = new Publishing(parts)
-  const posts = new Posts(
-    collections.posts,
-    stats,
-    remains,
-    outbox,
-    transactions,
-    publishing,
-    checks,
-  )
+  const posts = new Posts({ ...parts, remains, publishing, validators: checks })
   const limits = listLimits(config.engagement)
   const engaged = new EngagedLog(collections.engaged)
   const admission = new Admission(engaged, stats, restrictions)

@@ -15,17 +15,20 @@ import { contentFields, contentProjection, type Post, toPost, toRef } from './po
 import type { Publishing } from './publishing.ts'
 import type { Remains } from './remains.ts'
 
+/** What posts are stored and announced through. */
+export interface PostsParts {
+  readonly collections: Pick<Collections, 'posts'>
+  readonly stats: UserStats
+  readonly remains: Remains
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  readonly publishing: Publishing
+  readonly validators: readonly ContentValidator[]
+}
+
 /** The posts (seed 1's content service), each found by author and id, the key they are sharded by. */
 export class Posts {
-  constructor(
-    private readonly posts: Collections['posts'],
-    private readonly stats: UserStats,
-    private readonly remains: Remains,
-    private readonly outbox: Outbox,
-    private readonly transactions: Transactions,
-    private readonly publishing: Publishing,
-    private readonly validators: readonly ContentValidator[],
-  ) {}
+  constructor(private readonly parts: PostsParts) {}
 
   /**
    * Publishes a post; it, the author's counter and the job that delivers it are committed in one transaction, which
@@ -38,10 +41,9 @@ export class Posts {
     given: { text: string; attachments?: readonly Attachment[] | undefined },
     once?: OnceKey,
   ): Promise<Post> {
-    const content = await checkContent(given, this.validators)
-    return this.outbox.during((promises) =>
-      this.publishing.publish(actor, { content, once, promises }),
-    )
+    const { outbox, publishing, validators } = this.parts
+    const content = await checkContent(given, validators)
+    return outbox.during((promises) => publishing.publish(actor, { content, once, promises }))
   }
 
   /**
@@ -52,13 +54,14 @@ export class Posts {
   async delete(actor: UserId, { id, author }: PostRef, once?: OnceKey): Promise<boolean> {
     if (author !== actor)
       throw new DomainError('FORBIDDEN', 'Only the author of a post may delete it')
-    return this.transactions.run(async (tx) => {
+    const { collections, stats, remains, outbox, transactions } = this.parts
+    return transactions.run(async (tx) => {
       const filter = { author, _id: toObjectId(id) }
-      const removed = await this.posts.findOneAndDelete(filter, { session: tx.session })
+      const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
-      await this.remains.keep(tx, [removed])
-      await this.outbox.append(tx, 'post.deleted', { author, post: id })
-      await this.stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
+      await remains.keep(tx, [removed])
+      await outbox.append(tx, 'post.deleted', { author, post: id })
+      await stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
       return true
     }, once)
   }
@@ -66,7 +69,7 @@ export class Posts {
   /** Those of `refs` that exist. One command, which carries the shard key. */
   async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const found = await this.posts
+    const found = await this.parts.collections.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
         { ...atOnce, hint: { _id: 1 }, projection: contentProjection },
@@ -92,7 +95,7 @@ export class Posts {
   ): Promise<Map<UserId, Page<Post | PostRef>>> {
     const fields: (keyof PostDoc)[] = ['_id', 'author', ...(content ? contentFields : [])]
     return pagesByOwner(
-      { collection: this.posts, owner: 'author', fields },
+      { collection: this.parts.collections.posts, owner: 'author', fields },
       authors,
       window,
       content ? toPost : toRef,
@@ -104,7 +107,7 @@ export class Posts {
    * beyond 200 authors MongoDB stops merging the index and reads everything: callers cut their list.
    */
   async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
-    const found = await this.posts
+    const found = await this.parts.collections.posts
       .find(
         { author: { $in: [...authors] }, ...idRange(range) },
         { ...atOnce, hint: { author: 1, _id: -1 } },
@@ -119,7 +122,7 @@ export class Posts {
   /** Which of `refs` exist. One covered command, which carries the shard key. */
   async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const found = await this.posts
+    const found = await this.parts.collections.posts
       .find(
         { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
         { ...atOnce, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
@@ -130,7 +133,7 @@ export class Posts {
 
   /** Who posted those of `ids` that exist. One covered command, which asks all shards: only entries that hold no author need it. */
   async authorsOf(ids: readonly PostId[]): Promise<Map<PostId, UserId>> {
-    const found = await this.posts
+    const found = await this.parts.collections.posts
       .find(
         { _id: idIn(ids) },
         { ...atOnce, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
@@ -150,19 +153,22 @@ export class Posts {
     before: (posts: readonly PostId[]) => Promise<void>,
     { signal, isDue, onRemoved }: PurgeRun,
   ): Promise<void> {
+    const { collections, remains, transactions } = this.parts
     for (;;) {
       signal.throwIfAborted()
       const range = { oldestFirst: false, limit: purgeBatch }
       const ids = (await this.refsByAuthors([author], range)).map(({ id }) => id)
       if (ids.length === 0) return
       await before(ids)
-      const removed = await this.transactions.run(async (tx) => {
+      const removed = await transactions.run(async (tx) => {
         const { session } = tx
         if (!(await isDue(tx))) return undefined
-        const batch = await this.posts.find({ author, _id: idIn(ids) }, { session }).toArray()
+        const batch = await collections.posts
+          .find({ author, _id: idIn(ids) }, { session })
+          .toArray()
         const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
-        if (batch.length > 0) await this.posts.deleteMany(gone, { session })
-        await this.remains.keep(tx, batch)
+        if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
+        await remains.keep(tx, batch)
         return batch.length
       })
       if (removed === undefined) return

@@ -72,7 +72,7 @@ export function createServices(
   const inline = new Inline(queue)
   const outbox = new Outbox(collections.outbox, mint, inline)
   const stats = new UserStats(collections.user_stats)
-  const users = new Users(collections.users, stats, outbox, transactions, now)
+  const users = new Users({ collections, stats, outbox, transactions, now })
   const edges = new Edges(collections, config.following, mint)
   const graphParts = { collections, edges, stats, outbox, transactions, mint }
   const restrictions = new Restrictions(graphParts)

@@ -26,19 +26,23 @@ export interface Profile {
 const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
 const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
+/** What accounts are stored and announced through. */
+export interface UsersParts {
+  readonly collections: Pick<Collections, 'users'>
+  readonly stats: UserStats
+  readonly outbox: Outbox
+  readonly transactions: Transactions
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
+}
+
 /** The accounts (seed 4: the handle is the `_id`). */
 export class Users {
-  constructor(
-    private readonly users: Collections['users'],
-    private readonly stats: UserStats,
-    private readonly outbox: Outbox,
-    private readonly transactions: Transactions,
-    private readonly now: () => number,
-  ) {}
+  constructor(private readonly parts: UsersParts) {}
 
   /** Those of `ids` who have an account. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
-    const found = await this.users
+    const found = await this.parts.collections.users
       .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, atOnce)
       .toArray()
     return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
@@ -49,17 +53,18 @@ export class Users {
    * @throws {DomainError} CONFLICT when there is one, or the purge of a deleted one is not over; BAD_USER_INPUT.
    */
   async create(actor: UserId, profile: Profile & { name: string }, once?: OnceKey): Promise<User> {
+    const { collections, stats, transactions, now } = this.parts
     const { name, bio } = checked(profile)
     const doc: UserDoc = {
       _id: actor,
       name: name ?? actor,
-      createdAt: new Date(this.now()),
+      createdAt: new Date(now()),
       ...(bio ? { bio } : {}),
     }
-    return this.transactions.run(async (tx) => {
+    return transactions.run(async (tx) => {
       await this.mustBeFree(actor, tx)
-      await this.users.insertOne(doc, { session: tx.session })
-      await this.stats.open(tx, actor)
+      await collections.users.insertOne(doc, { session: tx.session })
+      await stats.open(tx, actor)
       return toUser(doc)
     }, once)
   }
@@ -70,8 +75,9 @@ export class Users {
    */
   async update(actor: UserId, profile: Profile, once?: OnceKey): Promise<User> {
     const { name, bio } = checked(profile)
-    return this.transactions.run(async (tx) => {
-      const updated = await this.users.findOneAndUpdate(
+    const { collections, transactions } = this.parts
+    return transactions.run(async (tx) => {
+      const updated = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
         [
           {
@@ -95,15 +101,16 @@ export class Users {
    * @returns false when there was no account.
    */
   async delete(actor: UserId, once?: OnceKey): Promise<boolean> {
-    return this.transactions.run(async (tx) => {
-      const removed = await this.users.updateOne(
+    const { collections, stats, outbox, transactions, now } = this.parts
+    return transactions.run(async (tx) => {
+      const removed = await collections.users.updateOne(
         { _id: actor, deletedAt: { $exists: false } },
-        { $set: { deletedAt: new Date(this.now()) }, $unset: { name: '', bio: '' } },
+        { $set: { deletedAt: new Date(now()) }, $unset: { name: '', bio: '' } },
         { session: tx.session },
       )
       if (removed.modifiedCount === 0) return false
-      await this.stats.close(tx, actor)
-      await this.outbox.append(tx, 'user.deleted', { user: actor })
+      await stats.close(tx, actor)
+      await outbox.append(tx, 'user.deleted', { user: actor })
       return true
     }, once)
   }
@@ -112,7 +119,7 @@ export class Users {
   async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
     const options = { ...bounded, ...tx, projection: { createdAt: 1 } }
-    return (await this.users.findOne(leaving, options))?.createdAt
+    return (await this.parts.collections.users.findOne(leaving, options))?.createdAt
   }
 
   /**
@@ -121,11 +128,18 @@ export class Users {
    * @param since when the account was opened.
    */
   async free(handle: UserId, since: Date): Promise<void> {
-    await this.users.deleteOne({ _id: handle, createdAt: since, deletedAt: { $exists: true } })
+    await this.parts.collections.users.deleteOne({
+      _id: handle,
+      createdAt: since,
+      deletedAt: { $exists: true },
+    })
   }
 
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
-    const taken = await this.users.findOne({ _id: handle }, { ...bounded, session: tx.session })
+    const taken = await this.parts.collections.users.findOne(
+      { _id: handle },
+      { ...bounded, session: tx.session },
+    )
     if (!taken) return
     throw new DomainError(
       'CONFLICT',

@@ -34,19 +34,26 @@ export const sum = (
   users: number,
 ): RelationCounts => mapped((counter) => before[counter] + { ...more, users }[counter])
 
+/** Rows of which some are written. */
+interface Candidates {
+  readonly rows: readonly RelationRow[]
+  /** The accounts of those whom the rows name. */
+  readonly accounts: Accounts
+  /** Pairs that are as good as written. */
+  readonly before?: ReadonlySet<string>
+}
+
 /** Which rows are to be written, and what becomes of the others. */
 export interface Chosen {
   readonly fresh: readonly RelationRow[]
   readonly counts: Omit<RelationCounts, 'users'>
 }
 
-/** @param before pairs that are as good as written. */
+/** Chooses the rows that are written, and counts the others. */
 export async function choose(
   services: ImportServices,
   tx: Tx,
-  rows: readonly RelationRow[],
-  { live, opened }: Accounts,
-  before: ReadonlySet<string> = new Set(),
+  { rows, accounts: { live, opened }, before }: Candidates,
 ): Promise<Chosen> {
   const telling = rows.filter(({ events }) => events.length > 0)
   const living = telling.filter((row) => live.has(row.follower) && live.has(row.followee))
@@ -57,7 +64,7 @@ export async function choose(
   let [knownRows, blockedRows] = [0, 0]
   for (const row of living) {
     const key = keyOf(row)
-    if (fresh.has(key) || before.has(key) || known.has(key)) knownRows++
+    if (fresh.has(key) || before?.has(key) || known.has(key)) knownRows++
     else if (blocked.has(key)) blockedRows++
     else fresh.set(key, row)
   }

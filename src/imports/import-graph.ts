@@ -90,38 +90,43 @@ export async function importGraph(
   const key = { kind: 'graph', file, options: { mutual } } as const
   const start = await checkpoints.open<Counter>(key, { users: 0, edges: 0 }, now())
   const size = await sizeOf(file, mutual ? 2 : 1)
-  return new GraphImport(services, checkpoints, start, { file, size }, options).run()
+  return new GraphImport({ services, checkpoints, start, file, size, options }).run()
+}
+
+/** What one run of an import works with. */
+interface GraphImportParts {
+  readonly services: ImportServices
+  readonly checkpoints: Checkpoints
+  readonly start: Checkpoint<Counter>
+  readonly file: TextFile
+  readonly size: ImportSize
+  readonly options: GraphImportOptions
 }
 
 class GraphImport implements BatchWriter<EdgeLine> {
   private checkpoint: Checkpoint<Counter>
 
-  constructor(
-    private readonly services: ImportServices,
-    private readonly checkpoints: Checkpoints,
-    private readonly start: Checkpoint<Counter>,
-    private readonly source: { readonly file: TextFile; readonly size: ImportSize },
-    private readonly options: GraphImportOptions,
-  ) {
-    this.checkpoint = start
+  constructor(private readonly parts: GraphImportParts) {
+    this.checkpoint = parts.start
   }
 
   async run(): Promise<GraphImportResult> {
-    const list = new EdgeList(this.source.file)
+    const { file, options } = this.parts
+    const list = new EdgeList(file)
     try {
       await this.writeAll(list)
     } catch (error) {
-      throw withSoFar(error, this.options.signal, () => this.result(list))
+      throw withSoFar(error, options.signal, () => this.result(list))
     }
     return this.result(list)
   }
 
   private async writeAll(list: EdgeList): Promise<void> {
-    const { transactions } = this.services
-    if (!this.start.done) await transactions.run((tx) => this.checkpoints.claim(tx, this.start))
-    const { mutual, onProgress, batchSize = mutual ? batchEdges / 2 : batchEdges } = this.options
+    const { services, checkpoints, start, options } = this.parts
+    if (!start.done) await services.transactions.run((tx) => checkpoints.claim(tx, start))
+    const { mutual, onProgress, batchSize = mutual ? batchEdges / 2 : batchEdges } = options
     for await (const lines of batches(this.remainder(list), batchSize)) {
-      await writePatiently(lines, this, this.options)
+      await writePatiently(lines, this, options)
       onProgress?.(this.progress())
     }
     if (!this.checkpoint.done) await this.finish()
@@ -134,18 +139,20 @@ class GraphImport implements BatchWriter<EdgeLine> {
 
   /** Bad lines are counted by the walk itself, so also those before the checkpoint. */
   private async *remainder(list: EdgeList): AsyncGenerator<EdgeLine> {
+    const { start } = this.parts
     for await (const edge of list) {
-      if (!this.start.done && edge.line > this.start.position) yield edge
+      if (!start.done && edge.line > start.position) yield edge
     }
   }
 
   async unwritten(lines: readonly EdgeLine[]): Promise<readonly EdgeLine[]> {
-    this.checkpoint = await this.checkpoints.reload(this.checkpoint)
+    this.checkpoint = await this.parts.checkpoints.reload(this.checkpoint)
     return lines.filter(({ line }) => line > this.checkpoint.position)
   }
 
   async write(lines: readonly EdgeLine[]): Promise<void> {
-    const { services, checkpoint } = this
+    const { services, checkpoints, size } = this.parts
+    const { checkpoint } = this
     const edges = this.edgesOf(lines)
     const handles = new Set(edges.flatMap(({ follower, followee }) => [follower, followee]))
     this.checkpoint = await services.transactions.run(async (tx) => {
@@ -159,12 +166,12 @@ class GraphImport implements BatchWriter<EdgeLine> {
       if (fresh.length > 0) {
         await services.stats.change(tx, changesOf(fresh))
         await services.edges.insert(tx, fresh)
-        await services.upkeep.leaveJobs(tx, { follows: fresh, posts: [] }, this.source.size)
+        await services.upkeep.leaveJobs(tx, { follows: fresh, posts: [] }, size)
       }
       const { users, edges: before } = checkpoint.counts
       const counts = { users: users + opened.size, edges: before + fresh.length }
       const position = lines.at(-1)?.line ?? checkpoint.position
-      return this.checkpoints.move(tx, checkpoint, { position, done: false, counts })
+      return checkpoints.move(tx, checkpoint, { position, done: false, counts })
     })
   }
 
@@ -181,7 +188,7 @@ class GraphImport implements BatchWriter<EdgeLine> {
     }
     for (const { line, from, to } of lines) {
       add(from, to, 2 * line)
-      if (this.options.mutual) add(to, from, 2 * line + 1)
+      if (this.parts.options.mutual) add(to, from, 2 * line + 1)
     }
     return [...edges.values()]
   }
@@ -197,7 +204,7 @@ class GraphImport implements BatchWriter<EdgeLine> {
   ): Promise<FollowEdge[]> {
     const pairs = edges.map((edge) => ({ edge, one: edge.followee, other: edge.follower }))
     const older = pairs.filter(({ one, other }) => !opened.has(one) && !opened.has(other))
-    const { followers } = this.services.collections
+    const { followers } = this.parts.services.collections
     const existing = await storedPairs(
       { collection: followers, one: 'user', other: 'follower', hint: { user: 1, follower: 1 } },
       tx,
@@ -210,7 +217,7 @@ class GraphImport implements BatchWriter<EdgeLine> {
   }
 
   private async blocked(tx: Tx, pairs: readonly Pair[]): Promise<ReadonlySet<string>> {
-    const { restrictions } = this.services.collections
+    const { restrictions } = this.parts.services.collections
     const any = await restrictions.findOne({}, { session: tx.session, projection: { _id: 1 } })
     if (!any) return new Set()
     const hint = { owner: 1, other: 1, kind: 1 } as const
@@ -223,19 +230,21 @@ class GraphImport implements BatchWriter<EdgeLine> {
   }
 
   private async finish(): Promise<void> {
+    const { services, checkpoints } = this.parts
     const { checkpoint } = this
-    this.checkpoint = await this.services.transactions.run((tx) =>
-      this.checkpoints.move(tx, checkpoint, { ...checkpoint, done: true }),
+    this.checkpoint = await services.transactions.run((tx) =>
+      checkpoints.move(tx, checkpoint, { ...checkpoint, done: true }),
     )
   }
 
   private written(): Counts {
     const { users, edges } = this.checkpoint.counts
-    return { users: users - this.start.counts.users, edges: edges - this.start.counts.edges }
+    const { counts } = this.parts.start
+    return { users: users - counts.users, edges: edges - counts.edges }
   }
 
   private progress(): ImportProgress {
-    const { bytesRead, sizeBytes } = this.source.file
+    const { bytesRead, sizeBytes } = this.parts.file
     return { done: bytesRead, total: sizeBytes, written: this.written().edges }
   }
 }

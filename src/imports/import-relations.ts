@@ -75,7 +75,8 @@ export async function previewRelations(
     signal?.throwIfAborted()
     const { accounts, chosen } = await services.transactions.run(async (tx) => {
       const accounts = await accountsAmong(services, tx, handlesOf(rows))
-      return { accounts, chosen: await choose(services, tx, rows, accounts, written.pairs) }
+      const candidates = { rows, accounts, before: written.pairs }
+      return { accounts, chosen: await choose(services, tx, candidates) }
     })
     const before = written.users.size
     for (const id of accounts.opened) written.users.add(id)
@@ -160,7 +161,7 @@ class RelationImport implements BatchWriter<RelationRow> {
     this.checkpoint = await services.transactions.run(async (tx) => {
       const { collections, stats } = services
       const accounts = await openAccounts(collections, tx, handles, checkpoint.startedAt)
-      const { fresh, counts } = await choose(services, tx, rows, accounts)
+      const { fresh, counts } = await choose(services, tx, { rows, accounts })
       if (fresh.length > 0) {
         await stats.change(tx, changesOf(fresh))
         await this.insert(tx, fresh)

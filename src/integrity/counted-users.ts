@@ -42,9 +42,9 @@ function userSources(
   return [
     accounts(users.find({ _id: handles }, { ...tx }).sort({ _id: 1 })),
     counters(user_stats.find({ _id: handles }, { ...tx }).sort({ _id: 1 })),
-    counted(followers.collection, followers.owner, 'followers', handles, tx),
-    counted(following.collection, following.owner, 'following', handles, tx),
-    counted(posts, 'author', 'posts', handles, tx),
+    counted(followers, 'followers', handles, tx),
+    counted(following, 'following', handles, tx),
+    counted({ collection: posts, owner: 'author' }, 'posts', handles, tx),
   ]
 }
 
@@ -58,10 +58,16 @@ async function* counters(found: AsyncIterable<UserStatsDoc>): AsyncGenerator<Cou
   for await (const stats of found) yield { key: stats._id, stats }
 }
 
+/** Where documents that are counted are stored. */
+interface Owned<Doc extends Document> {
+  readonly collection: Collection<Doc>
+  /** The field that names the owner. */
+  readonly owner: string
+}
+
 /** Counts by owner, over the index alone. */
 async function* counted<Doc extends Document>(
-  collection: Collection<Doc>,
-  owner: string,
+  { collection, owner }: Owned<Doc>,
   name: UserCounter,
   handles: object,
   tx: Tx | undefined,

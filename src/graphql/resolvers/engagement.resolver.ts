@@ -27,7 +27,7 @@ export class EngagementResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return list(ctx, info, 'likes', ref, args)
+    return list(ctx, info, { kind: 'likes', post: ref }, args)
   }
 
   @FieldResolver(() => CommentConnection, {
@@ -39,7 +39,7 @@ export class EngagementResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return list(ctx, info, 'comments', ref, args)
+    return list(ctx, info, { kind: 'comments', post: ref }, args)
   }
 
   @FieldResolver(() => ShareConnection, { description: 'The shares of the post, newest first.' })
@@ -49,7 +49,7 @@ export class EngagementResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return list(ctx, info, 'shares', ref, args)
+    return list(ctx, info, { kind: 'shares', post: ref }, args)
   }
 
   @Mutation(() => PostMarkPayload, {
@@ -139,14 +139,23 @@ export class EngagementResolver {
   }
 }
 
+/** One of the lists of a post. */
+interface PostList {
+  readonly kind: EngagementKind
+  readonly post: PostRef
+}
+
 async function list(
   ctx: Context,
   info: GraphQLResolveInfo,
-  more: EngagementKind,
-  owner: PostRef,
+  { kind, post }: PostList,
   args: ConnectionArgs,
 ) {
-  const page = await ctx.loaders.engagements.load({ owner, window: windowOf(args), more })
+  const page = await ctx.loaders.engagements.load({
+    owner: post,
+    window: windowOf(args),
+    more: kind,
+  })
   const asked = selectionOf(info).of('edges', 'node')
   const nodes = await presentEngagements(ctx, page.items, asked)
   const at = new Map(page.items.map((item, index) => [item, nodes[index]]))

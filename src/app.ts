@@ -39,7 +39,7 @@ export async function startApp(config: Config, log: Log): Promise<App> {
   })
   try {
     const { client, db, clock } = database
-    const services = createServices(client, db, config, validators, clock.now)
+    const services = createServices(client, db, config, { validators, now: clock.now })
     const worker = new Worker(services.queue, services.tasks, log, {
       concurrency: 4,
       pollMs: 1_000,

@@ -52,17 +52,20 @@ export interface Services extends Feeds {
 /** The part of the configuration that services depend on. */
 export type ServiceConfig = Pick<Config, 'following' | 'feed' | 'posts' | 'engagement'>
 
-/**
- * Builds every service. The only place where they are wired.
- * @param validators content validators beyond the built-in ones.
- * @param now the database's clock, in milliseconds since 1970.
- */
+/** What services take from the process, beyond the configuration. */
+export interface ServiceOptions {
+  /** Content validators beyond the built-in ones. Default: none. */
+  readonly validators?: readonly ContentValidator[]
+  /** The database's clock, in milliseconds since 1970. Default: this machine's. */
+  readonly now?: () => number
+}
+
+/** Builds every service. The only place where they are wired. */
 export function createServices(
   client: MongoClient,
   db: Db,
   config: ServiceConfig,
-  validators: readonly ContentValidator[] = [],
-  now: () => number = Date.now,
+  { validators: more = [], now = Date.now }: ServiceOptions = {},
 ): Services {
   const collections = openCollections(db)
   const mint = new IdMint(now)
@@ -78,24 +81,16 @@ export function createServices(
   const restrictions = new Restrictions(graphParts)
   const parts = { ...graphParts, restrictions }
   const follows = new Follows({ ...parts, together: new FollowsTogether(parts) })
-  const checks = contentValidators(config.posts.blockedWords, validators)
+  const validators = contentValidators(config.posts.blockedWords, more)
   const remains = new Remains(collections.overflow, outbox)
   const publishing = new Publishing(parts)
-  const posts = new Posts({ ...parts, remains, publishing, validators: checks })
+  const posts = new Posts({ ...parts, remains, publishing, validators })
   const limits = listLimits(config.engagement)
   const engaged = new EngagedLog(collections.engaged)
   const admission = new Admission(engaged, stats, restrictions)
   const lists = new OutlierLists({ collections, transactions, once, limits, admission })
   const walk = new OutlierWalk(collections)
-  const engagements = new Engagements({
-    lists,
-    walk,
-    engaged,
-    admission,
-    validators: checks,
-    mint,
-    now,
-  })
+  const engagements = new Engagements({ lists, walk, engaged, admission, validators, mint, now })
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)

@@ -18,7 +18,7 @@ export interface CommandDatabase extends OpenDatabase {
 export async function openForCommand(config: Config, prepare: boolean): Promise<CommandDatabase> {
   const database = await openDatabase(config, { profile: 'bulk', prepare, say })
   const { client, db, clock } = database
-  const services = createServices(client, db, config, [], clock.now)
+  const services = createServices(client, db, config, { now: clock.now })
   return { ...database, services }
 }
 
@@ -34,5 +34,5 @@ export async function beginRebuilds({ upkeep }: Services): Promise<void> {
 /** The services of a command that reads every strategy, whatever is configured. No cache lives longer because of it. */
 export function servicesAsStored({ client, db, clock }: CommandDatabase, config: Config): Services {
   const feed = { ...config.feed, maintained: feedStrategyNames, cacheAwayDays: 0 }
-  return createServices(client, db, { ...config, feed }, [], clock.now)
+  return createServices(client, db, { ...config, feed }, { now: clock.now })
 }

@@ -33,7 +33,7 @@ async function startWorker(config: Config, log: Log, concurrency: number): Promi
     warn: (line) => log.warn(line),
   })
   const { client, db, clock } = database
-  const { queue, tasks } = createServices(client, db, config, [], clock.now)
+  const { queue, tasks } = createServices(client, db, config, { now: clock.now })
   const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: jobLeaseMs })
   worker.start()
   log.info(`database: ${database.description}`)

@@ -65,7 +65,7 @@ export function servicesOver(
 ): Services {
   const config = { following, feed: { ...readConfig({}).feed, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
-  return createServices(client, db, { ...config, posts, engagement }, [], clock.now)
+  return createServices(client, db, { ...config, posts, engagement }, { now: clock.now })
 }
 
 export function testClock(): TestClock {

@@ -59,7 +59,7 @@ export async function seedPosts(
   const key = { kind: 'posts', file, options: { postsPerUser, seed } } as const
   const start = await checkpoints.open(key, { posts: 0 }, now())
   const post = madeUpPosts(authors, total, seed, start.startedAt.getTime())
-  return new Seeding(services, checkpoints, start, post, total, options).run()
+  return new Seeding({ services, checkpoints, start, post, total, options }).run()
 }
 
 /** In the order in which the file first names them. */
@@ -73,39 +73,43 @@ async function handlesIn(list: EdgeList): Promise<UserId[]> {
   return [...handles]
 }
 
+/** What one run of a seeding works with. */
+interface SeedingParts {
+  readonly services: ImportServices
+  readonly checkpoints: Checkpoints
+  readonly start: Checkpoint<'posts'>
+  readonly post: (index: number) => MadeUpPost
+  /** Posts that all runs write together. */
+  readonly total: number
+  readonly options: SeedPostsOptions
+}
+
 class Seeding implements BatchWriter<number> {
   private checkpoint: Checkpoint<'posts'>
 
-  constructor(
-    private readonly services: ImportServices,
-    private readonly checkpoints: Checkpoints,
-    private readonly start: Checkpoint<'posts'>,
-    private readonly post: (index: number) => MadeUpPost,
-    private readonly total: number,
-    private readonly options: SeedPostsOptions,
-  ) {
-    this.checkpoint = start
+  constructor(private readonly parts: SeedingParts) {
+    this.checkpoint = parts.start
   }
 
   async run(): Promise<SeedPostsResult> {
     try {
       await this.writeAll()
     } catch (error) {
-      throw withSoFar(error, this.options.signal, () => this.result())
+      throw withSoFar(error, this.parts.options.signal, () => this.result())
     }
     return this.result()
   }
 
   private async writeAll(): Promise<void> {
-    const { transactions } = this.services
-    if (!this.start.done) await transactions.run((tx) => this.checkpoints.claim(tx, this.start))
-    const { onProgress, batchSize = batchPosts } = this.options
-    while (this.checkpoint.position < this.total) {
+    const { services, checkpoints, start, total, options } = this.parts
+    if (!start.done) await services.transactions.run((tx) => checkpoints.claim(tx, start))
+    const { onProgress, batchSize = batchPosts } = options
+    while (this.checkpoint.position < total) {
       const { position } = this.checkpoint
-      const size = Math.min(batchSize, this.total - position)
+      const size = Math.min(batchSize, total - position)
       const indexes = Array.from({ length: size }, (_, at) => position + at)
-      await writePatiently(indexes, this, this.options)
-      onProgress?.({ done: this.checkpoint.position, total: this.total, written: this.written() })
+      await writePatiently(indexes, this, options)
+      onProgress?.({ done: this.checkpoint.position, total, written: this.written() })
     }
   }
 
@@ -114,15 +118,16 @@ class Seeding implements BatchWriter<number> {
   }
 
   async unwritten(indexes: readonly number[]): Promise<readonly number[]> {
-    this.checkpoint = await this.checkpoints.reload(this.checkpoint)
+    this.checkpoint = await this.parts.checkpoints.reload(this.checkpoint)
     return indexes.filter((index) => index >= this.checkpoint.position)
   }
 
   async write(indexes: readonly number[]): Promise<void> {
-    const { services, checkpoint } = this
-    const size = this.total <= smallImportMax ? 'SMALL' : 'LARGE'
+    const { services, checkpoints, post, total } = this.parts
+    const { checkpoint } = this
+    const size = total <= smallImportMax ? 'SMALL' : 'LARGE'
     const docs = indexes.map((index) => {
-      const { author, text, atMs } = this.post(index)
+      const { author, text, atMs } = post(index)
       const id = importedId<PostId>(checkpoint.id, atMs, index)
       return { _id: toObjectId(id), id, author, text }
     })
@@ -140,13 +145,13 @@ class Seeding implements BatchWriter<number> {
         await services.upkeep.leaveJobs(tx, { follows: [], posts: own }, size)
       }
       const posts = checkpoint.counts.posts + own.length
-      const done = position >= this.total
-      return this.checkpoints.move(tx, checkpoint, { position, done, counts: { posts } })
+      const done = position >= total
+      return checkpoints.move(tx, checkpoint, { position, done, counts: { posts } })
     })
   }
 
   private written(): number {
-    return this.checkpoint.counts.posts - this.start.counts.posts
+    return this.checkpoint.counts.posts - this.parts.start.counts.posts
   }
 }
 

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { Arg, Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
 import { type Reason, reasonCodes } from '../../feed/reasons.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
@@ -23,6 +23,22 @@ class WhyArgs {
   readonly group?: string | null
 }
 
+@ArgsType()
+class TimelineArgs extends ConnectionArgs {
+  @Field(() => FeedStrategyEnum, {
+    nullable: true,
+    description:
+      'The strategy that assembles the timeline. All strategies return the same posts. Only maintained strategies are accepted.',
+  })
+  readonly strategy?: FeedStrategyName | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: "Shows only authors in this group of the viewer's.",
+  })
+  readonly group?: string | null
+}
+
 /** The home timeline, and why it holds what it does. */
 @Resolver(() => Timeline)
 export class TimelineResolver {
@@ -32,31 +48,21 @@ export class TimelineResolver {
       "The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before.",
   })
   async timeline(
-    @Args(() => ConnectionArgs) args: ConnectionArgs,
-    @Arg('strategy', () => FeedStrategyEnum, {
-      nullable: true,
-      description:
-        'The strategy that assembles the timeline. All strategies return the same posts. Only maintained strategies are accepted.',
-    })
-    strategy: FeedStrategyName | undefined,
-    @Arg('group', () => String, {
-      nullable: true,
-      description: "Shows only authors in this group of the viewer's.",
-    })
-    group: string | undefined,
+    @Args(() => TimelineArgs) args: TimelineArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
     const reader = ctx.requireViewer()
+    const group = args.group ?? undefined
     const asked = selectionOf(info)
     const page = await ctx.services.feed.timeline(reader, {
       window: windowOf(args),
-      strategy: strategy ?? undefined,
-      group: group ?? undefined,
+      strategy: args.strategy ?? undefined,
+      group,
       depth: depthOf(asked.of('edges', 'node')),
       pending: asked.has('pending'),
     })
-    prime(ctx.loaders, page.facts, group ?? undefined)
+    prime(ctx.loaders, page.facts, group)
     const presented = await presentPostPage(ctx, page, asked)
     return { ...presented, strategy: page.strategy, servedBy: page.servedBy, pending: page.pending }
   }

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { Arg, Args, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql'
+import { Args, ArgsType, Ctx, Field, FieldResolver, Info, Resolver, Root } from 'type-graphql'
 import { DomainError } from '../../errors.ts'
 import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
 import { checkGroup } from '../../follows/groups.ts'
@@ -13,6 +13,16 @@ import { selectionOf } from '../selection.ts'
 import { LikedPostConnection } from '../types/engagement.ts'
 import { PostConnection } from '../types/post.ts'
 import { FollowConnection, User } from '../types/user.ts'
+
+@ArgsType()
+class FollowingArgs extends ConnectionArgs {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Returns only followees in this group. Groups are private, so this works only on the viewer's own list.",
+  })
+  readonly group?: string | null
+}
 
 /** The lists of a user. Those of many users in one request are read together. */
 @Resolver(() => User)
@@ -36,16 +46,11 @@ export class UserResolver {
   })
   async following(
     @Root() { handle }: User,
-    @Args(() => ConnectionArgs) args: ConnectionArgs,
-    @Arg('group', () => String, {
-      nullable: true,
-      description:
-        "Returns only followees in this group. Groups are private, so this works only on the viewer's own list.",
-    })
-    group: string | undefined,
+    @Args(() => FollowingArgs) args: FollowingArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
+    const { group } = args
     if (group != null && handle !== ctx.requireViewer()) {
       throw new DomainError('FORBIDDEN', 'Only the owner of a group may read it', {
         argument: 'group',

@@ -105,7 +105,7 @@ async function joinRunning(dataFolder: string, state: MongodState, me: MongodUse
   writeState(dataFolder, { ...state, users: [...others, me] })
   const [other] = others
   const origin = other ? `shared with process ${other.pid}` : 'left by a process that died'
-  return opened(dataFolder, state, me, `mongod ${origin}`, other !== undefined)
+  return opened({ dataFolder, state, me, origin: `mongod ${origin}`, joined: other !== undefined })
 }
 
 type StartOptions = MongodOptions & { readonly dataFolder: string }
@@ -116,7 +116,9 @@ async function start(options: StartOptions, me: MongodUser): Promise<EmbeddedMon
   const binary = await findMongod({ mongodBinary, binFolder, log })
   for (let attempt = 1; ; attempt++) {
     const started = await startOnce(options, binary, me)
-    if (typeof started === 'object') return opened(dataFolder, started, me, binary.origin, false)
+    if (typeof started === 'object') {
+      return opened({ dataFolder, state: started, me, origin: binary.origin, joined: false })
+    }
     if (/Address already in use/.test(started) && attempt < portTries) continue
     throw new MongodError(
       /DBPathInUse|Unable to lock the lock file/.test(started)
@@ -150,13 +152,18 @@ async function startOnce(
 
 const addressOf = ({ port }: MongodState) => `127.0.0.1:${port}`
 
-function opened(
-  dataFolder: string,
-  state: MongodState,
-  me: MongodUser,
-  origin: string,
-  joined: boolean,
-): EmbeddedMongod {
+/** A running mongod, and who uses it from now on. */
+interface Running {
+  readonly dataFolder: string
+  readonly state: MongodState
+  readonly me: MongodUser
+  /** Where the binary came from. */
+  readonly origin: string
+  /** Whether another process had started it. */
+  readonly joined: boolean
+}
+
+function opened({ dataFolder, state, me, origin, joined }: Running): EmbeddedMongod {
   const { pid } = state
   const address = addressOf(state)
   const onExit = () => {

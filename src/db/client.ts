@@ -1,4 +1,5 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
+import { readPastElections } from './elections.ts'
 
 /** The longest a single command of a request may take on the server, in milliseconds. */
 export const commandMsMax = 2_500
@@ -38,7 +39,7 @@ export type ClientProfile = 'serving' | 'bulk'
 
 /**
  * Connects to a replica set or a sharded cluster. Writes wait for a majority, and reads return what a majority holds:
- * no failover takes back what an answer was based on (law L4).
+ * no failover takes back what an answer was based on (law L4). Reads after a failover see what was acknowledged before it.
  * A read in an explicit session names its own read concern, because the driver adds the session's time to the object
  * that all other reads share.
  * @throws MongoServerSelectionError when no primary answers within 5 s.
@@ -56,6 +57,7 @@ export async function connect(
       : {}),
     ...extra,
   })
+  readPastElections(client)
   try {
     await client.connect()
     await client.db('admin').command({ ping: 1 })

@@ -47,11 +47,24 @@ const passingCodes: ReadonlySet<unknown> = new Set([
   13436, // NotPrimaryOrSecondary
 ])
 
+/** Errors of a socket that the driver passes on as they are: it writes to a connection that the server has just closed. */
+const socketCodes: ReadonlySet<unknown> = new Set([
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ETIMEDOUT',
+])
+const isSocketError = (error: unknown): boolean =>
+  error instanceof Error && socketCodes.has((error as NodeJS.ErrnoException).code)
+
 /** The error behind one that the driver wrapped: a bulk write hides why no server answered it. */
-const rootOf = (error: unknown): unknown =>
-  error instanceof MongoBulkWriteError && (error.errorResponse as unknown) instanceof MongoError
-    ? error.errorResponse
-    : error
+const rootOf = (error: unknown): unknown => {
+  const cause: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined
+  return cause instanceof MongoError || isSocketError(cause) ? cause : error
+}
 
 /** The driver does not export the class. */
 const isWaitQueueTimeout = (error: unknown): boolean =>
@@ -108,6 +121,7 @@ export function isUnreachable(error: unknown): boolean {
   return (
     root instanceof MongoServerSelectionError ||
     root instanceof MongoNetworkError ||
+    isSocketError(root) ||
     isWaitQueueTimeout(root) ||
     isTransient(root) ||
     (root instanceof MongoServerError &&

@@ -3,7 +3,7 @@ import type { Answer } from './group-commit.ts'
 /** Why each write of a batch is refused before its transaction, in order; undefined for those that are let in. */
 export type Refusals = readonly (Error | undefined)[]
 
-/** Answers a batch: those that are refused with their refusals, the others with what `commit` comes to for them. */
+/** Answers a batch in order: a refused write with its refusal, every other write with its answer from `commit`. */
 export async function commitAdmitted<Op, Result>(
   ops: readonly Op[],
   refusals: Refusals | undefined,

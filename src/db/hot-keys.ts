@@ -12,7 +12,7 @@ import type { Transactions, Tx } from './transaction.ts'
 export interface HotKeyRules<Op, Result> {
   /** Sets the keys of this sort apart from those of others, e.g. `likes`. */
   readonly name: string
-  /** Lets writes in before their transaction, for the first time or again. Absent: all are let in. */
+  /** Checks writes before their transaction. A write may be checked again after a failed try. Absent: no check. */
   readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
   /** Applies writes to a key in the caller's transaction, in order, and answers each. */
   readonly apply: (tx: Tx, key: string, ops: readonly Op[]) => Promise<Answers<Result>>

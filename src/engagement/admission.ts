@@ -4,7 +4,7 @@ import type { UserId } from '../lib/ids.ts'
 import { noAccount, type UserStats } from '../users/stats.ts'
 import type { Engaged, EngagedLog } from './engaged.ts'
 
-/** The answer to one who engages with a post that does not exist, or that they may not see. */
+/** The answer when the post does not exist, or the viewer may not see it. */
 export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'The post does not exist')
 
 /** An entry that is about to be added to its list, or one that its list does not hold any more. */
@@ -12,7 +12,7 @@ export type Intent =
   | { readonly begin: Engaged; readonly end?: undefined }
   | { readonly end: Pick<Engaged, 'id' | 'user'>; readonly begin?: undefined }
 
-/** Lets in whom the graph lets in, and keeps by-user entries ahead of the entries themselves. */
+/** Checks accounts and blocks before a like, comment or share is stored, and writes the by-user entry before it. */
 export class Admission {
   constructor(
     private readonly log: EngagedLog,
@@ -32,7 +32,7 @@ export class Admission {
     const pairs = begins
       .filter(({ user, post }) => user !== post.author)
       .map(({ user, post }) => ({ one: user, other: post.author }))
-    // First, so that whoever ends an account that was still seen live finds what it had begun.
+    // Written first: the purge of an account that is still live here then finds every entry of it.
     await this.log.write(begins, ends)
     const [live, blocked] = await Promise.all([
       people.length > 0 ? this.stats.liveAmong(people) : new Set<UserId>(),

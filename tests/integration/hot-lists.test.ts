@@ -57,7 +57,7 @@ test('the owner of a hot post admits the likes of all processes, in three comman
   expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
 })
 
-test('it refuses those whom a block or a missing account keeps out, and no others with them', async () => {
+test('the owner of a hot post refuses likes across a block or without an account, and no other likes', async () => {
   const before = (await walked(harness.services, 'likes', post)).length
   for (let round = 0; round < 5; round++) {
     await Promise.all([

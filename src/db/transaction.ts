@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientSession, MongoClient } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import { backoffMs } from '../lib/backoff.ts'
+import { within } from '../lib/within.ts'
 import { commandMsMax } from './client.ts'
 import {
   isCollision,
@@ -71,19 +72,10 @@ export class Transactions {
     onCollision: (error: unknown) => void = () => {},
   ): Promise<T> {
     const fate: Fate = { abandoned: false, committing: false }
-    const late = new AbortController()
-    const answerIsDue = sleep(this.bounds.answerMsMax, undefined, { signal: late.signal }).then(
-      () => {
-        fate.abandoned = true
-        throw fate.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
-      },
-    )
-    answerIsDue.catch(() => {})
-    try {
-      return await Promise.race([this.attempt(work, once, onCollision, fate), answerIsDue])
-    } finally {
-      late.abort()
-    }
+    return within(this.bounds.answerMsMax, this.attempt(work, once, onCollision, fate), () => {
+      fate.abandoned = true
+      return fate.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
+    })
   }
 
   private async attempt<T>(
@@ -182,7 +174,8 @@ const givenUp = (cause: unknown): DomainError =>
       )
     : noAnswer(cause, nothingChanged)
 
-const unknownOutcome = (cause?: unknown): DomainError =>
+/** The answer to a write that may have been made. */
+export const unknownOutcome = (cause?: unknown): DomainError =>
   new DomainError(
     'UNAVAILABLE',
     'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',

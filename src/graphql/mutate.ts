@@ -1,16 +1,22 @@
 import { type OnceKey, onceKey } from '../db/once.ts'
+import { unknownOutcome } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { unicodeProblem } from '../lib/text.ts'
+import { within } from '../lib/within.ts'
 import type { Context } from './context.ts'
 import type { MutationInput } from './inputs.ts'
 
 const idLengthMax = 128
 
+/** The longest that a mutation waits, however many waits for the database follow each other, in milliseconds. */
+const answerMsMax = 9_000
+
 /**
  * Runs a mutation as the viewer, once for each clientMutationId (law L4), and forgets what was read before it.
+ * The caller has its answer within 9 s.
  * @param name of the mutation: part of what a repeat must match.
- * @throws {DomainError} UNAUTHENTICATED, or what the mutation throws.
+ * @throws {DomainError} UNAUTHENTICATED, UNAVAILABLE when it took too long, or what the mutation throws.
  */
 export async function mutate<Input extends MutationInput, Result extends object>(
   ctx: Context,
@@ -30,7 +36,8 @@ export async function mutate<Input extends MutationInput, Result extends object>
   const problem = unicodeProblem(clientMutationId ?? '')
   if (problem) throw badInput('input.clientMutationId', problem)
   try {
-    const result = await run(viewer, onceKey(viewer, name, { ...input, clientMutationId }))
+    const once = onceKey(viewer, name, { ...input, clientMutationId })
+    const result = await within(answerMsMax, run(viewer, once), unknownOutcome)
     return { ...result, clientMutationId: clientMutationId ?? null }
   } finally {
     ctx.forget()

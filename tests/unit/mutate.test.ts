@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Context } from '../../src/graphql/context.ts'
 import { mutate } from '../../src/graphql/mutate.ts'
 import type { UserId } from '../../src/lib/ids.ts'
@@ -21,4 +21,16 @@ test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(
 
 test.each(['a', '😀', '\ufffd'])('the clientMutationId %j is taken as it is', async (id) => {
   expect(await run(id)).toEqual({ id, clientMutationId: id })
+})
+
+test('a mutation whose waits for the database follow each other is answered within 9 s', async () => {
+  vi.useFakeTimers()
+  try {
+    const answer = mutate(context, 'test', {}, () => new Promise<object>(() => {}))
+    const refused = expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await vi.advanceTimersByTimeAsync(9_000)
+    await refused
+  } finally {
+    vi.useRealTimers()
+  }
 })

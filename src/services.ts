@@ -17,14 +17,16 @@ import { Follows } from './follows/follows.ts'
 import { GraphPurge } from './follows/purge.ts'
 import { Restrictions } from './follows/restrictions.ts'
 import { FollowsTogether } from './follows/together.ts'
-import { Inline } from './jobs/inline.ts'
+import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
+import type { Tasks } from './jobs/runner.ts'
 import { IdMint } from './lib/ids.ts'
 import { type ContentValidator, contentValidators } from './posts/content.ts'
 import { Posts } from './posts/posts.ts'
 import { Publishing } from './posts/publishing.ts'
 import { Remains } from './posts/remains.ts'
+import { createTasks } from './subscribers.ts'
 import { UserStats } from './users/stats.ts'
 import { Users } from './users/users.ts'
 
@@ -43,7 +45,9 @@ export interface Services extends Feeds {
   readonly liked: LikedPosts
   readonly outbox: Outbox
   readonly queue: JobQueue
-  readonly inline: Inline
+  readonly inline: InlineRunner
+  /** The task of every job kind. */
+  readonly tasks: Tasks
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -72,7 +76,7 @@ export function createServices(
   const once = new Once(collections, now)
   const transactions = new Transactions(client, once)
   const queue = new JobQueue(collections.outbox)
-  const inline = new Inline(queue)
+  const inline = new InlineRunner(queue)
   const outbox = new Outbox(collections.outbox, mint, inline)
   const stats = new UserStats(collections.user_stats)
   const users = new Users({ collections, stats, outbox, transactions, now })
@@ -94,19 +98,9 @@ export function createServices(
   const liked = new LikedPosts(engaged, walk, stats, restrictions)
   const purge = new PostPurge(collections.overflow, engaged)
   const graph = new GraphPurge(collections, edges, stats, transactions)
-  const core = {
-    once,
-    users,
-    graph,
-    posts,
-    engagements,
-    purge,
-    follows,
-    restrictions,
-    stats,
-    edges,
-  }
+  const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
+  const tasks = createTasks({ ...feeds, users, graph, posts, engagements, purge, once })
   return {
     collections,
     transactions,
@@ -124,6 +118,7 @@ export function createServices(
     inline,
     mint,
     now,
+    tasks,
     ...feeds,
   }
 }

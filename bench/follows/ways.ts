@@ -1,6 +1,7 @@
 import { DomainError } from '../../src/errors.ts'
+import { reactionsTo } from '../../src/events.ts'
 import { blocks } from '../../src/follows/restrictions.ts'
-import type { Promises } from '../../src/jobs/outbox.ts'
+import type { JobWriter } from '../../src/jobs/outbox.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
@@ -26,7 +27,7 @@ export function oneTransactionEach(services: Services): Way {
   return {
     follow: (actor, followee) => {
       const edge = { id: mint.next<EdgeId>(), follower: actor, followee, source } as const
-      const follow = (promises: Promises) =>
+      const follow = (jobs: JobWriter) =>
         transactions.run(async (tx) => {
           if (await edges.find(tx, actor, followee)) return false
           const between = (await restrictions.between(actor, [followee], tx)).get(followee)
@@ -37,10 +38,14 @@ export function oneTransactionEach(services: Services): Way {
             [followee, { followers: 1 }],
           ])
           await stats.change(tx, counted)
-          await promises.append(tx, 'follow.created', { follower: actor, followee })
+          const reactions = reactionsTo('follow.created', { follower: actor, followee })
+          await outbox.insert(
+            tx,
+            reactions.map((job) => jobs.prepare(tx, job)),
+          )
           return true
         })
-      return untilDone(() => outbox.during(follow))
+      return untilDone(() => outbox.runInline(follow))
     },
     unfollow: (actor, followee) => {
       const unfollow = () =>
@@ -53,7 +58,7 @@ export function oneTransactionEach(services: Services): Way {
             [followee, { followers: -1 }],
           ])
           await stats.changeLive(tx, counted)
-          await outbox.append(tx, 'follow.ended', { follower: actor, followee })
+          await outbox.enqueue(tx, reactionsTo('follow.ended', { follower: actor, followee }))
           return true
         })
       return untilDone(unfollow)

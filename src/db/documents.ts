@@ -134,7 +134,7 @@ export interface EngagedDoc {
 export const jobLanes = ['QUICK', 'BULK'] as const
 export type JobLane = (typeof jobLanes)[number]
 
-/** A piece of work that was promised together with the write that caused it. */
+/** A job, inserted in the transaction of the write that caused it. */
 export interface JobDoc {
   readonly _id: ObjectId
   readonly kind: string

@@ -4,11 +4,11 @@ import { GroupCommit } from '../db/group-commit.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { DomainError } from '../errors.ts'
-import type { PurgeRun } from '../follows/purge.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeOf } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
+import type { Removal } from '../users/deletion.ts'
 import type { Admission, Intent } from './admission.ts'
 import { settledMs } from './deadline.ts'
 import type { Engaged, EngagedLog } from './engaged.ts'
@@ -122,7 +122,7 @@ export class Engagements {
    * What was admitted right before the account ended may still be on its way, and is waited for: for 16 s at most.
    * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
    */
-  async purge(user: UserId, { signal, isDue, onRemoved }: PurgeRun): Promise<void> {
+  async purge(user: UserId, { signal, isDue, onRemoved }: Removal): Promise<void> {
     const { lists, engaged, now } = this.parts
     const since = performance.now()
     for (;;) {

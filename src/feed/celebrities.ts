@@ -147,7 +147,8 @@ export class Celebrities {
         { session: tx.session, upsert: true },
       )
       if (upsertedCount === 0) return
-      await outbox.append(tx, 'author.promoted', { author, promotion }, { lane: 'BULK' })
+      const payload = { author, promotion }
+      await outbox.enqueue(tx, [{ kind: 'author.promoted', payload, lane: 'BULK' }])
     })
   }
 
@@ -161,7 +162,8 @@ export class Celebrities {
         { session: tx.session },
       )
       if (matchedCount === 0) return
-      await outbox.append(tx, 'author.fell', { author, fall }, { lane: 'BULK' })
+      const payload = { author, fall }
+      await outbox.enqueue(tx, [{ kind: 'author.fell', payload, lane: 'BULK' }])
     })
   }
 }

@@ -5,9 +5,9 @@ import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { TimelineUpkeep } from '../imports/upkeep.ts'
-import type { Tasks } from '../jobs/attempt.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint } from '../lib/ids.ts'
+import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Backfill } from './backfill.ts'
 import { Cache } from './cache.ts'
@@ -27,7 +27,6 @@ import { Registrations } from './registrations.ts'
 import { Registry } from './registry.ts'
 import { SizedBuckets } from './sized-buckets.ts'
 import type { MaterialisedName } from './strategy.ts'
-import { createTasks, type TaskParts } from './tasks.ts'
 import { TimeBuckets } from './time-buckets.ts'
 import { Truth } from './truth.ts'
 import { Upkeep } from './upkeep.ts'
@@ -35,8 +34,9 @@ import { Upkeep } from './upkeep.ts'
 /** What timelines are built upon. */
 export interface FeedParts {
   readonly collections: Collections
-  readonly core: Omit<TaskParts, 'delivery' | 'backfill'> & {
+  readonly core: {
     readonly follows: Follows
+    readonly posts: Posts
     readonly restrictions: Restrictions
     readonly stats: UserStats
     readonly edges: Edges
@@ -60,7 +60,7 @@ export interface Feeds {
   /** The options that a new registration takes over from this process. */
   readonly configured: Readonly<Record<MaterialisedName, Options>>
   readonly celebrities: Celebrities
-  readonly tasks: Tasks
+  readonly delivery: Delivery
   readonly backfill: Backfill
 }
 
@@ -113,7 +113,6 @@ export function createFeeds(
     collections.user_stats,
     transactions,
   )
-  const tasks = createTasks({ ...core, delivery, backfill })
   const reasons = new Reasons({ ...core, pending, registry })
   const configured = configuredOptions(config)
   return {
@@ -127,7 +126,7 @@ export function createFeeds(
     strategies,
     celebrities,
     configured,
-    tasks,
+    delivery,
     backfill,
   }
 }

@@ -1,9 +1,13 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Document } from '../db/mongo.ts'
+import { subscriptions } from '../events.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Pair } from './backfill.ts'
+
+const deliveries = subscriptions['post.created'].timelines
+const backfills = subscriptions['follow.created'].timelines
 
 /** Authors with waiting deliveries, and back-fills of one reader, that are looked at. Beyond that, the answer is yes. */
 const waitingMax = 2_000
@@ -44,9 +48,9 @@ export class Pending {
     const found = await this.collections.outbox.findOne(
       {
         $or: [
-          { kind: 'post.created', 'payload.author': author, 'payload.post': id },
+          { kind: deliveries, 'payload.author': author, 'payload.post': id },
           {
-            kind: 'follow.created',
+            kind: backfills,
             'payload.author': null,
             'payload.follower': follower,
             'payload.followee': followee,
@@ -63,8 +67,8 @@ export class Pending {
     const { outbox, restrictions, user_stats } = this.collections
     const { collection, owner, other } = this.edges.following
     const inGroup = group === undefined ? {} : { groups: group }
-    const byReader = { kind: 'follow.created', 'payload.author': null, 'payload.follower': reader }
-    const delivered = [{ $match: { kind: 'post.created' } }, { $group: { _id: '$payload.author' } }]
+    const byReader = { kind: backfills, 'payload.author': null, 'payload.follower': reader }
+    const delivered = [{ $match: { kind: deliveries } }, { $group: { _id: '$payload.author' } }]
     const filled = [{ $match: byReader }, { $project: { _id: '$payload.followee' } }]
     const own = group === undefined ? { $setIntersection: [[reader], '$delivered._id'] } : []
     const [row] = await outbox.db
@@ -102,7 +106,7 @@ export class Pending {
     const [row] = await outbox
       .aggregate<{ waiting: number; posts: number }>(
         [
-          { $match: { kind: 'post.created', 'payload.author': { $in: [...authors] } } },
+          { $match: { kind: deliveries, 'payload.author': { $in: [...authors] } } },
           { $limit: deliveriesMax },
           {
             $lookup: {

@@ -6,7 +6,7 @@ import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
-import type { Outbox } from '../jobs/outbox.ts'
+import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
 import { lacking, type Options } from './options.ts'
 import { assumeStored, removeSome, sharing } from './remove-stored.ts'
@@ -244,11 +244,14 @@ export class Registrations {
     epoch: PostId,
     delayMs = 0,
   ): Promise<true> {
-    const { outbox } = this.parts
-    const jobs = names.map((strategy) =>
-      outbox.promise(tx, 'strategy.backfill', { strategy, epoch }, { lane: 'BULK' }),
+    const jobs = names.map(
+      (strategy): NewJob => ({
+        kind: 'strategy.backfill',
+        payload: { strategy, epoch },
+        lane: 'BULK',
+      }),
     )
-    await outbox.keep(tx, jobs, delayMs)
+    await this.parts.outbox.enqueue(tx, jobs, delayMs)
     return true
   }
 

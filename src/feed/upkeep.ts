@@ -1,6 +1,7 @@
 import type { Tx } from '../db/transaction.ts'
+import { subscriptions } from '../events.ts'
 import type { ImportSize, TimelineUpkeep, Written } from '../imports/upkeep.ts'
-import type { Outbox } from '../jobs/outbox.ts'
+import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import type { Registrations } from './registrations.ts'
 
 /** How long after the last batch of an import that was killed its rebuild begins, in milliseconds. */
@@ -23,16 +24,19 @@ export class Upkeep implements TimelineUpkeep {
     if (size === 'LARGE') return this.registrations.invalidate(tx, rebuildDelayMs)
     if ((await this.registrations.namesIn(tx)).length === 0) return
     // In the lane of long jobs, so that posts of this moment are not delivered after those of the import.
-    const options = { lane: 'BULK' } as const
-    const jobs = [
-      ...follows.map(({ follower, followee }) =>
-        this.outbox.promise(tx, 'follow.created', { follower, followee }, options),
-      ),
-      ...posts.map(({ author, id }) =>
-        this.outbox.promise(tx, 'post.created', { author, post: id }, options),
-      ),
-    ]
-    if (jobs.length > 0) await this.outbox.keep(tx, jobs)
+    const followJobs = follows.map(({ follower, followee }) => ({
+      kind: subscriptions['follow.created'].timelines,
+      payload: { follower, followee },
+    }))
+    const postJobs = posts.map(({ author, id }) => ({
+      kind: subscriptions['post.created'].timelines,
+      payload: { author, post: id },
+    }))
+    const jobs = [...followJobs, ...postJobs]
+    await this.outbox.enqueue(
+      tx,
+      jobs.map((job): NewJob => ({ ...job, lane: 'BULK' })),
+    )
   }
 
   async beginRebuilds(): Promise<void> {

@@ -50,15 +50,15 @@ export class Follows {
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
     const { outbox, together } = this.parts
-    return outbox.during((promises) =>
-      together.write(followee, { follower: actor, begin: source, once, promises }),
+    return outbox.runInline((jobs) =>
+      together.write(followee, { follower: actor, begin: source, once, jobs }),
     )
   }
 
   /** Ends it. One transaction of at most ten commands, shared likewise. A repeat changes nothing. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
     const { outbox, together } = this.parts
-    return together.write(followee, { follower: actor, once, promises: outbox })
+    return together.write(followee, { follower: actor, once, jobs: outbox })
   }
 
   /**

@@ -1,8 +1,9 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import type { Transactions } from '../db/transaction.ts'
 import type { UserId } from '../lib/ids.ts'
+import type { Removal } from '../users/deletion.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { type Edges, type Side, type StoredEdge, toEdge } from './edges.ts'
 
@@ -10,18 +11,6 @@ import { type Edges, type Side, type StoredEdge, toEdge } from './edges.ts'
 const batchSize = 200
 /** Lines of the history removed in one command. */
 const eventBatchSize = 1_000
-
-/** How a purge is watched and ended. */
-export interface PurgeRun {
-  readonly signal: AbortSignal
-  /**
-   * Whether the account is still to be cleared, in the transaction's view when one is given. Once it is not, whatever
-   * stands under the handle is somebody else's: a worker that was held up for longer than its lease finds that out.
-   */
-  readonly isDue: (tx?: Tx) => Promise<boolean>
-  /** Told after each batch how many documents it removed; the next one waits for it. */
-  readonly onRemoved: (count: number) => Promise<void>
-}
 
 /**
  * Removes a deleted user from the graph: edges both ways with the counters of the other ends, history, and what
@@ -37,7 +26,7 @@ export class GraphPurge {
   ) {}
 
   /** Runs until nothing is left or the signal aborts. */
-  async run(user: UserId, run: PurgeRun): Promise<void> {
+  async run(user: UserId, run: Removal): Promise<void> {
     const { followers, following } = this.edges
     await drain(run, () => this.removeEdges(followers, user, { following: -1 }, run))
     await drain(run, () => this.removeEdges(following, user, { followers: -1 }, run))
@@ -50,7 +39,7 @@ export class GraphPurge {
     side: Side,
     user: UserId,
     lost: StatsChange,
-    { isDue }: PurgeRun,
+    { isDue }: Removal,
   ): Promise<number> {
     return this.transactions.run(async (tx) => {
       if (!(await isDue(tx))) return 0
@@ -72,7 +61,7 @@ export class GraphPurge {
 
   private async removeEvents(
     end: { user: UserId } | { followee: UserId },
-    { isDue }: PurgeRun,
+    { isDue }: Removal,
   ): Promise<number> {
     const { follow_events } = this.collections
     const found = await follow_events
@@ -87,7 +76,7 @@ export class GraphPurge {
   }
 
   /** A block goes with its mirror, both as the transaction saw them: a purge that was held up meets the next owner's. */
-  private async removeRestrictions(owner: UserId, { isDue }: PurgeRun): Promise<number> {
+  private async removeRestrictions(owner: UserId, { isDue }: Removal): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {
       const { session } = tx
@@ -111,10 +100,7 @@ export class GraphPurge {
 }
 
 /** Removes one batch after the other until there is none. */
-async function drain(
-  { signal, onRemoved }: PurgeRun,
-  remove: () => Promise<number>,
-): Promise<void> {
+async function drain({ signal, onRemoved }: Removal, remove: () => Promise<number>): Promise<void> {
   for (;;) {
     signal.throwIfAborted()
     const removed = await remove()

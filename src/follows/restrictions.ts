@@ -5,6 +5,7 @@ import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
+import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
@@ -134,9 +135,10 @@ export class Restrictions {
       const [out, back] = [await edges.find(tx, actor, other), await edges.find(tx, other, actor)]
       const ended = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
       if (ended.length > 0) await edges.remove(tx, ended, 'BLOCK')
-      for (const { follower, followee } of ended) {
-        await outbox.append(tx, 'follow.ended', { follower, followee })
-      }
+      const jobs = ended.flatMap(({ follower, followee }) =>
+        reactionsTo('follow.ended', { follower, followee }),
+      )
+      await outbox.enqueue(tx, jobs)
       const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]
       await stats.change(
         tx,

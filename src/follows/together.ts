@@ -3,7 +3,8 @@ import { GroupCommit } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import type { OnceKey } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import type { Outbox, Promises } from '../jobs/outbox.ts'
+import { reactionsTo } from '../events.ts'
+import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Edges, FollowEdge } from './edges.ts'
@@ -23,7 +24,7 @@ const bounds = { batchMax: 64, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2
 export interface FollowWrite extends FollowIntent {
   /** Of a mutation of the follower's own. */
   readonly once: OnceKey | undefined
-  readonly promises: Promises
+  readonly jobs: JobWriter
 }
 
 /** What follows are made of. */
@@ -57,9 +58,9 @@ export class FollowsTogether {
       commit: (key, batch, onCollision) => this.commit(key as UserId, batch, onCollision),
       commitAlone: (key, write, onCollision) =>
         this.commitOne(key as UserId, write, { mends: true }, onCollision),
-      pack: ({ promises: _, ...write }) => ({ ...write }),
+      pack: ({ jobs: _, ...write }) => ({ ...write }),
       // Jobs of another process's writes are left to workers.
-      unpack: (packed) => ({ ...(packed as unknown as FollowWrite), promises: outbox }),
+      unpack: (packed) => ({ ...(packed as unknown as FollowWrite), jobs: outbox }),
     })
     const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.run(key, batch)
     this.commits = new GroupCommit(run, bounds)
@@ -189,9 +190,11 @@ export class FollowsTogether {
     const counters = countersOf(followee, begun, ended)
     if (areLive || begun.length === 0) await stats.changeLive(tx, counters)
     else await stats.change(tx, counters)
-    const jobs = changes.map(({ follower, begin, promises }) =>
-      promises.promise(tx, begin ? 'follow.created' : 'follow.ended', { follower, followee }),
+    const all = changes.flatMap(({ follower, begin, jobs }) =>
+      reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee }).map((job) =>
+        jobs.prepare(tx, job),
+      ),
     )
-    await outbox.keep(tx, jobs)
+    await outbox.insert(tx, all)
   }
 }

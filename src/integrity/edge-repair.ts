@@ -1,5 +1,6 @@
 import { fromObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { subscriptions } from '../events.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { type EdgeId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
 import {
@@ -183,10 +184,10 @@ async function repairPairs(
   if (events.length > 0) await collections.follow_events.deleteMany({ $or: events }, { session })
   const lasting = removed.filter((one) => !isGone(one))
   const jobs = [...restored, ...lasting].map(({ repair, edge: { follower, followee } }) => {
-    const kind = repair === 'RESTORE' ? 'follow.created' : 'follow.ended'
-    return outbox.promise(tx, kind, { follower, followee })
+    const event = repair === 'RESTORE' ? 'follow.created' : 'follow.ended'
+    return { kind: subscriptions[event].timelines, payload: { follower, followee } }
   })
-  if (jobs.length > 0) await outbox.keep(tx, jobs)
+  await outbox.enqueue(tx, jobs)
 }
 
 /** The edge as the collection has it that the history confirms. Without a document: as the history describes it. */

@@ -1,36 +1,35 @@
 import type { Log } from '../log.ts'
-import { Attempts, type Tasks } from './attempt.ts'
 import { jobLeaseMs } from './lease.ts'
 import type { Job, JobQueue } from './queue.ts'
+import { JobRunner, type Tasks } from './runner.ts'
 
 /**
- * Runs jobs in the process that promised them, as soon as they are committed: no worker has to find
- * them first. It takes so many at once and leaves the others to workers, so that a rush of writes
- * is refused nothing and waits for nothing.
+ * Runs jobs in the process that enqueued them, right after their commit. Jobs beyond its slots are left to workers, so
+ * a burst of writes neither waits nor fails.
  * @see law L4
  */
-export class Inline {
-  private attempts: Attempts | undefined
+export class InlineRunner {
+  private runner: JobRunner | undefined
   private taken = 0
 
   /**
-   * @param atOnceMax how many jobs it runs at the same time.
-   * @param leaseMs how long a job stays with this process should it die.
+   * @param slots number of jobs that it runs at the same time.
+   * @param leaseMs how long a job stays leased to this process if the process dies, in milliseconds.
    */
   constructor(
     private readonly queue: JobQueue,
-    private readonly atOnceMax = 16,
+    private readonly slots = 16,
     readonly leaseMs = jobLeaseMs,
   ) {}
 
-  /** Begins to take jobs; before that, all are left to workers. */
+  /** Starts to run jobs. Before that, all jobs are left to workers. */
   start(tasks: Tasks, log: Log): void {
-    this.attempts = new Attempts(this.queue, tasks, log)
+    this.runner = new JobRunner(this.queue, tasks, log)
   }
 
-  /** Takes a slot, to be given back with {@link release}. @returns false when there is none. */
+  /** Takes a slot, until {@link release}. @returns false if no slot is free. */
   reserve(): boolean {
-    if (!this.attempts || this.taken >= this.atOnceMax) return false
+    if (!this.runner || this.taken >= this.slots) return false
     this.taken++
     return true
   }
@@ -40,10 +39,9 @@ export class Inline {
   }
 
   /**
-   * Tries a job that was committed with a lease, and settles it as a worker does. Never throws: what
-   * fails or is unfinished goes on with a worker.
+   * Runs a job that was committed with a lease. Never throws: a worker goes on with a job that fails or is unfinished.
    */
   async run(job: Job): Promise<void> {
-    await this.attempts?.run(job, true)
+    await this.runner?.run(job, true)
   }
 }

@@ -1,32 +1,32 @@
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
-/** One try of a job, as its task sees it. */
+/** One try of a job, as the task sees it. */
 export interface Run {
-  /** What the last `save` of this or an earlier try left; undefined before the first. */
+  /** The argument of the last `save` of this or an earlier try; undefined before the first. */
   readonly checkpoint: unknown
-  /** Keeps how far the task has come: plain JSON, one command. @throws LeaseLost */
+  /** Saves the progress of the task, plain JSON. One command. @throws LeaseLost */
   readonly save: (checkpoint: unknown) => Promise<void>
-  /** Aborts when the lease is lost or the worker stops; the task should then throw soon. */
+  /** Aborts when the lease is lost or the worker stops. The task should then throw within a second. */
   readonly signal: AbortSignal
-  /** Whether the writer who promised the job waits for this try: what takes long should not be done now. */
+  /** Whether the mutation that enqueued the job waits for this try. Long work should be left to a worker then. */
   readonly inline: boolean
 }
 
 /**
- * How long a job stays with a process that was killed, in milliseconds; a live one extends it at every third. Longer
- * than a command may take: a heartbeat that the database answers late still comes in time.
+ * How long a job stays leased to a killed process, in milliseconds. A live process extends the lease after each third.
+ * Longer than any command may take, so that a late heartbeat still extends the lease in time.
  */
 export const jobLeaseMs = 10_000
 
-/** How long a task may go on after its signal aborted before its job is settled without it. */
+/** How long a task may run after its signal aborted, in milliseconds. Then its job is handed back. */
 const abandonMs = 1_000
 
-/** Keeps one job's lease while its task runs, and tells the task when it is gone. */
+/** Extends the lease on one job while its task runs, and aborts the task when the lease is lost. */
 export class Lease implements Run {
   private readonly controller = new AbortController()
   private readonly heartbeat: NodeJS.Timeout
   private heldUntilMs: number
-  /** Set once the job is, or may be, another worker's. */
+  /** Set once another worker holds, or may hold, the lease. */
   private lost: LeaseLost | undefined
 
   constructor(
@@ -35,7 +35,7 @@ export class Lease implements Run {
     readonly inline: boolean,
   ) {
     this.heldUntilMs = performance.now() + job.leaseMs
-    // Keeps the process alive too, so that the other timers here need not.
+    // Not unref'd: it also keeps the process alive, so that the other timers here can be.
     this.heartbeat = setInterval(() => void this.beat(), job.leaseMs / 3)
   }
 
@@ -53,7 +53,7 @@ export class Lease implements Run {
     })
   }
 
-  /** Rejects when the task has had its time after the signal aborted. */
+  /** Rejects one second after the signal aborted. */
   abandoned(): Promise<never> {
     return new Promise((_, reject) => {
       this.signal.addEventListener('abort', () => {
@@ -72,7 +72,7 @@ export class Lease implements Run {
 
   private async beat(): Promise<void> {
     if (performance.now() >= this.heldUntilMs) this.lose(new LeaseLost(this.job.id))
-    // A beat that fails for another reason is made good by the next, or the lease runs out.
+    // After a failure for another reason, the next heartbeat extends the lease, or the lease runs out.
     await this.held(() => this.queue.extend(this.job)).catch(() => {})
   }
 

@@ -5,49 +5,51 @@ import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
-import type { Inline } from './inline.ts'
+import type { InlineRunner } from './inline.ts'
 import { inMs, type Job } from './queue.ts'
 
-/** How a job is run. */
-export interface JobOptions {
-  /** Default: QUICK. BULK for what may take long. */
+/** A job that is to be stored. */
+export interface NewJob {
+  readonly kind: string
+  /** What the task needs: ids, not documents. Plain JSON. */
+  readonly payload: JobDoc['payload']
+  /** Default: QUICK. BULK for jobs that may take long. */
   readonly lane?: JobLane
 }
 
-/** Where a write leaves the work that must follow it. */
+/** Prepares jobs for the caller's transaction, which inserts them with {@link Outbox.insert}. */
+export type JobWriter = Pick<Outbox, 'prepare'>
+
+/**
+ * The jobs that follow a write, stored in the transaction of that write.
+ * @see law L4
+ */
 export class Outbox {
-  /** @param inline runs what is promised {@link during} a write; without it workers do. */
+  /** @param inline runs jobs in this process, see {@link runInline}; without it, workers run all jobs. */
   constructor(
     private readonly outbox: Collections['outbox'],
     private readonly mint: IdMint,
-    private readonly inline?: Inline,
+    private readonly inline?: InlineRunner,
   ) {}
 
   /**
-   * Promises a job that is due at once: it exists exactly when the caller's transaction commits.
-   * One command.
-   * @param payload what the task needs to find its way, plain JSON and small: ids, not documents.
-   * @see law L4
+   * Inserts jobs. They exist exactly when the caller's transaction commits. One command, none without jobs.
+   * @param delayMs when the jobs are due, in milliseconds from now.
    */
-  async append(
-    tx: Tx,
-    kind: string,
-    payload: JobDoc['payload'],
-    options?: JobOptions,
-  ): Promise<void> {
-    await this.keep(tx, [this.promise(tx, kind, payload, options)])
+  async enqueue(tx: Tx, jobs: readonly NewJob[], delayMs = 0): Promise<void> {
+    const prepared = jobs.map((job) => this.prepare(tx, job))
+    await this.insert(tx, prepared, delayMs)
   }
 
-  /** As {@link append}, of a job that is yet to be kept in the same transaction: with those of others, in one command. */
-  promise(_: Tx, kind: string, payload: JobDoc['payload'], options: JobOptions = {}): Job {
-    return this.newJob(kind, payload, options.lane)
+  /** Makes a job for the caller's transaction, without inserting it. No command. */
+  prepare(_: Tx, job: NewJob): Job {
+    return this.withId(job)
   }
 
-  /**
-   * Keeps promised jobs, whoever promised them. An upsert, because only an update can take `runAt` from the server's clock.
-   * @param delayMs how much later than otherwise the jobs are due.
-   */
-  async keep(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
+  /** Inserts prepared jobs. One command, none without jobs. */
+  async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
+    if (jobs.length === 0) return
+    // Upserts, because only an update can take `runAt` from the server's clock.
     const upserts = jobs.map(({ id, kind, payload, lane, attempts, fence, leaseMs }) => {
       const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
       const state = 'READY' as const
@@ -60,67 +62,50 @@ export class Outbox {
     await this.outbox.bulkWrite(upserts, { session: tx.session })
   }
 
-  /** Removes the jobs that match, within the caller's transaction. A worker that runs one loses its lease. One command. */
+  /** Removes the matching jobs in the caller's transaction. A worker that runs one of them loses its lease. One command. */
   async cancel(tx: Tx, jobs: Filter<JobDoc>): Promise<void> {
     await this.outbox.deleteMany(jobs, { session: tx.session })
   }
 
-  /** Makes the jobs that match due at once, if no worker has ever claimed them. One command. */
+  /** Makes the matching jobs due at once, except those that a worker has claimed before. One command. */
   async hasten(jobs: Filter<JobDoc>): Promise<void> {
     const waiting = { ...jobs, state: 'READY' as const, fence: 0 }
     await this.outbox.updateMany(waiting, [{ $set: { runAt: '$$NOW' } }], bounded)
   }
 
   /**
-   * Does a write, and then itself what was promised during it, as far as there is room; the rest is
-   * due at once, as with {@link append}. Waits for what it runs, and throws only what `write` throws.
-   * @param write runs one transaction, which may be tried several times, and promises in its body.
+   * Runs a write, then the jobs that it prepared, in this process and while there are free slots. Workers run the rest.
+   * Waits for the jobs that it runs. Their failures go to workers.
+   * @param write runs one transaction, which may be tried several times, and prepares jobs in its body.
+   * @throws what `write` throws.
    */
-  async during<T>(write: (promises: Promises) => Promise<T>): Promise<T> {
-    const jobs: Job[] = []
+  async runInline<T>(write: (jobs: JobWriter) => Promise<T>): Promise<T> {
+    const own: Job[] = []
     let slots = 0
     let lastTry: Tx | undefined
-    const promise: Promises['promise'] = (tx, kind, payload, { lane } = {}) => {
-      // Each try of a transaction has a Tx of its own; what an earlier one promised is void.
-      if (tx !== lastTry) jobs.length = 0
+    const prepare: JobWriter['prepare'] = (tx, given) => {
+      // Each try of a transaction has a Tx of its own. The jobs of an earlier try do not exist.
+      if (tx !== lastTry) own.length = 0
       lastTry = tx
-      if (jobs.length === slots && this.inline?.reserve()) slots++
-      const leaseMs = jobs.length < slots ? this.inline?.leaseMs : undefined
-      const job = this.newJob(kind, payload, lane, leaseMs)
-      if (leaseMs !== undefined) jobs.push(job)
+      if (own.length === slots && this.inline?.reserve()) slots++
+      const leaseMs = own.length < slots ? this.inline?.leaseMs : undefined
+      const job = this.withId(given, leaseMs)
+      if (leaseMs !== undefined) own.push(job)
       return job
     }
-    const append: Promises['append'] = (tx, ...job) => this.keep(tx, [promise(tx, ...job)])
     try {
-      const result = await write({ append, promise })
-      await Promise.all(jobs.map((job) => this.inline?.run(job)))
+      const result = await write({ prepare })
+      await Promise.all(own.map((job) => this.inline?.run(job)))
       return result
     } finally {
       this.inline?.release(slots)
     }
   }
 
-  /** @param leaseMs with it, the job is born as this process's own. */
-  private newJob(
-    kind: string,
-    payload: JobDoc['payload'],
-    lane: JobLane = 'QUICK',
-    leaseMs = 0,
-  ): Job {
-    const tries = leaseMs > 0 ? 1 : 0
+  /** @param leaseMs if above 0, this process holds the job's lease from the start. */
+  private withId({ kind, payload, lane = 'QUICK' }: NewJob, leaseMs = 0): Job {
+    const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
-    return {
-      id,
-      kind,
-      payload,
-      lane,
-      checkpoint: undefined,
-      attempts: tries,
-      fence: tries,
-      leaseMs,
-    }
+    return { id, kind, payload, lane, checkpoint: undefined, attempts, fence: attempts, leaseMs }
   }
 }
-
-/** Promises jobs to be run by this very process, as soon as their transaction has committed. */
-export type Promises = Pick<Outbox, 'append' | 'promise'>

@@ -7,28 +7,28 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { TimeId } from '../lib/ids.ts'
 
-/** A job and the lease on it. Once a call has thrown {@link LeaseLost}, it is somebody else's. */
+/** A leased job. After a call threw {@link LeaseLost}, another process may hold the lease. */
 export interface Job {
   readonly id: TimeId
   readonly kind: string
   readonly payload: JobDoc['payload']
   readonly lane: JobLane
-  /** What the last `save` left; undefined before the first. */
+  /** The argument of the last `save`; undefined before the first. */
   readonly checkpoint: unknown
-  /** This try counted in: 1 is the first since the checkpoint last moved. */
+  /** Number of tries since the checkpoint last changed, this one included. */
   readonly attempts: number
-  /** Names this lease: no other lease on the job has the same. */
+  /** Fencing token: no two leases on the job have the same number. */
   readonly fence: number
   readonly leaseMs: number
 }
 
-/** A job that nobody tries any more, and why. */
+/** A job that no worker tries again until it is retried by hand, with the last error. */
 export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs'> {
   readonly error: string
   readonly parkedAt: Date
 }
 
-/** A job went on without this worker: the lease ran out, or was ended. Nothing was changed. */
+/** The lease on a job ran out or was ended. The call that threw it changed nothing. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 
@@ -39,33 +39,33 @@ export class LeaseLost extends Error {
 
 const backoff = { baseMs: 1_000, capMs: 300_000 }
 const errorCharactersMax = 2_000
-const together = { batchMax: 256, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
+const completionBounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
 const parkedMax = 1_000
 
 /**
- * The jobs of the outbox, each held by one worker at a time. A method is one command but where it says more, every
- * instant is the server's. A method that takes a {@link Job} changes it only while its lease
- * stands: until it is ended, or another claim has followed. Since writes wait for a majority, no
- * election gives the same fence to two workers.
+ * The jobs of the outbox. One worker at a time holds the lease on a job. Each method sends one command unless stated.
+ * All timestamps come from the MongoDB server. A method that takes a {@link Job} changes the job only while that lease
+ * holds: until the lease is ended or the job is claimed again. Writes wait for a majority, so a failover never gives two
+ * workers the same fencing token.
  * @see law L4
  */
 export class JobQueue {
-  private readonly ends: GroupCommit<Job, undefined>
+  private readonly completions: GroupCommit<Job, undefined>
 
-  /** @param attemptsMax how often a job is tried, without progress, before it is parked. */
+  /** @param attemptsMax tries without progress after which a job is parked. */
   constructor(
     private readonly outbox: Collections['outbox'],
     readonly attemptsMax = 10,
     private readonly random: () => number = Math.random,
   ) {
-    this.ends = new GroupCommit((_, jobs) => this.remove(jobs), together)
+    this.completions = new GroupCommit((_, jobs) => this.remove(jobs), completionBounds)
   }
 
   /**
-   * Leases the job that has been due the longest; a lease that ran out makes its job due.
-   * Examines one index key a lane, however many jobs are due later. A caller that dies uses up an attempt.
-   * @param lane the lane to take it from; without it, whichever has the oldest.
-   * @returns undefined when nothing is due.
+   * Leases the job that has been due the longest. A job is due again when its lease runs out. Examines one index key a
+   * lane, however many jobs are due later. Each claim counts as a try.
+   * @param lane the lane to claim from. Default: the lane with the oldest job.
+   * @returns undefined if no job is due.
    */
   async claim(leaseMs: number, lane?: JobLane): Promise<Job | undefined> {
     const claimed = await this.outbox.findOneAndUpdate(
@@ -77,10 +77,10 @@ export class JobQueue {
   }
 
   /**
-   * Leases, beside one that was claimed, those of its kind among the next `limit` that are due in its lane. Two
-   * commands, three where others claim at the same time; looks at `limit` jobs, however many are due.
+   * Leases more jobs of the kind of a claimed job, from the next `limit` due jobs of its lane. Two commands, three if
+   * other workers claim at the same time. Examines `limit` jobs, however many are due.
    */
-  async claimLike({ kind, lane, leaseMs }: Job, limit: number): Promise<Job[]> {
+  async claimBatch({ kind, lane, leaseMs }: Job, limit: number): Promise<Job[]> {
     const due = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
     const next = await this.outbox
       .find({ ...due, lane }, { ...atOnce, hint: { state: 1, lane: 1, runAt: 1 } })
@@ -107,9 +107,9 @@ export class JobQueue {
   }
 
   /**
-   * Keeps how far the job has come and extends the lease. Progress starts the attempts anew.
+   * Saves the progress of a job and extends its lease. A changed checkpoint sets the number of tries to 1.
    * @param checkpoint plain JSON.
-   * @returns the job as it is now.
+   * @returns the updated job.
    * @throws LeaseLost
    */
   async save(job: Job, checkpoint: unknown): Promise<Job> {
@@ -125,16 +125,16 @@ export class JobQueue {
   }
 
   /**
-   * Removes a job that is done; those that are done at the same time share a command, and two where one lease is over.
+   * Removes a finished job. Jobs that finish at the same time share one command, or two if a lease was lost.
    * @throws LeaseLost
    */
   async complete(job: Job): Promise<void> {
-    await this.ends.submit('', job)
+    await this.completions.submit('', job)
   }
 
   /**
-   * Ends the lease of a try that failed: due again after a back-off, parked after the last attempt.
-   * @returns whether it was parked.
+   * Ends the lease after a failed try. The job is due again after a back-off, or parked after the last try.
+   * @returns whether the job was parked.
    * @throws LeaseLost
    */
   async fail(job: Job, error: unknown): Promise<boolean> {
@@ -150,8 +150,8 @@ export class JobQueue {
   }
 
   /**
-   * Hands back a job, due at once from its checkpoint, behind what is due already; not counted as
-   * a try.
+   * Ends the lease. The job is due at once, after the jobs that are due already, and goes on from its checkpoint. The
+   * try does not count.
    * @throws LeaseLost
    */
   async release(job: Job): Promise<void> {
@@ -163,7 +163,7 @@ export class JobQueue {
     })
   }
 
-  /** The parked jobs, latest first, at most `limit` and never more than 1,000. */
+  /** The parked jobs, last parked first, at most `limit` and at most 1,000. */
   async parked(limit: number): Promise<ParkedJob[]> {
     const found = await this.outbox
       .find({ state: 'PARKED', lane: inAnyLane }, bounded)
@@ -174,24 +174,24 @@ export class JobQueue {
   }
 
   /**
-   * Makes a parked job due at once, from its checkpoint, with all its attempts before it.
-   * @returns false when it is not parked.
+   * Makes a parked job due at once. It goes on from its checkpoint and has all its tries again.
+   * @returns false if the job is not parked.
    */
   async retry(id: TimeId): Promise<boolean> {
     const { matchedCount } = await this.outbox.updateOne(
       { _id: toObjectId(id), state: 'PARKED' },
-      dueAnew,
+      dueAgain,
       bounded,
     )
     return matchedCount === 1
   }
 
-  /** {@link retry} of every parked job. @returns how many there were. */
+  /** Retries every parked job. @returns the number of jobs. */
   async retryAll(): Promise<number> {
-    return (await this.outbox.updateMany({ state: 'PARKED' }, dueAnew)).matchedCount
+    return (await this.outbox.updateMany({ state: 'PARKED' }, dueAgain)).matchedCount
   }
 
-  /** Removes a parked job for good. @returns false when it is not parked. */
+  /** Deletes a parked job. @returns false if the job is not parked. */
   async drop(id: TimeId): Promise<boolean> {
     const { deletedCount } = await this.outbox.deleteOne(
       { _id: toObjectId(id), state: 'PARKED' },
@@ -200,7 +200,7 @@ export class JobQueue {
     return deletedCount === 1
   }
 
-  /** {@link drop} of every parked job. @returns how many there were. */
+  /** Deletes every parked job. @returns the number of jobs. */
   async dropAll(): Promise<number> {
     return (await this.outbox.deleteMany({ state: 'PARKED' })).deletedCount
   }
@@ -212,7 +212,7 @@ export class JobQueue {
     const ids = { _id: { $in: jobs.map(({ id }) => toObjectId(id)) } }
     const left = await this.outbox.find(ids, { ...bounded, projection: { _id: 1 } }).toArray()
     const others = new Set(left.map(({ _id }) => fromObjectId<TimeId>(_id)))
-    // Of several that are gone it is not known who removed which: they are done.
+    // Of several removed jobs it is not known who removed which. All of them are done.
     const isLost = ({ id }: Job) => jobs.length === 1 || others.has(id)
     return jobs.map((job) => (isLost(job) ? new LeaseLost(job.id) : undefined))
   }
@@ -223,14 +223,14 @@ export class JobQueue {
   }
 }
 
-const dueAnew = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
+const dueAgain = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
 
-// Names the lanes, so that the index can merge them by age.
+// An explicit list of lanes lets the index merge them by age.
 const inAnyLane = { $in: jobLanes }
 
 const leaseOf = ({ id, fence }: Job) => ({ _id: toObjectId(id), state: 'READY' as const, fence })
 
-/** An instant so many milliseconds from now, by the server's clock. */
+/** An aggregation expression: the time `ms` milliseconds from now by the server's clock. */
 export const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
 
 const leaseFor = (leaseMs: number, leased: string) => [

@@ -2,34 +2,33 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobLane } from '../db/collections.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { Log } from '../log.ts'
-import { Attempts, type Tasks } from './attempt.ts'
 import type { Job, JobQueue } from './queue.ts'
+import { JobRunner, type Tasks } from './runner.ts'
 
-export type { Task } from './attempt.ts'
+export type { Task } from './runner.ts'
 
 export interface WorkerOptions {
-  /** How many slots there are for jobs to run in; one lane takes at most one less, where it is two or more. */
+  /** Number of slots. From two slots on, one lane uses at most all but one. */
   readonly concurrency: number
-  /** How long to wait after finding nothing due. */
+  /** How long to wait after a poll that found no due job, in milliseconds. */
   readonly pollMs: number
-  /** How long a job stays with a worker that has died. Extended at every third of it. */
+  /** How long a job stays leased to a killed worker, in milliseconds. Extended after each third. */
   readonly leaseMs: number
 }
 
 const outage = { baseMs: 500, capMs: 10_000 }
 
 /**
- * Runs jobs, at least once each, until stopped. Outages of the database are logged and outlived.
- * It looks first in the lane of which it runs fewer jobs, and no lane ever has all its slots: so
- * neither waits for the other, however much of it is due.
- * Small jobs whose task can be run together share a slot, and the commands that claim and settle them.
- * A poll that finds nothing costs one command, or two while more of one lane run than of the other;
- * a job costs the same to claim, one a save, one a third of its lease, and one to settle.
+ * Runs jobs, each at least once, until stopped. It logs an outage of the database and goes on after it.
+ * It first polls the lane of which it runs fewer jobs, and no lane ever takes all slots, so neither lane waits for the
+ * other. Small jobs of one kind share a slot and the commands that claim and complete them.
+ * A poll costs one command, or two while more jobs of one lane run. A job costs a poll, one command a save, one a third
+ * of its lease, and one to complete.
  * @see law L4
  */
 export class Worker {
-  private readonly attempts: Attempts
-  /** A slot holds one job, or several that are run together. */
+  private readonly runner: JobRunner
+  /** A slot holds one job, or a batch. */
   private readonly running = new Map<Promise<void>, JobLane>()
   private readonly laneMax: number
   private looping: Promise<void> | undefined
@@ -43,24 +42,24 @@ export class Worker {
     private readonly log: Log,
     private readonly options: WorkerOptions,
   ) {
-    this.attempts = new Attempts(queue, tasks, log)
+    this.runner = new JobRunner(queue, tasks, log)
     this.laneMax = Math.max(1, options.concurrency - 1)
   }
 
-  /** Begins to take jobs, until {@link stop}. A repeat does nothing. */
+  /** Starts to claim jobs, until {@link stop}. A repeat does nothing. */
   start(): void {
     this.looping ??= this.loop()
   }
 
-  /** Looks for jobs now: one was just committed in this process. Free, and safe at any time. */
+  /** Polls now: this process has just committed a job. No command, and safe at any time. */
   nudge(): void {
     this.nudged = true
     this.wake()
   }
 
   /**
-   * Runs jobs until nothing is due and all that it runs is settled; what backs off, it leaves.
-   * @throws what the database threw at a claim, after all that runs is settled.
+   * Runs jobs until no job is due and all running jobs have ended. Jobs in back-off are left.
+   * @throws the error of a failed claim, after all running jobs have ended.
    */
   async drain(): Promise<void> {
     try {
@@ -75,8 +74,8 @@ export class Worker {
   }
 
   /**
-   * Takes no more jobs, gives those that run `graceMs` to finish, and hands the others back.
-   * Ends within `graceMs`, a second for tasks that do not listen, and two commands. Final.
+   * Claims no more jobs, gives running jobs `graceMs` to finish, and hands the others back. Final.
+   * Takes at most `graceMs`, a second for tasks that ignore their signal, and two commands.
    */
   async stop(graceMs = 3_000): Promise<void> {
     this.stopping = true
@@ -85,7 +84,7 @@ export class Worker {
       Promise.all(this.running.keys()),
       sleep(graceMs, undefined, { ref: false }),
     ])
-    this.attempts.abort(new Error('the worker stops'))
+    this.runner.abort(new Error('the worker stops'))
     await Promise.all([this.looping, ...this.running.keys()])
   }
 
@@ -104,19 +103,19 @@ export class Worker {
     }
   }
 
-  /** Claims and starts a job, and what can be run together with it, once there is room. False: nothing is due, or the worker stops. */
+  /** Claims and starts a job, with a batch of its kind, once a slot is free. @returns false if no job is due or the worker stops. */
   private async startOne(): Promise<boolean> {
     while (this.running.size >= this.options.concurrency) await Promise.race(this.running.keys())
     if (this.stopping) return false
     this.nudged = false
     const job = await this.claim()
     if (!job) return false
-    const jobs = [job, ...(await this.alike(job))]
+    const jobs = [job, ...(await this.claimBatch(job))]
     if (this.stopping) {
       await Promise.all(jobs.map((one) => this.queue.release(one)))
       return false
     }
-    const run = Promise.all(jobs.map((one) => this.attempts.run(one))).then((unfinished) => {
+    const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((unfinished) => {
       if (unfinished.includes(true) || this.isFull(job.lane)) this.nudge()
       this.running.delete(run)
     })
@@ -124,17 +123,17 @@ export class Worker {
     return true
   }
 
-  /** More to run in the slot of a job. What fails here leaves the job itself, to be run alone. */
-  private async alike(job: Job): Promise<Job[]> {
-    const together = (Object.hasOwn(this.tasks, job.kind) && this.tasks[job.kind]?.together) || 1
-    if (together === 1 || job.lane !== 'QUICK' || this.stopping) return []
-    return this.queue.claimLike(job, together - 1).catch((error) => {
+  /** More jobs for the slot of a claimed job. If the claim fails, the job runs alone. */
+  private async claimBatch(job: Job): Promise<Job[]> {
+    const batchSize = (Object.hasOwn(this.tasks, job.kind) && this.tasks[job.kind]?.batchSize) || 1
+    if (batchSize === 1 || job.lane !== 'QUICK' || this.stopping) return []
+    return this.queue.claimBatch(job, batchSize - 1).catch((error) => {
       this.log.warn({ err: error }, 'a batch of jobs could not be claimed')
       return []
     })
   }
 
-  /** Looks in the lane with fewer running jobs first; takes the oldest where both have as many. */
+  /** Polls the lane with fewer running jobs first; if both have the same number, claims the oldest job. */
   private async claim(): Promise<Job | undefined> {
     const { leaseMs } = this.options
     const ahead = this.countOf('QUICK') - this.countOf('BULK')

@@ -5,10 +5,11 @@ import type { OnceKey } from '../db/once.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
-import type { PurgeRun } from '../follows/purge.ts'
+import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
+import type { Removal } from '../users/deletion.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type Attachment, type ContentValidator, checkContent } from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
@@ -43,11 +44,11 @@ export class Posts {
   ): Promise<Post> {
     const { outbox, publishing, validators } = this.parts
     const content = await checkContent(given, validators)
-    return outbox.during((promises) => publishing.publish(actor, { content, once, promises }))
+    return outbox.runInline((jobs) => publishing.publish(actor, { content, once, jobs }))
   }
 
   /**
-   * Removes a post of the actor's own, and promises to clear what people did to it.
+   * Deletes a post of the actor, and enqueues the removal of its likes, comments and shares.
    * @returns false when it was gone already.
    * @throws {DomainError} FORBIDDEN for somebody else's.
    */
@@ -60,7 +61,7 @@ export class Posts {
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
       await remains.keep(tx, [removed])
-      await outbox.append(tx, 'post.deleted', { author, post: id })
+      await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }))
       await stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
       return true
     }, once)
@@ -143,7 +144,7 @@ export class Posts {
   }
 
   /**
-   * Removes everything a deleted user posted, with the promise to clear what people did to it: in bounded
+   * Deletes all posts of a deleted user, and enqueues the removal of their likes, comments and shares: in bounded
    * transactions. A repeat goes on where it ended.
    * @param before is given the ids of every batch before it is removed.
    * @param onRemoved told after every batch how many posts it removed.
@@ -151,7 +152,7 @@ export class Posts {
   async purge(
     author: UserId,
     before: (posts: readonly PostId[]) => Promise<void>,
-    { signal, isDue, onRemoved }: PurgeRun,
+    { signal, isDue, onRemoved }: Removal,
   ): Promise<void> {
     const { collections, remains, transactions } = this.parts
     for (;;) {

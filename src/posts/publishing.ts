@@ -4,8 +4,8 @@ import { HotKeys } from '../db/hot-keys.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import type { Outbox, Promises } from '../jobs/outbox.ts'
-import type { Job } from '../jobs/queue.ts'
+import { reactionsTo } from '../events.ts'
+import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import { noAccount, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
@@ -20,7 +20,7 @@ const bulkAudience = 2_000
 export interface NewPost {
   readonly content: Content
   readonly once: OnceKey | undefined
-  readonly promises: Promises
+  readonly jobs: JobWriter
 }
 
 /** What publishing works with. */
@@ -44,9 +44,9 @@ export class Publishing {
       commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
       commitAlone: (author, post, onCollision) =>
         this.commitOne(author as UserId, post, onCollision),
-      pack: ({ promises: _, ...post }) => ({ ...post }),
+      pack: ({ jobs: _, ...post }) => ({ ...post }),
       // Deliveries of another process's posts are left to workers.
-      unpack: (packed) => ({ ...(packed as unknown as NewPost), promises: outbox }),
+      unpack: (packed) => ({ ...(packed as unknown as NewPost), jobs: outbox }),
     })
     this.commits = new GroupCommit((author, batch) => hotKeys.run(author, batch), bounds)
   }
@@ -133,11 +133,11 @@ export class Publishing {
     )
     await collections.posts.insertMany(docs, { session: tx.session })
     const lane = counted.followers > bulkAudience ? 'BULK' : 'QUICK'
-    const jobs = posts.map(({ promises }, at): Job => {
-      const post = fromObjectId((docs[at] as PostDoc)._id)
-      return promises.promise(tx, 'post.created', { author, post }, { lane })
+    const all = posts.flatMap(({ jobs }, at) => {
+      const post = fromObjectId<PostId>((docs[at] as PostDoc)._id)
+      return reactionsTo('post.created', { author, post }, lane).map((job) => jobs.prepare(tx, job))
     })
-    await outbox.keep(tx, jobs)
+    await outbox.insert(tx, all)
     return docs.map(toPost)
   }
 }

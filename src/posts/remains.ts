@@ -1,7 +1,10 @@
 import { engagementKinds } from '../config.ts'
 import type { Collections, OverflowDoc, PostDoc } from '../db/collections.ts'
+import { fromObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
+import type { PostId } from '../lib/ids.ts'
 
 /** Where the lists of a removed post are put: before every level that a living post can have. */
 const remainsLevel = -1
@@ -14,8 +17,8 @@ export class Remains {
   ) {}
 
   /**
-   * Moves what removed posts held in themselves into overflow, and promises to clear it there: nothing is lost in
-   * between, and the promise stays small. One command, and one for each post that anybody engaged with.
+   * Moves the lists in removed posts to overflow documents, and emits an event whose subscriber deletes them. No entry is
+   * lost if a process dies in between. Two commands, none for posts without engagement.
    */
   async keep(tx: Tx, posts: readonly PostDoc[]): Promise<void> {
     const engaged = posts.filter(({ counts }) => counts !== undefined)
@@ -29,8 +32,9 @@ export class Remains {
       }),
     )
     if (docs.length > 0) await this.overflow.insertMany(docs, { session: tx.session })
-    for (const { _id } of engaged) {
-      await this.outbox.append(tx, 'engagements.orphaned', { post: _id.toHexString() })
-    }
+    const jobs = engaged.flatMap(({ _id }) =>
+      reactionsTo('engagements.orphaned', { post: fromObjectId<PostId>(_id) }),
+    )
+    await this.outbox.enqueue(tx, jobs)
   }
 }

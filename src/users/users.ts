@@ -3,6 +3,7 @@ import type { Collections, UserDoc } from '../db/collections.ts'
 import type { OnceKey } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
+import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
@@ -96,7 +97,7 @@ export class Users {
   }
 
   /**
-   * Removes the person at once and promises the purge of edges and posts in the same transaction.
+   * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
    * The handle stays taken until the purge is over.
    * @returns false when there was no account.
    */
@@ -110,7 +111,7 @@ export class Users {
       )
       if (removed.modifiedCount === 0) return false
       await stats.close(tx, actor)
-      await outbox.append(tx, 'user.deleted', { user: actor })
+      await outbox.enqueue(tx, reactionsTo('user.deleted', { user: actor }))
       return true
     }, once)
   }

@@ -1,23 +1,28 @@
 import { MongoError } from 'mongodb'
 import { expect, test } from 'vitest'
-import type { Task } from '../../src/jobs/attempt.ts'
-import { Inline } from '../../src/jobs/inline.ts'
-import { Outbox, type Promises } from '../../src/jobs/outbox.ts'
+import type { Tx } from '../../src/db/transaction.ts'
+import { InlineRunner } from '../../src/jobs/inline.ts'
+import { type JobWriter, type NewJob, Outbox } from '../../src/jobs/outbox.ts'
+import type { Task } from '../../src/jobs/runner.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import { gate, leaseMs, recordingLog, useJobs } from '../support/jobs.ts'
 import { recorded } from '../support/mongo.ts'
 
 const { database, mint, outbox, transactions, newQueue, claimed, becomeDue, stored } = useJobs()
 
+/** Inserts a job that was prepared during a write. */
+const insertOne = (jobs: JobWriter, tx: Tx, job: Partial<NewJob> = {}) =>
+  new Outbox(outbox(), mint).insert(tx, [jobs.prepare(tx, { kind: 'greet', payload: {}, ...job })])
+
 /** A process that writes: what it does about its own jobs is `greet`. */
 function newProcess(greet: Task, { slots = 2, leaseMs: ownLeaseMs = leaseMs } = {}) {
   const { lines, log } = recordingLog()
-  const inline = new Inline(newQueue(), slots, ownLeaseMs)
+  const inline = new InlineRunner(newQueue(), slots, ownLeaseMs)
   inline.start({ greet }, log)
   const own = new Outbox(outbox(), mint, inline)
-  const promise = (promises: Promises) =>
-    transactions().run((tx) => promises.append(tx, 'greet', { who: '$ann' }))
-  return { own, lines, write: () => own.during(promise) }
+  const promise = (jobs: JobWriter) =>
+    transactions().run((tx) => insertOne(jobs, tx, { payload: { who: '$ann' } }))
+  return { own, lines, write: () => own.runInline(promise) }
 }
 
 test('a promised job is run where it was made, before the writer goes on', async () => {
@@ -73,25 +78,25 @@ test('a transaction tried several times, or given up, runs what committed and ke
   let runs = 0
   const { own, write } = newProcess(async () => void runs++)
   let tries = 0
-  await own.during((promises) =>
+  await own.runInline((jobs) =>
     transactions().run(async (tx) => {
-      await promises.append(tx, 'greet', { tries: ++tries })
+      await insertOne(jobs, tx, { payload: { tries: ++tries } })
       if (tries < 4) throw transient()
       await write()
       expect(runs).toBe(1)
     }),
   )
   expect({ tries, runs }).toEqual({ tries: 4, runs: 2 })
-  const refused = own.during((promises) =>
+  const refused = own.runInline((jobs) =>
     transactions().run(async (tx) => {
-      await promises.append(tx, 'greet', {})
+      await insertOne(jobs, tx)
       throw new Error('no')
     }),
   )
   await expect(refused).rejects.toThrow('no')
   expect(runs).toBe(2)
-  await own.during(async (promises) => {
-    await transactions().run((tx) => promises.append(tx, 'greet', {}))
+  await own.runInline(async (jobs) => {
+    await transactions().run((tx) => insertOne(jobs, tx))
     await write()
     expect(runs).toBe(3)
   })
@@ -102,10 +107,10 @@ test('a transaction tried several times, or given up, runs what committed and ke
 test('one slot is one job, also of a transaction that promises two', async () => {
   let runs = 0
   const { own } = newProcess(async () => void runs++, { slots: 1 })
-  await own.during((promises) =>
+  await own.runInline((jobs) =>
     transactions().run(async (tx) => {
-      await promises.append(tx, 'greet', {})
-      await promises.append(tx, 'greet', {}, { lane: 'BULK' })
+      await insertOne(jobs, tx)
+      await insertOne(jobs, tx, { lane: 'BULK' })
     }),
   )
   expect(runs).toBe(1)
@@ -115,8 +120,8 @@ test('one slot is one job, also of a transaction that promises two', async () =>
 test('a process that dies after its commit leaves the job to a worker when the lease ends', async () => {
   const { own } = newProcess(async () => {}, { leaseMs: 300 })
   const { open, opened } = gate()
-  void own.during(async (promises) => {
-    await transactions().run((tx) => promises.append(tx, 'greet', {}))
+  void own.runInline(async (jobs) => {
+    await transactions().run((tx) => insertOne(jobs, tx))
     open()
     await new Promise(() => {})
   })
@@ -157,9 +162,9 @@ test('what is long begins inline and goes on with a worker, from its checkpoint'
 
 test('what was promised by a try that did not commit is no failure', async () => {
   const { own, lines } = newProcess(async () => {})
-  const answered = own.during(async (promises) => {
+  const answered = own.runInline(async (jobs) => {
     const run = transactions().run(async (tx) => {
-      await promises.append(tx, 'greet', {})
+      await insertOne(jobs, tx)
       throw new Error('a repeat was first')
     })
     return run.catch(() => 'the first result')
@@ -170,11 +175,9 @@ test('what was promised by a try that did not commit is no failure', async () =>
 })
 
 test('where nothing runs inline, a promised job is due at once', async () => {
-  const idle = new Inline(newQueue())
+  const idle = new InlineRunner(newQueue())
   for (const own of [new Outbox(outbox(), mint), new Outbox(outbox(), mint, idle)]) {
-    await own.during((promises) =>
-      transactions().run((tx) => promises.append(tx, 'greet', {}, { lane: 'BULK' })),
-    )
+    await own.runInline((jobs) => transactions().run((tx) => insertOne(jobs, tx, { lane: 'BULK' })))
     expect(await claimed(newQueue())).toMatchObject({ lane: 'BULK', attempts: 1, fence: 1 })
   }
 })

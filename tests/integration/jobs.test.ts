@@ -13,7 +13,7 @@ const { database, mint, outbox, transactions, newQueue, append, claimed, becomeD
 describe('outbox', () => {
   test('a job appended in a transaction that aborts does not exist', async () => {
     const run = transactions().run(async (tx) => {
-      await new Outbox(outbox(), mint).append(tx, 'greet', {})
+      await new Outbox(outbox(), mint).enqueue(tx, [{ kind: 'greet', payload: {} }])
       throw new Error('no')
     })
     await expect(run).rejects.toThrow('no')

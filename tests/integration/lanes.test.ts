@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { JobLane } from '../../src/db/collections.ts'
-import type { Task } from '../../src/jobs/attempt.ts'
 import type { JobQueue } from '../../src/jobs/queue.ts'
+import type { Task } from '../../src/jobs/runner.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import { gate, leaseMs, silent, useJobs } from '../support/jobs.ts'
 

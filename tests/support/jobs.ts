@@ -3,7 +3,7 @@ import { beforeEach } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { Once } from '../../src/db/once.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
-import { type JobOptions, Outbox } from '../../src/jobs/outbox.ts'
+import { type NewJob, Outbox } from '../../src/jobs/outbox.ts'
 import { type Job, JobQueue } from '../../src/jobs/queue.ts'
 import { IdMint, type TimeId } from '../../src/lib/ids.ts'
 import { useDatabase } from './mongo.ts'
@@ -29,9 +29,10 @@ export function useJobs() {
     append: async (
       kind = 'greet',
       payload: Record<string, unknown> = {},
-      options?: JobOptions,
+      options?: Pick<NewJob, 'lane'>,
     ): Promise<void> => {
-      const append = (tx: Tx) => new Outbox(outbox(), mint).append(tx, kind, payload, options)
+      const append = (tx: Tx) =>
+        new Outbox(outbox(), mint).enqueue(tx, [{ kind, payload, ...options }])
       await transactions().run(append)
     },
     claimed: async (queue: JobQueue): Promise<Job> => {

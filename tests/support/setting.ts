@@ -1,5 +1,6 @@
 import type { FeedStrategyName } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { reactionsTo } from '../../src/events.ts'
 import type { MaterialisedName } from '../../src/feed/strategy.ts'
 import { type EdgeId, type PostId, type PostRef, type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../src/services.ts'
@@ -71,9 +72,10 @@ export async function begin(
     const counters = new Map(model.users().map((user) => [user, model.stats(user)]))
     await services.stats.change(tx, counters)
     if (docs.length > 0) await services.collections.posts.insertMany(docs, tx)
-    for (const { id, author } of posted) {
-      await services.outbox.append(tx, 'post.created', { author, post: id })
-    }
+    const jobs = posted.flatMap(({ id, author }) =>
+      reactionsTo('post.created', { author, post: id }),
+    )
+    await services.outbox.enqueue(tx, jobs)
   })
 }
 

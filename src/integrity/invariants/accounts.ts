@@ -1,5 +1,6 @@
 import type { Document } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
+import { subscriptions } from '../../events.ts'
 import type { CountedUser } from '../counted-users.ts'
 import {
   type Discrepancy,
@@ -67,10 +68,9 @@ export const accounts = (
         { session },
       )
     }
-    const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) =>
-      outbox.promise(tx, 'user.deleted', { user }),
-    )
-    if (jobs.length > 0) await outbox.keep(tx, jobs)
+    const kind = subscriptions['user.deleted'].accounts
+    const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) => ({ kind, payload: { user } }))
+    await outbox.enqueue(tx, jobs)
   },
 })
 
@@ -81,7 +81,8 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
   const known = new Map(found.map(({ _id, deletedAt }) => [_id, deletedAt ? 'LEAVING' : 'LIVE']))
   const counting = await user_stats.find(among, { ...at, projection: { _id: 1 } }).toArray()
   const counted = new Set(counting.map(({ _id }) => _id))
-  const purge = { kind: 'user.deleted', 'payload.user': { $in: [...handles] } }
+  const { accounts: kind } = subscriptions['user.deleted']
+  const purge = { kind, 'payload.user': { $in: [...handles] } }
   const purges = await outbox.find(purge, { ...at }).toArray()
   const cleared = new Set(purges.map(({ payload }) => payload.user))
   const violations: AccountViolation[] = []

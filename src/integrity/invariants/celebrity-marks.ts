@@ -1,4 +1,5 @@
 import type { CelebrityDoc } from '../../db/collections.ts'
+import type { NewJob } from '../../jobs/outbox.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 
 const invariant = { name: 'celebrity-marks', law: 'L1' } as const
@@ -72,13 +73,13 @@ export const celebrityMarks = ({
     const marks = { _id: { $in: gone.map(({ celebrity }) => celebrity._id) } }
     if (gone.length > 0) await celebrities.deleteMany(marks, { session: tx.session })
     const unfinished = violations.filter(({ problem }) => problem === 'NO_JOB')
-    const all = unfinished.flatMap(({ celebrity }) => {
+    const changes = unfinished.flatMap(({ celebrity }): NewJob[] => {
       const change = changeOf(celebrity)
       if (!change) return []
       const payload = { author: celebrity._id, [change.payload]: change.id }
-      return jobs.promise(tx, change.kind, payload, { lane: 'BULK' })
+      return [{ kind: change.kind, payload, lane: 'BULK' }]
     })
-    if (all.length > 0) await jobs.keep(tx, all)
+    await jobs.enqueue(tx, changes)
   },
 })
 

@@ -1,5 +1,8 @@
 import type { ObjectId } from '../../db/mongo.ts'
+import { subscriptions } from '../../events.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+const kind = subscriptions['engagements.orphaned'].engagement
 
 const invariant = { name: 'orphaned-engagement', law: 'L2' } as const
 
@@ -24,7 +27,7 @@ export const orphanedEngagement = ({
     const there = await posts.find(among, { ...at, projection: { _id: 1 } }).toArray()
     const existing = new Set(there.map(({ _id }) => _id.toHexString()))
     const left = ids.map((id) => id.toHexString()).filter((id) => !existing.has(id))
-    const about = { kind: 'engagements.orphaned', 'payload.post': { $in: left } }
+    const about = { kind, 'payload.post': { $in: left } }
     const found = await outbox.find(about, { ...at }).toArray()
     const cleared = new Set(found.map(({ payload }) => payload.post))
     const violations = left
@@ -40,9 +43,9 @@ export const orphanedEngagement = ({
     return { violations, inFlight: left.length - violations.length }
   },
   async repair(tx, violations) {
-    await jobs.keep(
+    await jobs.enqueue(
       tx,
-      violations.map(({ post }) => jobs.promise(tx, 'engagements.orphaned', { post })),
+      violations.map(({ post }) => ({ kind, payload: { post } })),
     )
   },
 })

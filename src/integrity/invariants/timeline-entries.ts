@@ -1,5 +1,6 @@
 import type { StrategyDoc } from '../../db/collections.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import { subscriptions } from '../../events.ts'
 import type { MaterialisedName } from '../../feed/strategy.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
@@ -109,12 +110,11 @@ export async function removeLeftovers(
   const name = registration._id as MaterialisedName
   if (dead.length > 0) await strategies[name].forget([reader], dead, registration)
   if (strangers.length === 0) return
+  const kind = subscriptions['follow.ended'].timelines
   await transactions.run((tx) =>
-    outbox.keep(
+    outbox.enqueue(
       tx,
-      strangers.map((followee) =>
-        outbox.promise(tx, 'follow.ended', { follower: reader, followee }),
-      ),
+      strangers.map((followee) => ({ kind, payload: { follower: reader, followee } })),
     ),
   )
 }

@@ -1,5 +1,6 @@
 import type { FeedStrategyName } from '../../config.ts'
 import type { StrategyDoc } from '../../db/collections.ts'
+import { subscriptions } from '../../events.ts'
 import { covers, type Registered } from '../../feed/registry.ts'
 import type { MaterialisedName } from '../../feed/strategy.ts'
 import { chunks } from '../../lib/batch.ts'
@@ -122,6 +123,12 @@ interface Jobs {
   readonly parked: ReadonlySet<string>
 }
 
+const deliveries = subscriptions['post.created'].timelines
+const edgeJobs = [
+  subscriptions['follow.created'].timelines,
+  subscriptions['follow.ended'].timelines,
+]
+
 /** One command for 200 posts, over the outbox. */
 async function jobsFor(
   { collections: { outbox } }: IntegrityServices,
@@ -132,7 +139,7 @@ async function jobsFor(
   for (const some of chunks(posts, postsMax)) {
     const authors = [...new Set(some.map(({ author }) => author))]
     const delivered = some.map(({ id, author }) => ({
-      kind: 'post.created',
+      kind: deliveries,
       'payload.author': author,
       'payload.post': id,
     }))
@@ -141,7 +148,7 @@ async function jobsFor(
         ...delivered,
         {
           // The end of an edge that stands again has the posts delivered again.
-          kind: { $in: ['follow.created', 'follow.ended'] },
+          kind: { $in: edgeJobs },
           'payload.author': null,
           'payload.follower': reader,
           'payload.followee': { $in: authors },

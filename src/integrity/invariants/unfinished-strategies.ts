@@ -1,4 +1,5 @@
 import type { StrategyDoc } from '../../db/collections.ts'
+import type { NewJob } from '../../jobs/outbox.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 
 const invariant = { name: 'unfinished-strategies', law: 'L1' } as const
@@ -31,10 +32,10 @@ export const unfinishedStrategies = ({
     return { violations, inFlight: open.length - left.length }
   },
   async repair(tx, violations) {
-    const all = violations.map(({ strategy: { _id: strategy, epoch } }) => {
+    const backfills = violations.map(({ strategy: { _id: strategy, epoch } }): NewJob => {
       const payload = { strategy, epoch: epoch.toHexString() }
-      return jobs.promise(tx, 'strategy.backfill', payload, { lane: 'BULK' })
+      return { kind: 'strategy.backfill', payload, lane: 'BULK' }
     })
-    await jobs.keep(tx, all)
+    await jobs.enqueue(tx, backfills)
   },
 })

@@ -3,16 +3,15 @@ import { Lease, type Run } from './lease.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
 /**
- * What is done about one kind of job. It may be cut off anywhere and run again from its last
- * checkpoint, and must change nothing then. Once its signal has aborted it counts as not done,
- * also when it returns. A long one returns `unfinished` now and then, after a save: the job is due
- * again at once, behind what is due already, so that long jobs take turns.
+ * Runs one kind of job. It may be interrupted anywhere and run again from its last checkpoint; the repeat must change
+ * nothing. A task that returns after its signal aborted counts as not done. A long task returns `unfinished` at times,
+ * after a save: the job is due again after the jobs that are due already, so that long jobs take turns.
  */
 export interface Task {
   // biome-ignore lint/suspicious/noConfusingVoidType: most tasks have nothing to say
   (payload: Job['payload'], run: Run): Promise<void | 'unfinished'>
-  /** How many small jobs of this kind take one slot of a worker together. Default: 1. */
-  readonly together?: number
+  /** Number of jobs of this kind that share one slot of a worker. Default: 1. */
+  readonly batchSize?: number
 }
 
 /** A task for each kind of job. */
@@ -20,8 +19,8 @@ export type Tasks = Readonly<Record<string, Task>>
 
 type Outcome = 'done' | 'unfinished' | { readonly error: unknown }
 
-/** Tries leased jobs: a worker's, and those that were leased to whoever promised them. */
-export class Attempts {
+/** Runs leased jobs: those that a worker claimed, and those that run inline. */
+export class JobRunner {
   private readonly leases = new Set<Lease>()
 
   constructor(
@@ -31,8 +30,9 @@ export class Attempts {
   ) {}
 
   /**
-   * Tries a job once and settles it. Never throws: the unsettled is due when its lease ends.
-   * @returns whether it was handed back to go on at once.
+   * Runs a job once and completes, releases or fails it. Never throws: if that fails too, the job is due when its lease
+   * runs out.
+   * @returns whether the job is unfinished and due again at once.
    */
   async run(job: Job, inline = false): Promise<boolean> {
     const lease = new Lease(this.queue, job, inline)
@@ -41,7 +41,7 @@ export class Attempts {
       return await this.settle(lease, await this.outcomeOf(lease))
     } catch (error) {
       const fields = { ...fieldsOf(job), err: error }
-      // What a repeated mutation promised inline was never there.
+      // The transaction of a repeated mutation does not commit, so its job never existed.
       if (inline && error instanceof LeaseLost)
         this.log.debug(fields, 'job does not exist, or runs in another process')
       else this.log.warn(fields, 'job left until its lease ends')
@@ -52,7 +52,7 @@ export class Attempts {
     }
   }
 
-  /** Tells all tasks that run to stop; their jobs are handed back. */
+  /** Aborts all running tasks and hands their jobs back. */
   abort(reason: Error): void {
     for (const lease of this.leases) lease.abort(reason)
   }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { Task } from '../../src/jobs/attempt.ts'
 import { type Job, LeaseLost } from '../../src/jobs/queue.ts'
+import type { Task } from '../../src/jobs/runner.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import { leaseMs, silent, useJobs } from '../support/jobs.ts'
 import { recorded } from '../support/mongo.ts'
@@ -18,7 +18,7 @@ describe('jobs of a kind, claimed together', () => {
     const groups = await Promise.all(
       queues.map(async (queue) => {
         const first = await claimed(queue)
-        return [first, ...(await queue.claimLike(first, 20))]
+        return [first, ...(await queue.claimBatch(first, 20))]
       }),
     )
     const jobs = groups.flat()
@@ -44,7 +44,7 @@ describe('jobs of a kind, claimed together', () => {
     expect(first.kind).toBe('other')
     const like = { ...first, kind: 'greet' }
     const numbers = async (limit: number) =>
-      (await queue.claimLike(like, limit)).map(({ payload }) => payload.n)
+      (await queue.claimBatch(like, limit)).map(({ payload }) => payload.n)
     expect(await numbers(2)).toEqual([1, 2])
     expect(await numbers(9)).toEqual([3])
     expect(await numbers(9)).toEqual([])
@@ -56,7 +56,7 @@ describe('jobs that are done at the same time', () => {
     for (let n = 0; n < 20; n++) await append()
     const queue = newQueue()
     const first = await claimed(queue)
-    const jobs = [first, ...(await queue.claimLike(first, 19))]
+    const jobs = [first, ...(await queue.claimBatch(first, 19))]
     const { commands } = await recorded(database.client, () =>
       Promise.all(jobs.map((job) => queue.complete(job))),
     )
@@ -68,7 +68,7 @@ describe('jobs that are done at the same time', () => {
     for (let n = 0; n < 5; n++) await append()
     const queue = newQueue()
     const first = await claimed(queue)
-    const jobs = [first, ...(await queue.claimLike(first, 4))]
+    const jobs = [first, ...(await queue.claimBatch(first, 4))]
     const lost = jobs[3] as Job
     await outbox().updateOne({ _id: toObjectId(lost.id) }, { $inc: { fence: 1 } })
     const outcomes = await Promise.allSettled(jobs.map((job) => queue.complete(job)))

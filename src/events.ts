@@ -1,0 +1,46 @@
+import type { JobLane } from './db/collections.ts'
+import type { NewJob } from './jobs/outbox.ts'
+import type { PostId, UserId } from './lib/ids.ts'
+
+type EdgeEvent = Readonly<{ follower: UserId; followee: UserId }>
+type PostEvent = Readonly<{ author: UserId; post: PostId }>
+
+/** What happens, with the ids that the subscribers need. */
+export interface Events {
+  'user.deleted': { readonly user: UserId }
+  'follow.created': EdgeEvent
+  'follow.ended': EdgeEvent
+  'post.created': PostEvent
+  'post.deleted': PostEvent
+  /** A post was removed that had likes, comments or shares: by its author, or with the author's account. */
+  'engagements.orphaned': { readonly post: PostId }
+}
+
+export type EventName = keyof Events
+
+/**
+ * The subscribers of each event, with the kinds of their jobs. Each subscriber has a job of its own, which the
+ * transaction of the event inserts. The tasks of all jobs are in `subscribers.ts`. Job kinds are persisted.
+ */
+export const subscriptions = {
+  'user.deleted': { accounts: 'user.deleted' },
+  'follow.created': { timelines: 'follow.created' },
+  'follow.ended': { timelines: 'follow.ended' },
+  'post.created': { timelines: 'post.created' },
+  'post.deleted': { timelines: 'post.deleted' },
+  'engagements.orphaned': { engagement: 'engagements.orphaned' },
+} as const satisfies Record<EventName, Readonly<Record<string, string>>>
+
+type Subscriptions = typeof subscriptions
+
+type JobKindsOf<S> = S extends Readonly<Record<string, infer Kind>> ? Kind : never
+
+/** The kinds of the jobs of all subscribers. */
+export type SubscriberJob = JobKindsOf<Subscriptions[EventName]>
+
+/** The jobs of all subscribers of an event, for the outbox. @param lane of the jobs. Default: QUICK. */
+export const reactionsTo = <E extends EventName>(
+  event: E,
+  payload: Events[E],
+  lane: JobLane = 'QUICK',
+): NewJob[] => Object.values<string>(subscriptions[event]).map((kind) => ({ kind, payload, lane }))

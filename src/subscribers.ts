@@ -1,0 +1,54 @@
+import type { Once } from './db/once.ts'
+import type { Engagements } from './engagement/engagement.ts'
+import type { PostPurge } from './engagement/purge.ts'
+import type { SubscriberJob } from './events.ts'
+import type { Backfill } from './feed/backfill.ts'
+import type { Delivery } from './feed/delivery.ts'
+import { type TimelineJob, timelineTasks } from './feed/tasks.ts'
+import type { GraphPurge } from './follows/purge.ts'
+import type { Task } from './jobs/runner.ts'
+import type { PostId } from './lib/ids.ts'
+import type { Posts } from './posts/posts.ts'
+import { deleteAccount } from './users/deletion.ts'
+import type { Users } from './users/users.ts'
+
+/** What the tasks work with. */
+export interface SubscriberParts {
+  readonly users: Users
+  readonly graph: GraphPurge
+  readonly posts: Posts
+  readonly engagements: Engagements
+  readonly purge: PostPurge
+  readonly once: Once
+  readonly delivery: Delivery
+  readonly backfill: Backfill
+}
+
+/** The task of every job kind. A task that runs again from its start changes nothing. */
+export const createTasks = ({
+  users,
+  graph,
+  posts,
+  engagements,
+  purge,
+  once,
+  delivery,
+  backfill,
+}: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob, Task>> => ({
+  ...timelineTasks(delivery, backfill),
+  'user.deleted': deleteAccount({
+    users,
+    steps: [
+      (user, removal) =>
+        posts.purge(user, (ids) => delivery.takeAllBack(user, ids, removal.signal), removal),
+      (user, removal) => graph.run(user, removal),
+      (user, removal) => engagements.purge(user, removal),
+      (user, removal) => once.purge(user, removal),
+    ],
+    timelines: {
+      deleteReader: (user) => delivery.forgetReader(user),
+      refill: (user, signal) => backfill.refill(user, signal),
+    },
+  }),
+  'engagements.orphaned': async ({ post }, { signal }) => purge.run(post as PostId, signal),
+})

@@ -13,10 +13,10 @@ import { PostPurge } from './engagement/purge.ts'
 import { OutlierWalk } from './engagement/walk.ts'
 import { createFeeds, type Feeds } from './feed/feeds.ts'
 import { Edges } from './follows/edges.ts'
+import { FollowBatcher } from './follows/follow-batcher.ts'
 import { Follows } from './follows/follows.ts'
 import { GraphPurge } from './follows/purge.ts'
 import { Restrictions } from './follows/restrictions.ts'
-import { FollowsTogether } from './follows/together.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
@@ -84,7 +84,7 @@ export function createServices(
   const graphParts = { collections, edges, stats, outbox, transactions, mint }
   const restrictions = new Restrictions(graphParts)
   const parts = { ...graphParts, restrictions }
-  const follows = new Follows({ ...parts, together: new FollowsTogether(parts) })
+  const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
   const validators = contentValidators(config.posts.blockedWords, more)
   const remains = new Remains(collections.overflow, outbox)
   const publishing = new Publishing(parts)

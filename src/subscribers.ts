@@ -41,7 +41,7 @@ export const createTasks = ({
     steps: [
       (user, removal) =>
         posts.purge(user, (ids) => delivery.takeAllBack(user, ids, removal.signal), removal),
-      (user, removal) => graph.run(user, removal),
+      (user, removal) => graph.removeUser(user, removal),
       (user, removal) => engagements.purge(user, removal),
       (user, removal) => once.purge(user, removal),
     ],

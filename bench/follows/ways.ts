@@ -1,6 +1,6 @@
 import { DomainError } from '../../src/errors.ts'
 import { reactionsTo } from '../../src/events.ts'
-import { blocks } from '../../src/follows/restrictions.ts'
+import { hasBlock } from '../../src/follows/restrictions.ts'
 import type { JobWriter } from '../../src/jobs/outbox.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -30,8 +30,8 @@ export function oneTransactionEach(services: Services): Way {
       const follow = (jobs: JobWriter) =>
         transactions.run(async (tx) => {
           if (await edges.find(tx, actor, followee)) return false
-          const between = (await restrictions.between(actor, [followee], tx)).get(followee)
-          if (between && blocks(between)) throw new DomainError('FORBIDDEN', 'blocked')
+          const between = (await restrictions.restrictionsFor(actor, [followee], tx)).get(followee)
+          if (between && hasBlock(between)) throw new DomainError('FORBIDDEN', 'blocked')
           await edges.insert(tx, [edge])
           const counted = new Map([
             [actor, { following: 1 }],

@@ -2,7 +2,7 @@ import type { FeedStrategyName } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
 import { checkGroup } from '../follows/groups.ts'
-import { blocks } from '../follows/restrictions.ts'
+import { hasBlock } from '../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { fillPage, type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
 import type { Post } from '../posts/post.ts'
@@ -190,7 +190,7 @@ export class FeedService {
     const facts = await this.parts.truth.about(reader, refs, group, content)
     for (const author of facts.authors) {
       const between = facts.restrictions.get(author)
-      const hidden = between !== undefined && (between.has('MUTE') || blocks(between))
+      const hidden = between !== undefined && (between.has('MUTE') || hasBlock(between))
       const shown = author === reader ? group === undefined : facts.followed.has(author) && !hidden
       if (!shown || !facts.stats.has(author)) refused.add(author)
     }

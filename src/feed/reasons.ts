@@ -1,6 +1,6 @@
 import type { Follows } from '../follows/follows.ts'
 import { checkGroup } from '../follows/groups.ts'
-import { blocks, type Restrictions } from '../follows/restrictions.ts'
+import { hasBlock, type Restrictions } from '../follows/restrictions.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -66,7 +66,7 @@ export class Reasons {
     const [there, live, between, edge, pending] = await Promise.all([
       posts.existing([post]),
       stats.liveAmong([author]),
-      restrictions.between(reader, [author]),
+      restrictions.restrictionsFor(reader, [author]),
       follows.edgeOf(reader, author),
       this.isPending(reader, post),
     ])
@@ -80,7 +80,7 @@ export class Reasons {
       ...against(live.has(author) && !there.has(post.id), 'POST_DELETED'),
       ...against(!own && !edge, 'NOT_FOLLOWED'),
       ...against(kinds?.has('MUTE') === true, 'MUTED'),
-      ...against(kinds !== undefined && blocks(kinds), 'BLOCKED'),
+      ...against(kinds !== undefined && hasBlock(kinds), 'BLOCKED'),
       ...against((own || edge !== undefined) && !isIn, 'NOT_IN_GROUP', {
         groups: edge?.groups ?? [],
       }),

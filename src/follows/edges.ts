@@ -7,7 +7,7 @@ import type { Tx } from '../db/transaction.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 import { lastEvents, type Pair, pairKey } from './last-events.ts'
 
-/** Somebody follows somebody. The id tells since when. */
+/** A follow. The time in the id is when it began. */
 export interface FollowEdge {
   readonly id: EdgeId
   readonly follower: UserId
@@ -15,7 +15,7 @@ export interface FollowEdge {
   readonly source: EdgeSource
 }
 
-/** An edge as any of the two collections stores it. */
+/** An edge as either of the two collections stores it. */
 export interface StoredEdge {
   readonly _id: ObjectId
   readonly user: string
@@ -25,26 +25,26 @@ export interface StoredEdge {
   readonly groups?: string[]
 }
 
-/** One direction of the graph: which collection answers, under which field its owner and the other end stand. */
-export interface Side {
+/** One direction of the graph: its collection, and the fields of the owner of a list and of the other user. */
+export interface EdgeIndex {
   readonly collection: Collection<StoredEdge>
   readonly owner: 'user' | 'follower'
   readonly other: 'user' | 'follower' | 'followee'
-  /** The index that answers whether an edge exists; named in commands, so that no plan scans a long list instead. */
+  /** The index that tells whether an edge exists. Commands name it, so that no query plan scans a long list. */
   readonly membership: Readonly<Record<string, 1>>
-  /** The same within a group. */
+  /** The index that tells whether an edge is in a group. */
   readonly groupMembership?: Readonly<Record<string, 1>>
 }
 
 /**
- * The stored edges in both directions, with their history.
- * Seed 4's two options differ in nothing but {@link Edges.following}: a second collection, or the reverse index.
+ * The stored edges in both directions, with their history. Seed 4's two options differ only in
+ * {@link Edges.following}: a second collection, or an index in the reverse direction.
  */
 export class Edges {
-  /** Who follows a user. */
-  readonly followers: Side
-  /** Whom a user follows. The follower's groups stand here. */
-  readonly following: Side
+  /** The followers of a user. */
+  readonly followers: EdgeIndex
+  /** The followees of a user, with the follower's groups. */
+  readonly following: EdgeIndex
 
   constructor(
     private readonly collections: Pick<Collections, 'followers' | 'following' | 'follow_events'>,
@@ -83,7 +83,7 @@ export class Edges {
       : undefined
   }
 
-  /** The edges of those of `followers` who follow `followee`. One command on one shard. */
+  /** The edges from `followers` to `followee`, by follower. One command on one shard. */
   async findAmong(
     tx: Tx,
     followers: readonly UserId[],
@@ -99,15 +99,15 @@ export class Edges {
     return new Map(found.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
   }
 
-  /** Stores edges that do not exist, on both sides, with their history. Three commands, four with a second collection. */
+  /** Inserts new edges in both directions, with their history. Three commands, four with a second collection. */
   async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
     await this.record(tx, 'FOLLOWED', edges)
   }
 
   /**
-   * As {@link insert}, for edges whose ids are of {@link newIds} in this transaction: an event has the id of the edge
-   * that it began. Two commands, three with a second collection.
+   * As {@link insert}, for edges with ids from {@link newIds} in this transaction. The event that begins an edge has
+   * the id of the edge. Two commands, three with a second collection.
    */
   async begin(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
@@ -117,7 +117,7 @@ export class Edges {
     )
   }
 
-  /** Stores edges that do not exist, on both sides, where the history tells of them. One command, two with a second collection. */
+  /** Inserts edges in both directions that the history has already. One command, two with a second collection. */
   async store({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.collections.followers.insertMany(
       edges.map(({ id, follower, followee, source }) => ({
@@ -142,8 +142,8 @@ export class Edges {
   }
 
   /**
-   * Removes edges on both sides, with their groups, and writes it into the history.
-   * Three commands, four with a second collection.
+   * Deletes edges in both directions, with their groups, and records that in the history. Three commands, four with a
+   * second collection.
    */
   async remove(
     tx: Tx,
@@ -155,8 +155,8 @@ export class Edges {
   }
 
   /**
-   * Removes edges on both sides, with their groups, where the history is to go too.
-   * One command, two with a second collection.
+   * Deletes edges in both directions, with their groups, and leaves the history. One command, two with a second
+   * collection.
    */
   async erase({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     const pairs = (filter: (edge: FollowEdge) => object) => ({ $or: edges.map(filter) })
@@ -172,7 +172,7 @@ export class Edges {
     }
   }
 
-  /** Sets the follower's groups of an edge. @returns false when there is no such edge. One command. */
+  /** Sets the follower's groups of an edge. @returns false if there is no such edge. One command. */
   async setGroups(
     tx: Tx,
     follower: UserId,
@@ -187,8 +187,8 @@ export class Edges {
   }
 
   /**
-   * Writes into the history that edges began, when their ids say so, or ended now: each after its edge and after all
-   * that the history has of the pair, whatever the clocks of the processes say (law L3). Two commands.
+   * Records in the history that edges began (at the time of their ids) or ended (now). The id of each event is above the
+   * id of its edge and above all earlier events of the pair, whatever the clocks of the processes (law L3). Two commands.
    */
   async record(
     tx: Tx,
@@ -205,8 +205,8 @@ export class Edges {
   }
 
   /**
-   * Fresh ids, for edges or events: each above `above` and above all that the history has of its pair. One covered
-   * command, which examines a key only where another process's clock is ahead.
+   * New ids for edges or events, each above `above` and above all earlier events of its pair. One covered command, which
+   * examines a key only if the clock of another process is ahead.
    */
   async newIds(tx: Tx, pairs: readonly (Pair & { readonly above?: EdgeId })[]): Promise<EdgeId[]> {
     const ids = pairs.map(({ above }) => this.mint.next<EdgeId>(above))
@@ -240,9 +240,9 @@ interface NewEvent {
   readonly cause?: FollowEventDoc['cause'] | undefined
 }
 
-/** The core's form of an edge read from one side. */
-export function toEdge(side: Side, doc: StoredEdge): FollowEdge {
-  const [owner, other] = [doc[side.owner] as UserId, doc[side.other] as UserId]
-  const [follower, followee] = side.other === 'follower' ? [other, owner] : [owner, other]
+/** The edge that a document of one direction stores. */
+export function toEdge(index: EdgeIndex, doc: StoredEdge): FollowEdge {
+  const [owner, other] = [doc[index.owner] as UserId, doc[index.other] as UserId]
+  const [follower, followee] = index.other === 'follower' ? [other, owner] : [owner, other]
   return { id: fromObjectId(doc._id), follower, followee, source: doc.source }
 }

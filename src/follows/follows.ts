@@ -10,37 +10,38 @@ import type { Outbox } from '../jobs/outbox.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
-import { type Edges, type FollowEdge, type Side, type StoredEdge, toEdge } from './edges.ts'
+import type { FollowChange } from './decide-follow.ts'
+import { type EdgeIndex, type Edges, type FollowEdge, type StoredEdge, toEdge } from './edges.ts'
+import type { FollowBatcher } from './follow-batcher.ts'
 import { checkGroups, groupsPerUserMax } from './groups.ts'
-import type { FollowChange } from './outcome.ts'
-import type { FollowsTogether } from './together.ts'
 
-/** What the follow graph is stored and announced through. */
+/** The parts that {@link Follows} works with. */
 export interface FollowsParts {
   readonly edges: Edges
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
-  readonly together: FollowsTogether
+  readonly batcher: FollowBatcher
 }
 
-/** Which of the edges between a user and some others are asked for. */
+/** Narrows the edges that {@link Follows.among} looks for. */
 interface AmongOptions {
-  /** Only those in this group. */
+  /** Only edges in this group. */
   readonly group?: string | undefined
-  /** Reads in this transaction. */
+  /** The transaction to read in. */
   readonly tx?: Tx | undefined
 }
 
-/** The follow graph (seeds 3 and 4): who follows whom, since when, from where, and in which of their groups. */
+/** The follow graph (seeds 3 and 4): who follows whom, since when, from which source, and in which groups. */
 export class Follows {
   constructor(private readonly parts: FollowsParts) {}
 
   /**
-   * Makes `actor` follow `followee`; edges, history and both counters change together (law L3).
-   * One transaction of at most eleven commands, shared with those that meet it on the followee. A repeat changes nothing.
-   * The followee's posts join the follower's timelines, by a job that begins at once.
-   * @throws {DomainError} BAD_USER_INPUT for oneself; FORBIDDEN when either blocked the other; NOT_FOUND; UNAVAILABLE.
+   * Makes `actor` follow `followee`. Edges, history and both counters change in one transaction (law L3). A repeat
+   * changes nothing. A job adds the followee's posts to the follower's timelines.
+   * At most eleven commands, shared with concurrent follows of the same followee.
+   * @throws {DomainError} BAD_USER_INPUT if both are the same user; FORBIDDEN if either blocked the other; NOT_FOUND
+   *   without an account; UNAVAILABLE.
    */
   async follow(
     actor: UserId,
@@ -49,22 +50,22 @@ export class Follows {
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
-    const { outbox, together } = this.parts
+    const { outbox, batcher } = this.parts
     return outbox.runInline((jobs) =>
-      together.write(followee, { follower: actor, begin: source, once, jobs }),
+      batcher.write(followee, { follower: actor, begin: source, once, jobs }),
     )
   }
 
-  /** Ends it. One transaction of at most ten commands, shared likewise. A repeat changes nothing. */
+  /** Ends a follow. A repeat changes nothing. At most ten commands, shared with concurrent writes of the same followee. */
   async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
-    const { outbox, together } = this.parts
-    return together.write(followee, { follower: actor, once, jobs: outbox })
+    const { outbox, batcher } = this.parts
+    return batcher.write(followee, { follower: actor, once, jobs: outbox })
   }
 
   /**
-   * Puts the followee into exactly these of the actor's groups; none takes it out of all.
-   * One transaction of three commands. Two of one actor collide, so that together they keep to the limit.
-   * @throws {DomainError} NOT_FOUND without an account, or when `actor` does not follow `followee`; BAD_USER_INPUT.
+   * Sets the actor's groups that contain the followee. An empty list removes the followee from all groups.
+   * One transaction of three commands. Two concurrent calls of one actor collide, so both respect the limit of groups.
+   * @throws {DomainError} NOT_FOUND without an account, or if `actor` does not follow `followee`; BAD_USER_INPUT.
    */
   async setGroups(
     actor: UserId,
@@ -95,7 +96,7 @@ export class Follows {
     return this.pages(this.parts.edges.followers, users, window)
   }
 
-  /** A page of whom each user follows, newest first, of one group when named. One covered command. */
+  /** A page of each user's followees, newest first, of one group if given. One covered command. */
   async following(
     users: readonly UserId[],
     window: Window,
@@ -104,7 +105,7 @@ export class Follows {
     return this.pages(this.parts.edges.following, users, window, group)
   }
 
-  /** Which of `others` the follower follows now, in the group when named. One covered command on one shard. */
+  /** The users among `others` that the follower follows, in the group if given. One covered command on one shard. */
   async followeesAmong(
     follower: UserId,
     others: readonly UserId[],
@@ -114,12 +115,12 @@ export class Follows {
     return this.among(this.parts.edges.following, follower, others, { group, tx })
   }
 
-  /** Which of `others` follow the user now. One covered command on one shard. */
+  /** The users among `others` that follow the user. One covered command on one shard. */
   async followersAmong(user: UserId, others: readonly UserId[]): Promise<Set<UserId>> {
     return this.among(this.parts.edges.followers, user, others)
   }
 
-  /** Everyone the user follows now, in no order, of one group when named; holds 1,000 at a time. Covered. */
+  /** All followees of the user, in no order, of one group if given. Holds 1,000 at a time. Covered. */
   async *followeesOf(user: UserId, group?: string): AsyncGenerator<UserId> {
     const { collection, owner, other } = this.parts.edges.following
     const cursor = collection.find(edgeFilter({ [owner]: user }, group), {
@@ -131,7 +132,7 @@ export class Follows {
   }
 
   /**
-   * The followers of a user whose handles come after `after`, in their order: the same walk whatever is added meanwhile.
+   * The followers of a user with handles above `after`, ordered by handle: concurrent follows do not disturb a walk.
    * One covered command on one shard.
    */
   async followersAfter(user: UserId, after: string, limit: number): Promise<UserId[]> {
@@ -147,7 +148,7 @@ export class Follows {
     return found.map(({ follower }) => follower as UserId)
   }
 
-  /** Since when one follows the other, and in which of their groups; undefined when they do not. One command. */
+  /** The start and the groups of a follow, or undefined if there is none. One command. */
   async edgeOf(
     follower: UserId,
     followee: UserId,
@@ -162,7 +163,7 @@ export class Follows {
       : undefined
   }
 
-  /** The follower's groups of each of `others` that has any. One command. */
+  /** The follower's groups that contain each of `others`. One command. */
   async groupsAmong(
     follower: UserId,
     others: readonly UserId[],
@@ -179,8 +180,8 @@ export class Follows {
   }
 
   /**
-   * The names of a user's groups, sorted, at most 100. One command, whose cost grows with the edges that are in a
-   * group; not `distinct`, which no transaction on a sharded collection may use.
+   * The names of a user's groups, sorted, at most 100. One command, which examines every edge that is in a group. It is
+   * not `distinct`, which a transaction on a sharded collection may not use.
    */
   async groupsOf(user: UserId, tx?: Tx): Promise<string[]> {
     const { collection, owner, other } = this.parts.edges.following
@@ -197,8 +198,8 @@ export class Follows {
     return found.map(({ _id }) => _id).sort()
   }
 
-  private pages(side: Side, users: readonly UserId[], window: Window, group?: string) {
-    const { collection, owner, other } = side
+  private pages(index: EdgeIndex, users: readonly UserId[], window: Window, group?: string) {
+    const { collection, owner, other } = index
     return pagesByOwner(
       {
         collection,
@@ -208,12 +209,12 @@ export class Follows {
       },
       users,
       window,
-      (doc) => toEdge(side, doc),
+      (doc) => toEdge(index, doc),
     )
   }
 
   private async among(
-    { collection, owner, other, ...index }: Side,
+    { collection, owner, other, ...index }: EdgeIndex,
     user: UserId,
     others: readonly UserId[],
     { group, tx }: AmongOptions = {},

@@ -1,15 +1,15 @@
 import { badInput } from '../errors.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 
-/** How many groups one edge may be in. */
+/** Number of groups that may contain one followee. */
 const groupsPerEdgeMax = 10
-/** How many different groups one user may have. */
+/** Number of groups that a user may have. */
 export const groupsPerUserMax = 100
 const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 256 }
 
 /**
  * Group names as they are stored: NFC, trimmed, without repeats, sorted.
- * @throws {DomainError} BAD_USER_INPUT for more than ten, or one that is empty, malformed or over 64 characters.
+ * @throws {DomainError} BAD_USER_INPUT for more than ten names, or a name that is empty, malformed or over 64 characters.
  */
 export function checkGroups(argument: string, names: readonly string[]): string[] {
   if (names.length > groupsPerEdgeMax) {

@@ -5,18 +5,18 @@ import type { Tx } from '../db/transaction.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 
-/** Who follows, or followed, whom. */
+/** A follower and a followee, with or without an edge. */
 export interface Pair {
   readonly follower: UserId
   readonly followee: UserId
 }
 
-/** A pair's name in a map. */
+/** The key of a pair in a map. */
 export const pairKey = ({ follower, followee }: { follower: string; followee: string }): string =>
   `${follower}>${followee}`
 
 /**
- * The last event of each pair that is not below the lowest of `ids`, by {@link pairKey}; most pairs have none. One
+ * The last event of each pair with an id not below the lowest of `ids`, by {@link pairKey}. Most pairs have none. One
  * covered command, which examines a key for each such event.
  */
 export async function lastEvents(
@@ -46,7 +46,7 @@ export async function lastEvents(
   return last
 }
 
-/** The pairs in few clauses: each pair in that of the end which has more of them. */
+/** Groups the pairs into few clauses: each pair by its follower or its followee, whichever has more pairs. */
 function clausesOf(pairs: readonly Pair[]) {
   const ofFollower = groupBy(pairs, ({ follower }) => follower)
   const ofFollowee = groupBy(pairs, ({ followee }) => followee)

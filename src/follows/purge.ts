@@ -5,17 +5,17 @@ import type { Transactions } from '../db/transaction.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
-import { type Edges, type Side, type StoredEdge, toEdge } from './edges.ts'
+import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 
-/** Edges removed in one transaction, and restrictions in one command. */
+/** Number of edges or restrictions removed in one transaction. */
 const batchSize = 200
-/** Lines of the history removed in one command. */
+/** Number of history events removed in one command. */
 const eventBatchSize = 1_000
 
 /**
- * Removes a deleted user from the graph: edges both ways with the counters of the other ends, history, and what
- * the user muted and blocked. What others muted or blocked of the user stays, so that coming back does not lift it.
- * Each batch is bounded and looks for what is left: a crash loses nothing, a repeat changes nothing.
+ * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and the
+ * user's own mutes and blocks. Mutes and blocks by other users stay, so that a new account does not end them.
+ * Each batch is bounded and queries for what is left: a crash loses nothing, a repeat changes nothing.
  */
 export class GraphPurge {
   constructor(
@@ -25,35 +25,35 @@ export class GraphPurge {
     private readonly transactions: Transactions,
   ) {}
 
-  /** Runs until nothing is left or the signal aborts. */
-  async run(user: UserId, run: Removal): Promise<void> {
+  /** Removes everything, or stops when the signal aborts. */
+  async removeUser(user: UserId, removal: Removal): Promise<void> {
     const { followers, following } = this.edges
-    await drain(run, () => this.removeEdges(followers, user, { following: -1 }, run))
-    await drain(run, () => this.removeEdges(following, user, { followers: -1 }, run))
-    await drain(run, () => this.removeEvents({ user }, run))
-    await drain(run, () => this.removeEvents({ followee: user }, run))
-    await drain(run, () => this.removeRestrictions(user, run))
+    await removeAll(removal, () => this.removeEdges(followers, user, { following: -1 }, removal))
+    await removeAll(removal, () => this.removeEdges(following, user, { followers: -1 }, removal))
+    await removeAll(removal, () => this.removeEvents({ user }, removal))
+    await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
+    await removeAll(removal, () => this.removeRestrictions(user, removal))
   }
 
   private async removeEdges(
-    side: Side,
+    index: EdgeIndex,
     user: UserId,
     lost: StatsChange,
     { isDue }: Removal,
   ): Promise<number> {
     return this.transactions.run(async (tx) => {
       if (!(await isDue(tx))) return 0
-      const filter = { [side.owner]: user } as Filter<StoredEdge>
-      const docs = await side.collection
+      const filter = { [index.owner]: user } as Filter<StoredEdge>
+      const docs = await index.collection
         .find(filter, { ...atOnce, session: tx.session })
         .limit(batchSize)
         .toArray()
       if (docs.length === 0) return 0
       await this.edges.erase(
         tx,
-        docs.map((doc) => toEdge(side, doc)),
+        docs.map((doc) => toEdge(index, doc)),
       )
-      const others = docs.map((doc) => doc[side.other] as UserId)
+      const others = docs.map((doc) => doc[index.other] as UserId)
       await this.stats.changeLive(tx, new Map(others.map((other) => [other, lost])))
       return docs.length
     })
@@ -68,14 +68,14 @@ export class GraphPurge {
       .find(end, { ...atOnce, projection: { _id: 1 } })
       .limit(eventBatchSize)
       .toArray()
-    // Looked at after they were found: what is there before the handle is freed is not the next owner's.
+    // Checked after the query: documents that exist before the handle is free are not the next owner's.
     if (found.length === 0 || !(await isDue())) return 0
     const batch = { ...end, _id: { $in: found.map(({ _id }) => _id) } }
     await follow_events.deleteMany(batch, { ...bounded, hint: { _id: 1 } })
     return found.length
   }
 
-  /** A block goes with its mirror, both as the transaction saw them: a purge that was held up meets the next owner's. */
+  /** Removes each block with its mirror in one transaction, so that a late worker never removes those of the handle's next owner. */
   private async removeRestrictions(owner: UserId, { isDue }: Removal): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {
@@ -99,11 +99,14 @@ export class GraphPurge {
   }
 }
 
-/** Removes one batch after the other until there is none. */
-async function drain({ signal, onRemoved }: Removal, remove: () => Promise<number>): Promise<void> {
+/** Removes batches until nothing is left. */
+async function removeAll(
+  { signal, onRemoved }: Removal,
+  removeBatch: () => Promise<number>,
+): Promise<void> {
   for (;;) {
     signal.throwIfAborted()
-    const removed = await remove()
+    const removed = await removeBatch()
     if (removed === 0) return
     await onRemoved(removed)
   }

@@ -12,16 +12,16 @@ import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Edges, FollowEdge } from './edges.ts'
 
-/** What stands between a user and another, seen from the first. */
+/** A restriction between two users, from the view of the first. */
 export type RestrictionKind = RestrictionDoc['kind']
 
-/** A mute or block of one's own. */
+/** A mute or block that its owner made. */
 export interface Restriction {
   readonly id: EdgeId
   readonly other: UserId
 }
 
-/** What restrictions are stored through. */
+/** The parts that {@link Restrictions} works with. */
 export interface RestrictionsParts {
   readonly collections: Pick<Collections, 'restrictions'>
   readonly edges: Edges
@@ -31,25 +31,25 @@ export interface RestrictionsParts {
   readonly mint: IdMint
 }
 
-/** A mute or block that its owner asks for. */
+/** A mute or block that is to be stored. */
 interface NewRestriction {
   readonly actor: UserId
   readonly other: UserId
-  /** The owner's first; a block has a mirror. */
+  /** The owner's kind first. A block also has a mirror, BLOCKED_BY. */
   readonly kinds: readonly RestrictionKind[]
   readonly once: OnceKey | undefined
 }
 
-/** Whether a block stands between the two, in either direction. */
-export const blocks = (kinds: ReadonlySet<RestrictionKind>): boolean =>
+/** Whether there is a block between two users, in either direction. */
+export const hasBlock = (kinds: ReadonlySet<RestrictionKind>): boolean =>
   kinds.has('BLOCK') || kinds.has('BLOCKED_BY')
 
-/** Mutes and blocks: private to their owner, and in force on the very next read (law L1). */
+/** Mutes and blocks. Private to their owner, and in force on the next read (law L1). */
 export class Restrictions {
   constructor(private readonly parts: RestrictionsParts) {}
 
-  /** What stands between `owner` and each of `others`; those without anything are absent. One covered command on one shard. */
-  async between(
+  /** The restrictions between `owner` and each of `others`, without users that have none. One covered command on one shard. */
+  async restrictionsFor(
     owner: UserId,
     others: readonly UserId[],
     tx?: Tx,
@@ -73,8 +73,7 @@ export class Restrictions {
   }
 
   /**
-   * Between which of the pairs a block stands, in either direction; each is told as `one>other`.
-   * One covered command.
+   * The pairs that have a block, in either direction, each as `one>other`. One covered command.
    */
   async blocksBetween(
     pairs: readonly { readonly one: UserId; readonly other: UserId }[],
@@ -97,7 +96,7 @@ export class Restrictions {
     return new Set(found.map(({ owner, other }) => `${owner}>${other}`))
   }
 
-  /** A page of what `owner` muted or blocked, newest first. One covered command on one shard. */
+  /** A page of the users that `owner` muted or blocked, newest first. One covered command on one shard. */
   async list(owner: UserId, kind: 'MUTE' | 'BLOCK', window: Window): Promise<Page<Restriction>> {
     const { restrictions } = this.parts.collections
     const pages = await pagesByOwner(
@@ -109,9 +108,9 @@ export class Restrictions {
     return pages.get(owner) as Page<Restriction>
   }
 
-  /** Hides the other's posts from `actor`'s timelines. @returns false when it stood already. */
+  /** Hides the other user's posts from `actor`'s timelines. @returns false for a repeat. */
   async mute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
-    // Nothing of the other changes, so that many may mute one at once; both are seen to be live.
+    // Checks that both accounts exist. The other user's counters do not change, so concurrent mutes of one user do not collide.
     const changes = new Map([
       [actor, { guard: 1 }],
       [other, {}],
@@ -120,14 +119,14 @@ export class Restrictions {
     return this.restrict({ actor, other, kinds: ['MUTE'], once }, (tx) => stats.change(tx, changes))
   }
 
-  /** @returns false when there was no mute. */
+  /** Ends a mute. @returns false if there was none. */
   async unmute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
     return this.lift(actor, other, 'MUTE', once)
   }
 
   /**
-   * Hides each from the other and ends what they follow of each other, in one transaction.
-   * @returns false when the block stood already.
+   * Hides both users from each other and ends the follows between them, in one transaction.
+   * @returns false for a repeat.
    */
   async block(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
     const { edges, stats, outbox } = this.parts
@@ -150,7 +149,7 @@ export class Restrictions {
     })
   }
 
-  /** @returns false when there was no block. Edges do not come back. */
+  /** Ends a block. Ended follows are not restored. @returns false if there was none. */
   async unblock(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
     return this.lift(actor, other, 'BLOCK', once)
   }
@@ -167,7 +166,7 @@ export class Restrictions {
       kind,
     }))
     return transactions.run(async (tx) => {
-      const standing = (await this.between(actor, [other], tx)).get(other)
+      const standing = (await this.restrictionsFor(actor, [other], tx)).get(other)
       if (kinds[0] && standing?.has(kinds[0])) return false
       await collections.restrictions.insertMany(docs, { session: tx.session })
       await effect(tx)

@@ -90,7 +90,7 @@ export function createLoaders(
       viewer ? follows.groupsAmong(viewer, ids) : new Map(),
     ),
     restrictions: loader<UserId, ReadonlySet<'MUTE' | 'BLOCK' | 'BLOCKED_BY'>>(async (ids) =>
-      viewer ? restrictions.between(viewer, ids) : new Map(),
+      viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
     ),
     post: byPost((refs) => posts.byRefs(refs)),
     viewerMarks: byPost(async (refs) => {

@@ -1,4 +1,4 @@
-import { blocks, type RestrictionKind } from '../follows/restrictions.ts'
+import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
 import type { UserId } from '../lib/ids.ts'
 
 /**
@@ -10,4 +10,4 @@ export const mayRead = (
   viewer: UserId | undefined,
   author: UserId,
   between: ReadonlySet<RestrictionKind> | null | undefined,
-): boolean => viewer === undefined || viewer === author || !between || !blocks(between)
+): boolean => viewer === undefined || viewer === author || !between || !hasBlock(between)

@@ -4,25 +4,25 @@ import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 
-/** How many people follow a user, how many the user follows, and how many posts they have. */
+/** The numbers of a user's followers, followees and posts. */
 export interface Stats {
   readonly followers: number
   readonly following: number
   readonly posts: number
 }
 
-/** A difference to add to a user's counters. `guard` collides with every follow and post of the user. */
+/** A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. */
 export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 
-/** The answer to one who acts without an account. */
+/** The error for a viewer without an account. */
 export const noAccount = (): DomainError =>
   new DomainError('NOT_FOUND', 'You have no account yet: create one with createUser')
 
-/** The counters beside the edges (seed 3), which are also the mark of a live account (law L3). */
+/** The counters of accounts (seed 3). Exactly the live accounts have them (law L3). */
 export class UserStats {
   constructor(private readonly stats: Collections['user_stats']) {}
 
-  /** The counters of those of `ids` that are live. One command. */
+  /** The counters of the live accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, Stats>> {
     const found = await this.stats.find({ _id: { $in: [...ids] } }, atOnce).toArray()
     return new Map(
@@ -33,7 +33,7 @@ export class UserStats {
     )
   }
 
-  /** Which of `ids` are live accounts. One covered command. */
+  /** The live accounts among `ids`. One covered command. */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Set<UserId>> {
     const found = await this.stats
       .find({ _id: { $in: [...ids] } }, { ...atOnce, ...tx, projection: { _id: 1 } })
@@ -42,8 +42,8 @@ export class UserStats {
   }
 
   /**
-   * Sees that all of `users` are live; the first of them is the one who acts. One covered command.
-   * @throws {DomainError} NOT_FOUND naming one that is not.
+   * Checks that all of `users` are live accounts; the first is the viewer. One covered command.
+   * @throws {DomainError} NOT_FOUND that names the first user without an account.
    */
   async mustBeLive(tx: Tx, users: readonly UserId[]): Promise<void> {
     const live = await this.liveAmong(users, tx)
@@ -54,9 +54,9 @@ export class UserStats {
   }
 
   /**
-   * Adds differences within the caller's transaction, and so collides with whatever else changes these accounts.
-   * The first account is the one who acts. One command.
-   * @throws {DomainError} NOT_FOUND naming an account that does not exist; the transaction must not commit then.
+   * Changes counters in the caller's transaction, which so collides with other changes of these accounts. The first
+   * account is the viewer's. One command.
+   * @throws {DomainError} NOT_FOUND that names a user without an account. The transaction must not commit then.
    */
   async change(tx: Tx, changes: ReadonlyMap<UserId, StatsChange>): Promise<void> {
     if ((await this.changeLive(tx, changes)) === changes.size) return
@@ -64,9 +64,8 @@ export class UserStats {
   }
 
   /**
-   * Counts posts that the account's owner is about to make, and so collides with whatever else changes the account.
-   * One command.
-   * @returns the counters as they are then, or undefined without an account.
+   * Adds to an author's number of posts, and so collides with other changes of the account. One command.
+   * @returns the new counters, or undefined without an account.
    */
   async countPosts(tx: Tx, id: UserId, count: number): Promise<Stats | undefined> {
     const counted = await this.stats.findOneAndUpdate(
@@ -77,7 +76,7 @@ export class UserStats {
     return counted ?? undefined
   }
 
-  /** As {@link change}, passing over accounts that are gone. @returns how many were there. */
+  /** As {@link change}, but ignores users without an account. @returns the number of changed accounts. */
   async changeLive(tx: Tx, changes: ReadonlyMap<UserId, StatsChange>): Promise<number> {
     const operations = [...changes].map(([_id, change]) => ({
       updateOne: { filter: { _id }, update: { $inc: change } },
@@ -86,7 +85,7 @@ export class UserStats {
       .matchedCount
   }
 
-  /** Opens the account's counters. */
+  /** Creates the counters of a new account. One command. */
   async open(tx: Tx, id: UserId): Promise<void> {
     await this.stats.insertOne(
       { _id: id, followers: 0, following: 0, posts: 0 },
@@ -94,7 +93,7 @@ export class UserStats {
     )
   }
 
-  /** Ends the account: every write that would add an edge or a post to it fails from here on. */
+  /** Deletes the counters of an account: from now on, no write adds an edge or a post to it. One command. */
   async close(tx: Tx, id: UserId): Promise<void> {
     await this.stats.deleteOne({ _id: id }, { session: tx.session })
   }

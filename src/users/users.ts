@@ -9,7 +9,7 @@ import type { UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 import { noAccount, type UserStats } from './stats.ts'
 
-/** A person with an account. */
+/** An account. */
 export interface User {
   readonly handle: UserId
   readonly name: string
@@ -17,7 +17,7 @@ export interface User {
   readonly createdAt: Date
 }
 
-/** What a person says about themselves. Absent: left as it is. */
+/** The profile of an account. An absent field is not changed. */
 export interface Profile {
   readonly name?: string | undefined
   /** Null removes it. */
@@ -27,7 +27,7 @@ export interface Profile {
 const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
 const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
-/** What accounts are stored and announced through. */
+/** The parts that {@link Users} works with. */
 export interface UsersParts {
   readonly collections: Pick<Collections, 'users'>
   readonly stats: UserStats
@@ -41,7 +41,7 @@ export interface UsersParts {
 export class Users {
   constructor(private readonly parts: UsersParts) {}
 
-  /** Those of `ids` who have an account. One command. */
+  /** The accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
     const found = await this.parts.collections.users
       .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, atOnce)
@@ -50,8 +50,9 @@ export class Users {
   }
 
   /**
-   * Opens the account of `actor`, whose token names the handle.
-   * @throws {DomainError} CONFLICT when there is one, or the purge of a deleted one is not over; BAD_USER_INPUT.
+   * Creates the account of `actor`. One transaction of three commands.
+   * @throws {DomainError} CONFLICT if the handle has an account, or a deleted one that is still being removed;
+   *   BAD_USER_INPUT.
    */
   async create(actor: UserId, profile: Profile & { name: string }, once?: OnceKey): Promise<User> {
     const { collections, stats, transactions, now } = this.parts
@@ -71,7 +72,7 @@ export class Users {
   }
 
   /**
-   * Changes what is given of the profile. A repeat changes nothing.
+   * Changes the given fields of the profile. A repeat changes nothing. One transaction of one command.
    * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
    */
   async update(actor: UserId, profile: Profile, once?: OnceKey): Promise<User> {
@@ -98,8 +99,8 @@ export class Users {
 
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
-   * The handle stays taken until the purge is over.
-   * @returns false when there was no account.
+   * The handle stays taken until that removal ends. One transaction of three commands.
+   * @returns false if there was no account.
    */
   async delete(actor: UserId, once?: OnceKey): Promise<boolean> {
     const { collections, stats, outbox, transactions, now } = this.parts
@@ -116,7 +117,7 @@ export class Users {
     }, once)
   }
 
-  /** When a deleted account was opened whose purge is not over; undefined if there is none. One command. */
+  /** When the deleted account of a handle was created, or undefined if none is still being removed. One command. */
   async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
     const options = { ...bounded, ...tx, projection: { createdAt: 1 } }
@@ -124,9 +125,8 @@ export class Users {
   }
 
   /**
-   * Frees the handle of a deleted account once nothing of it is left. Changes nothing if the handle has another owner
-   * by then, deleted or not. One command.
-   * @param since when the account was opened.
+   * Frees the handle of a deleted account. Changes nothing if the handle has another owner, deleted or not. One command.
+   * @param since when the deleted account was created.
    */
   async free(handle: UserId, since: Date): Promise<void> {
     await this.parts.collections.users.deleteOne({

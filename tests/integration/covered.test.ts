@@ -116,7 +116,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       followeesAmong: () => follows.followeesAmong(ann, some),
       'followeesAmong a group': () => follows.followeesAmong(ann, some, 'close'),
       followersAmong: () => follows.followersAmong(ann, some),
-      'restrictions between': () => restrictions.between(ann, some.slice(0, 25)),
+      'restrictions between': () => restrictions.restrictionsFor(ann, some.slice(0, 25)),
       liveAmong: () => stats.liveAmong(some),
     }
     for (const [name, question] of Object.entries(questions)) {

@@ -90,8 +90,8 @@ class Interrupted extends Restrictions {
     super(parts)
   }
 
-  override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {
-    const found = await super.between(owner, others, tx)
+  override async restrictionsFor(owner: UserId, others: readonly UserId[], tx?: Tx) {
+    const found = await super.restrictionsFor(owner, others, tx)
     if (!this.happened) {
       this.happened = true
       await this.meanwhile()

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/db/transaction.ts'
 import { Edges } from '../../src/follows/edges.ts'
+import { FollowBatcher } from '../../src/follows/follow-batcher.ts'
 import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
-import { FollowsTogether } from '../../src/follows/together.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { anyOp, Cast, type Op, type Outcome } from '../support/model.ts'
@@ -204,8 +204,8 @@ describe('a block amid a follow', () => {
     const meanwhile = once(() => blocking.block(b, a))
     const watched = new Interrupted(meanwhile, { ...parts, stats })
     const followParts = { ...parts, stats: harness.services.stats }
-    const together = new FollowsTogether({ ...followParts, restrictions: watched })
-    const follows = new Follows({ ...followParts, together })
+    const together = new FollowBatcher({ ...followParts, restrictions: watched })
+    const follows = new Follows({ ...followParts, batcher: together })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,
@@ -244,8 +244,8 @@ class Interrupted extends Restrictions {
     super(parts)
   }
 
-  override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {
-    const found = await super.between(owner, others, tx)
+  override async restrictionsFor(owner: UserId, others: readonly UserId[], tx?: Tx) {
+    const found = await super.restrictionsFor(owner, others, tx)
     await this.meanwhile()
     return found
   }

@@ -1,6 +1,6 @@
 import type { FollowEventDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
-import type { Side, StoredEdge } from '../../follows/edges.ts'
+import type { EdgeIndex, StoredEdge } from '../../follows/edges.ts'
 import { type PairRule, pairInvariant } from '../edge-repair.ts'
 import type { IntegrityServices } from '../invariant.ts'
 import { mergeJoin } from '../merge-join.ts'
@@ -42,7 +42,10 @@ export async function* inconsistentPairs(
   }
 }
 
-async function* edgesOf({ collection, owner, other }: Side, handles: object): AsyncGenerator<Row> {
+async function* edgesOf(
+  { collection, owner, other }: EdgeIndex,
+  handles: object,
+): AsyncGenerator<Row> {
   const filter = { [owner]: handles } as Filter<StoredEdge>
   const found = collection
     .find(filter, { projection: { _id: 0, [owner]: 1, [other]: 1 } })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, told } from '../support/follows-together.ts'
+import { newScene, told } from '../support/follow-batcher.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
 import { problemsOf, servicesOver, useServices } from '../support/services.ts'

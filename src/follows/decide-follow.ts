@@ -4,36 +4,36 @@ import type { EdgeId, UserId } from '../lib/ids.ts'
 import { noAccount, type StatsChange } from '../users/stats.ts'
 import type { FollowEdge } from './edges.ts'
 
-/** What a repeatable write did: nothing when it had been done before. */
+/** The result of a follow or unfollow. `changed` is false for a repeat. */
 export interface FollowChange {
   readonly changed: boolean
   readonly edge?: FollowEdge | undefined
 }
 
-/** What one user wants of a followee: to follow, or no longer to. */
-export interface FollowIntent {
+/** A request to follow or unfollow. */
+export interface FollowRequest {
   readonly follower: UserId
-  /** Where the edge comes from that is to begin; undefined: it is to end. */
+  /** The source of the new edge. Undefined for an unfollow. */
   readonly begin?: EdgeSource | undefined
 }
 
-/** What a transaction has read about a followee, and about those who want something of them. */
-export interface Seen {
+/** What the transaction has read about the followee and the followers of some requests. */
+export interface FollowState {
   readonly followee: UserId
-  /** Who of them follows now. */
+  /** The existing edges, by follower. */
   readonly edges: ReadonlyMap<UserId, FollowEdge>
-  /** From whom of them a block parts the followee. */
+  /** The followers that have a block with the followee, in either direction. */
   readonly blocked: ReadonlySet<UserId>
-  /** Who of them all has an account; undefined: nobody looked, their counters will tell. */
+  /** The users with an account. Undefined if it was not read: the update of the counters then checks it. */
   readonly live?: ReadonlySet<UserId> | undefined
-  /** The id of each edge that may begin: above all that the history has of the pair. */
+  /** The id for each new edge, by follower: above all earlier events of the pair. */
   readonly newIds: ReadonlyMap<UserId, EdgeId>
 }
 
-/** What an intent comes to: an error refuses it alone. */
-export function outcomeOf(
-  { follower, begin }: FollowIntent,
-  { followee, edges, blocked, live, newIds }: Seen,
+/** Decides one request against the state read in this transaction. Returns a DomainError if this request, and only this one, is refused. */
+export function decideFollow(
+  { follower, begin }: FollowRequest,
+  { followee, edges, blocked, live, newIds }: FollowState,
 ): FollowChange | DomainError {
   const edge = edges.get(follower)
   if (!begin) return edge ? { changed: true, edge } : { changed: false }
@@ -54,8 +54,8 @@ export function outcomeOf(
 }
 
 /**
- * The differences to the counters: the followee's own is one, the last. Where it comes to nothing it is still a write,
- * so that no deletion of the followee passes unseen.
+ * The changes of the counters. The followee's change is always there, also if it is zero: the write then collides with
+ * a concurrent deletion of the followee.
  */
 export function countersOf(
   followee: UserId,
@@ -70,18 +70,18 @@ export function countersOf(
   ])
 }
 
-/** Cuts intents, in order of arrival, into rounds that hold at most one of each follower: the first, then the second. */
-export function roundsOf<Intent extends FollowIntent>(
-  intents: readonly Intent[],
-): readonly (readonly Intent[])[] {
-  const rounds: Intent[][] = []
+/** Splits requests, in order of arrival, into batches with at most one request of each follower. */
+export function splitIntoBatches<Request extends FollowRequest>(
+  requests: readonly Request[],
+): readonly (readonly Request[])[] {
+  const batches: Request[][] = []
   const had = new Map<UserId, number>()
-  for (const intent of intents) {
-    const number = had.get(intent.follower) ?? 0
-    had.set(intent.follower, number + 1)
-    const round = rounds[number]
-    if (round) round.push(intent)
-    else rounds.push([intent])
+  for (const request of requests) {
+    const number = had.get(request.follower) ?? 0
+    had.set(request.follower, number + 1)
+    const batch = batches[number]
+    if (batch) batch.push(request)
+    else batches.push([request])
   }
-  return rounds
+  return batches
 }

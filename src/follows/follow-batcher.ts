@@ -7,27 +7,26 @@ import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
-import type { Edges, FollowEdge } from './edges.ts'
 import {
   countersOf,
+  decideFollow,
   type FollowChange,
-  type FollowIntent,
-  outcomeOf,
-  roundsOf,
-  type Seen,
-} from './outcome.ts'
-import { blocks, type Restrictions } from './restrictions.ts'
+  type FollowRequest,
+  type FollowState,
+  splitIntoBatches,
+} from './decide-follow.ts'
+import type { Edges, FollowEdge } from './edges.ts'
+import { hasBlock, type Restrictions } from './restrictions.ts'
 
 const bounds = { batchMax: 64, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
 
-/** A follow or unfollow, by whom it is named and where its job goes. */
-export interface FollowWrite extends FollowIntent {
-  /** Of a mutation of the follower's own. */
+/** A follow or unfollow, with its idempotency key and its jobs. */
+export interface FollowWrite extends FollowRequest {
   readonly once: OnceKey | undefined
   readonly jobs: JobWriter
 }
 
-/** What follows are made of. */
+/** The parts that {@link FollowBatcher} works with. */
 export interface FollowParts {
   readonly collections: Pick<Collections, 'hot_keys' | 'hot_writes'>
   readonly edges: Edges
@@ -37,16 +36,16 @@ export interface FollowParts {
   readonly transactions: Transactions
 }
 
-/** How a round of writes is committed. */
+/** How a batch of writes is applied. */
 interface How {
-  /** Whether it holds one write alone, which may fail with its transaction. */
+  /** Whether the batch is one write, which may fail with its transaction. */
   readonly isAlone?: boolean
-  /** Whether leftovers of the edges, on one side, are removed before the edges are stored. */
-  readonly mends?: boolean
+  /** Whether edges that exist in one direction only are deleted before the new edges are inserted. */
+  readonly repairs?: boolean
 }
 
-/** Follows and unfollows of one followee, who would collide on that counter, share transactions, between processes too. */
-export class FollowsTogether {
+/** Commits concurrent follows and unfollows of one followee in shared transactions, as they would collide on the followee's counter. Processes share them too. */
+export class FollowBatcher {
   private readonly commits: GroupCommit<FollowWrite, FollowChange>
   private readonly hotKeys: HotKeys<FollowWrite, FollowChange>
 
@@ -54,12 +53,12 @@ export class FollowsTogether {
     const { collections, outbox, transactions } = parts
     this.hotKeys = new HotKeys(collections, transactions, {
       name: 'follows',
-      apply: (tx, key, batch) => this.together(tx, key as UserId, batch),
+      apply: (tx, key, batch) => this.commitTogether(tx, key as UserId, batch),
       commit: (key, batch, onCollision) => this.commit(key as UserId, batch, onCollision),
       commitAlone: (key, write, onCollision) =>
-        this.commitOne(key as UserId, write, { mends: true }, onCollision),
+        this.commitOne(key as UserId, write, { repairs: true }, onCollision),
       pack: ({ jobs: _, ...write }) => ({ ...write }),
-      // Jobs of another process's writes are left to workers.
+      // Workers run the jobs of another process's writes.
       unpack: (packed) => ({ ...(packed as unknown as FollowWrite), jobs: outbox }),
     })
     const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.run(key, batch)
@@ -67,10 +66,10 @@ export class FollowsTogether {
   }
 
   /**
-   * Commits a write, with those that meet it on the followee: up to 64 in one transaction, in order of arrival.
-   * Together they cost what one does, and one read more; several of one follower, as often that.
-   * Where processes collide on the followee, the owner of the hot key commits the writes of all.
-   * @throws {DomainError} what refuses this write alone; UNAVAILABLE when too many wait.
+   * Commits a write, with up to 63 concurrent writes of the same followee, in order of arrival. The batch costs the
+   * commands of one write and one read; again as many if it has several writes of one follower.
+   * If processes collide on the followee, the owner of the hot key commits the writes of all processes.
+   * @throws {DomainError} if this write is refused; UNAVAILABLE if too many writes wait.
    */
   async write(followee: UserId, write: FollowWrite): Promise<FollowChange> {
     return this.commits.submit(followee, write)
@@ -84,7 +83,7 @@ export class FollowsTogether {
     const [first, ...more] = batch
     if (!first) return []
     if (more.length === 0) return [await this.commitOne(followee, first, {}, onCollision)]
-    const all = (tx: Tx) => this.together(tx, followee, batch)
+    const all = (tx: Tx) => this.commitTogether(tx, followee, batch)
     return this.parts.transactions.run(all, undefined, onCollision)
   }
 
@@ -103,19 +102,19 @@ export class FollowsTogether {
     return this.parts.transactions.run(alone, write.once, onCollision)
   }
 
-  /** Each as if it were alone. A repeat is one of the same follower, and so finds in a later round what the first came to. */
-  private async together(
+  /** Applies each write as if it were alone. A repeat has the same follower, so it is in a later batch and finds the first result. */
+  private async commitTogether(
     tx: Tx,
     followee: UserId,
     batch: readonly FollowWrite[],
   ): Promise<(FollowChange | Error)[]> {
     const { once } = this.parts.transactions
     const results = new Map<FollowWrite, FollowChange | Error>()
-    for (const round of roundsOf(batch)) {
-      const keys = round.map((write) => write.once)
+    for (const some of splitIntoBatches(batch)) {
+      const keys = some.map((write) => write.once)
       const firsts = await once.firstResults<FollowChange>(keys, tx)
       const fresh: FollowWrite[] = []
-      for (const [at, write] of round.entries()) {
+      for (const [at, write] of some.entries()) {
         const first = firsts[at]
         if (first) results.set(write, first instanceof Error ? first : first.result)
         else fresh.push(write)
@@ -130,7 +129,7 @@ export class FollowsTogether {
     return batch.map((write) => results.get(write) as FollowChange | Error)
   }
 
-  /** Applies writes of different followers. @returns what each came to. */
+  /** Applies writes of different followers. @returns the result of each. */
   private async apply(
     tx: Tx,
     followee: UserId,
@@ -138,39 +137,43 @@ export class FollowsTogether {
     how: How = {},
   ): Promise<Map<FollowWrite, FollowChange | Error>> {
     if (writes.length === 0) return new Map()
-    const seen = await this.look(tx, followee, writes, how.isAlone === true)
-    const results = new Map(writes.map((write) => [write, outcomeOf(write, seen)]))
+    const state = await this.readState(tx, followee, writes, how.isAlone === true)
+    const results = new Map(writes.map((write) => [write, decideFollow(write, state)]))
     const changes = [...results].flatMap(([write, result]) =>
       !(result instanceof Error) && result.changed && result.edge
         ? [{ ...write, edge: result.edge }]
         : [],
     )
-    const areLive = seen.live !== undefined
+    const areLive = state.live !== undefined
     if (changes.length > 0) await this.store(tx, followee, changes, { areLive, ...how })
     return results
   }
 
-  private async look(
+  private async readState(
     tx: Tx,
     followee: UserId,
     writes: readonly FollowWrite[],
     isAlone: boolean,
-  ): Promise<Seen> {
+  ): Promise<FollowState> {
     const followers = writes.map(({ follower }) => follower)
     const edges = await this.parts.edges.findAmong(tx, followers, followee)
-    const comers = writes
+    const newFollowers = writes
       .filter(({ begin, follower }) => begin && !edges.has(follower))
       .map(({ follower }) => follower)
-    if (comers.length === 0) return { followee, edges, blocked: new Set(), newIds: new Map() }
-    const between = await this.parts.restrictions.between(followee, comers, tx)
-    const blocked = new Set([...between].flatMap(([one, kinds]) => (blocks(kinds) ? [one] : [])))
-    // Who comes alone fails with the transaction; neighbours must not.
-    const live = isAlone ? undefined : await this.parts.stats.liveAmong([...comers, followee], tx)
+    if (newFollowers.length === 0) return { followee, edges, blocked: new Set(), newIds: new Map() }
+    const restrictions = await this.parts.restrictions.restrictionsFor(followee, newFollowers, tx)
+    const blocked = new Set(
+      [...restrictions].flatMap(([one, kinds]) => (hasBlock(kinds) ? [one] : [])),
+    )
+    // A single write may fail with its transaction. In a batch, the others must not.
+    const live = isAlone
+      ? undefined
+      : await this.parts.stats.liveAmong([...newFollowers, followee], tx)
     const ids = await this.parts.edges.newIds(
       tx,
-      comers.map((follower) => ({ follower, followee })),
+      newFollowers.map((follower) => ({ follower, followee })),
     )
-    const newIds = new Map(comers.map((follower, at) => [follower, ids[at] as EdgeId]))
+    const newIds = new Map(newFollowers.map((follower, at) => [follower, ids[at] as EdgeId]))
     return { followee, edges, blocked, live, newIds }
   }
 
@@ -178,13 +181,13 @@ export class FollowsTogether {
     tx: Tx,
     followee: UserId,
     changes: readonly (FollowWrite & { readonly edge: FollowEdge })[],
-    { areLive, mends }: How & { readonly areLive: boolean },
+    { areLive, repairs }: How & { readonly areLive: boolean },
   ): Promise<void> {
     const { edges, stats, outbox } = this.parts
     const [begun, ended] = [true, false].map((begins) =>
       changes.filter(({ begin }) => (begin !== undefined) === begins).map(({ edge }) => edge),
     ) as [FollowEdge[], FollowEdge[]]
-    if (mends && begun.length > 0) await edges.erase(tx, begun)
+    if (repairs && begun.length > 0) await edges.erase(tx, begun)
     if (begun.length > 0) await edges.begin(tx, begun)
     if (ended.length > 0) await edges.remove(tx, ended)
     const counters = countersOf(followee, begun, ended)

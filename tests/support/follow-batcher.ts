@@ -1,6 +1,6 @@
 import { clientErrorOf } from '../../src/db/errors.ts'
 import { DomainError } from '../../src/errors.ts'
-import type { FollowChange } from '../../src/follows/outcome.ts'
+import type { FollowChange } from '../../src/follows/decide-follow.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { handle, openAccounts, type ServicesHarness } from './services.ts'
 

@@ -2,13 +2,13 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { type OnceKey, onceKey } from '../../src/db/once.ts'
 import type { Tx } from '../../src/db/transaction.ts'
+import type { FollowChange } from '../../src/follows/decide-follow.ts'
+import { FollowBatcher } from '../../src/follows/follow-batcher.ts'
 import { Follows } from '../../src/follows/follows.ts'
-import type { FollowChange } from '../../src/follows/outcome.ts'
 import { Restrictions } from '../../src/follows/restrictions.ts'
-import { FollowsTogether } from '../../src/follows/together.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, told } from '../support/follows-together.ts'
+import { newScene, told } from '../support/follow-batcher.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
 
@@ -238,8 +238,8 @@ describe('together', () => {
     class Interrupted extends Restrictions {
       private meanwhile: (() => Promise<unknown>) | undefined = () => users.delete(star)
 
-      override async between(owner: UserId, others: readonly UserId[], tx?: Tx) {
-        const found = await super.between(owner, others, tx)
+      override async restrictionsFor(owner: UserId, others: readonly UserId[], tx?: Tx) {
+        const found = await super.restrictionsFor(owner, others, tx)
         if (others.includes(comer)) await this.meanwhile?.()
         if (others.includes(comer)) this.meanwhile = undefined
         return found
@@ -247,8 +247,8 @@ describe('together', () => {
     }
     const parts = { collections, edges, stats, outbox, transactions, mint }
     const watched = new Interrupted(parts)
-    const together = new FollowsTogether({ ...parts, restrictions: watched })
-    const follows = new Follows({ ...parts, together })
+    const together = new FollowBatcher({ ...parts, restrictions: watched })
+    const follows = new Follows({ ...parts, batcher: together })
     const outcomes = await Promise.all([
       told(follows.follow(opener, star)),
       told(follows.follow(comer, star)),

@@ -25,7 +25,7 @@ import { IdMint } from './lib/ids.ts'
 import { type ContentValidator, contentValidators } from './posts/content.ts'
 import { Posts } from './posts/posts.ts'
 import { Publishing } from './posts/publishing.ts'
-import { Remains } from './posts/remains.ts'
+import { Tombstones } from './posts/tombstones.ts'
 import { createTasks } from './subscribers.ts'
 import { UserStats } from './users/stats.ts'
 import { Users } from './users/users.ts'
@@ -86,9 +86,9 @@ export function createServices(
   const parts = { ...graphParts, restrictions }
   const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
   const validators = contentValidators(config.posts.blockedWords, more)
-  const remains = new Remains(collections.overflow, outbox)
+  const tombstones = new Tombstones(collections.overflow, outbox)
   const publishing = new Publishing(parts)
-  const posts = new Posts({ ...parts, remains, publishing, validators })
+  const posts = new Posts({ ...parts, tombstones, publishing, validators })
   const limits = listLimits(config.engagement)
   const engaged = new EngagedLog(collections.engaged)
   const admission = new Admission(engaged, stats, restrictions)

@@ -4,19 +4,19 @@ import type { AttachmentDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
 import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
 
-/** Something shown with a post. */
+/** An attachment of a post. */
 export type Attachment = AttachmentDoc
 
-/** What an author writes. */
+/** The content of a post, as its author wrote it. */
 export interface Content {
   readonly text: string
   readonly attachments: readonly Attachment[]
 }
 
-/** What is wrong with a post, in words for the author; with the text, or with what `at` names, e.g. `attachments.0.alt`. */
+/** A problem of a post's content, for its author: of the text, or of the part that `at` names, e.g. `attachments.0.alt`. */
 export type ContentProblem = string | { readonly at: string; readonly problem: string }
 
-/** One check of a post's content: what is wrong, or undefined. */
+/** One check of a post's content. Returns a problem or undefined. */
 export type ContentValidator = (
   content: Content,
 ) => ContentProblem | undefined | Promise<ContentProblem | undefined>
@@ -31,7 +31,7 @@ const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000
 const attachmentsMax = 4
 const urlLengthMax = 2_048
 
-/** The checks every post passes; those of the configuration come after. */
+/** The checks of every post, in order: the built-in ones, then those of the configuration. */
 export function contentValidators(
   blockedWords: readonly string[],
   more: readonly ContentValidator[] = [],
@@ -58,7 +58,7 @@ function blockedWordsValidator(blockedWords: readonly string[]): ContentValidato
   }
 }
 
-/** The words of a text between single spaces, without what a reader does not see or tell apart: capitals, "ß" and "ss". */
+/** The words of a text between single spaces, without differences that a reader does not see, e.g. case. */
 function spelled(text: string): string {
   const words = visibleText(text.replace(/\p{Cc}+/gu, ' '))
     .normalize('NFKC')
@@ -70,7 +70,7 @@ function spelled(text: string): string {
 
 /**
  * Loads further validators: ES modules that export `validate`.
- * @throws Error naming the module that cannot be loaded, and why, or has no such export.
+ * @throws Error that names the module and why it cannot be loaded, or that it has no such export.
  */
 export async function loadValidators(modules: readonly string[]): Promise<ContentValidator[]> {
   return Promise.all(
@@ -93,7 +93,7 @@ const sentenceOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause)
 
 /**
- * The content as it is stored: text in NFC, attachments checked.
+ * The content in the stored form: text in NFC, attachments checked.
  * @throws {DomainError} BAD_USER_INPUT with the first problem found.
  */
 export async function checkContent(
@@ -131,7 +131,7 @@ function checkAttachments(given: readonly Attachment[]): Attachment[] {
   })
 }
 
-/** The URL as a browser would send it, so that what is shown is what was checked. */
+/** The URL in the form that a browser would send, so that the checked URL is the shown one. */
 function checkUrl(argument: string, given: string): string {
   const tooLong = `must be at most ${urlLengthMax} characters`
   if (given.length > urlLengthMax) throw badInput(argument, tooLong)

@@ -14,28 +14,28 @@ import type { UserStats } from '../users/stats.ts'
 import { type Attachment, type ContentValidator, checkContent } from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
 import type { Publishing } from './publishing.ts'
-import type { Remains } from './remains.ts'
+import type { Tombstones } from './tombstones.ts'
 
-/** What posts are stored and announced through. */
+/** The parts that {@link Posts} works with. */
 export interface PostsParts {
   readonly collections: Pick<Collections, 'posts'>
   readonly stats: UserStats
-  readonly remains: Remains
+  readonly tombstones: Tombstones
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly publishing: Publishing
   readonly validators: readonly ContentValidator[]
 }
 
-/** The posts (seed 1's content service), each found by author and id, the key they are sharded by. */
+/** The posts (seed 1's content service), each found by author and id, which is the shard key. */
 export class Posts {
   constructor(private readonly parts: PostsParts) {}
 
   /**
-   * Publishes a post; it, the author's counter and the job that delivers it are committed in one transaction, which
-   * posts of the author that meet share.
-   * The job begins at once: it ends here for small audiences, and is a worker's for larger ones.
-   * @throws {DomainError} BAD_USER_INPUT naming what a validator refuses; NOT_FOUND without an account.
+   * Creates a post. One transaction, shared with concurrent posts of the author, commits the post, the author's counter
+   * and the job that delivers the post. This process delivers to a small audience before it answers; workers deliver to
+   * larger ones.
+   * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
    */
   async create(
     actor: UserId,
@@ -49,25 +49,25 @@ export class Posts {
 
   /**
    * Deletes a post of the actor, and enqueues the removal of its likes, comments and shares.
-   * @returns false when it was gone already.
-   * @throws {DomainError} FORBIDDEN for somebody else's.
+   * @returns false if the post does not exist.
+   * @throws {DomainError} FORBIDDEN for another author's post.
    */
   async delete(actor: UserId, { id, author }: PostRef, once?: OnceKey): Promise<boolean> {
     if (author !== actor)
       throw new DomainError('FORBIDDEN', 'Only the author of a post may delete it')
-    const { collections, stats, remains, outbox, transactions } = this.parts
+    const { collections, stats, tombstones, outbox, transactions } = this.parts
     return transactions.run(async (tx) => {
       const filter = { author, _id: toObjectId(id) }
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
-      await remains.keep(tx, [removed])
+      await tombstones.insert(tx, [removed])
       await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }))
       await stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
       return true
     }, once)
   }
 
-  /** Those of `refs` that exist. One command, which carries the shard key. */
+  /** The existing posts among `refs`. One command with the shard key. */
   async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
     const found = await this.parts.collections.posts
@@ -87,7 +87,7 @@ export class Posts {
 
   /**
    * A page of each author's posts, newest first. One command.
-   * @param content false reads ids alone, from the index.
+   * @param content false reads only ids, from the index.
    */
   async byAuthors(
     authors: readonly UserId[],
@@ -104,8 +104,8 @@ export class Posts {
   }
 
   /**
-   * The posts of any of `authors` in a range, in the order it walks. One command, covered by the index;
-   * beyond 200 authors MongoDB stops merging the index and reads everything: callers cut their list.
+   * The posts of `authors` in a range, in the order of the range. One covered command. At most 200 authors: beyond that,
+   * MongoDB stops merging the index and reads all their posts.
    */
   async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
     const found = await this.parts.collections.posts
@@ -120,7 +120,7 @@ export class Posts {
     return found.map(toRef)
   }
 
-  /** Which of `refs` exist. One covered command, which carries the shard key. */
+  /** The ids of the existing posts among `refs`. One covered command with the shard key. */
   async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
     const found = await this.parts.collections.posts
@@ -132,7 +132,7 @@ export class Posts {
     return new Set(found.map(({ _id }) => fromObjectId<PostId>(_id)))
   }
 
-  /** Who posted those of `ids` that exist. One covered command, which asks all shards: only entries that hold no author need it. */
+  /** The authors of the existing posts among `ids`. One covered command to all shards, only for entries without an author. */
   async authorsOf(ids: readonly PostId[]): Promise<Map<PostId, UserId>> {
     const found = await this.parts.collections.posts
       .find(
@@ -144,17 +144,16 @@ export class Posts {
   }
 
   /**
-   * Deletes all posts of a deleted user, and enqueues the removal of their likes, comments and shares: in bounded
-   * transactions. A repeat goes on where it ended.
-   * @param before is given the ids of every batch before it is removed.
-   * @param onRemoved told after every batch how many posts it removed.
+   * Deletes all posts of a deleted user in bounded transactions, and enqueues the removal of their likes, comments and
+   * shares. A repeat goes on where the last try ended.
+   * @param before is called with the ids of each batch before the batch is deleted.
    */
   async purge(
     author: UserId,
     before: (posts: readonly PostId[]) => Promise<void>,
     { signal, isDue, onRemoved }: Removal,
   ): Promise<void> {
-    const { collections, remains, transactions } = this.parts
+    const { collections, tombstones, transactions } = this.parts
     for (;;) {
       signal.throwIfAborted()
       const range = { oldestFirst: false, limit: purgeBatch }
@@ -169,7 +168,7 @@ export class Posts {
           .toArray()
         const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
         if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
-        await remains.keep(tx, batch)
+        await tombstones.insert(tx, batch)
         return batch.length
       })
       if (removed === undefined) return
@@ -178,5 +177,5 @@ export class Posts {
   }
 }
 
-/** Posts removed at a time: with what they hold, far below the 16 MB of a transaction's oplog entry. */
+/** Number of posts deleted in one transaction: with their lists, far below the 16 MB of an oplog entry. */
 const purgeBatch = 50

@@ -13,17 +13,17 @@ import { type Post, toPost } from './post.ts'
 
 const bounds = { batchMax: 64, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
 
-/** From so many followers on a delivery takes long, and goes with its like. */
+/** Number of followers above which a delivery is a BULK job. */
 const bulkAudience = 2_000
 
-/** A post that its author wants to publish. */
+/** A post that is to be published. */
 export interface NewPost {
   readonly content: Content
   readonly once: OnceKey | undefined
   readonly jobs: JobWriter
 }
 
-/** What publishing works with. */
+/** The parts that {@link Publishing} works with. */
 export interface PublishingParts {
   readonly collections: Pick<Collections, 'posts' | 'hot_keys' | 'hot_writes'>
   readonly stats: UserStats
@@ -32,7 +32,7 @@ export interface PublishingParts {
   readonly mint: IdMint
 }
 
-/** Publishes posts. Those of one author collide on the author's counter, and share transactions, between processes too. */
+/** Commits concurrent posts of one author in shared transactions, as they would collide on the author's counter. Processes share them too. */
 export class Publishing {
   private readonly commits: GroupCommit<NewPost, Post>
 
@@ -45,16 +45,16 @@ export class Publishing {
       commitAlone: (author, post, onCollision) =>
         this.commitOne(author as UserId, post, onCollision),
       pack: ({ jobs: _, ...post }) => ({ ...post }),
-      // Deliveries of another process's posts are left to workers.
+      // Workers deliver the posts of another process.
       unpack: (packed) => ({ ...(packed as unknown as NewPost), jobs: outbox }),
     })
     this.commits = new GroupCommit((author, batch) => hotKeys.run(author, batch), bounds)
   }
 
   /**
-   * Publishes a post, with those that meet it on its author: up to 64 in one transaction, in order of arrival.
-   * One transaction of three commands, however many share it; two more for posts with a clientMutationId.
-   * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE when too many wait.
+   * Publishes a post, with up to 63 concurrent posts of its author in one transaction, in order of arrival. Three
+   * commands for the whole batch, and two more for posts with a clientMutationId.
+   * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE if too many posts wait.
    */
   async publish(author: UserId, post: NewPost): Promise<Post> {
     return this.commits.submit(author, post)
@@ -85,7 +85,7 @@ export class Publishing {
     return this.parts.transactions.run(alone, post.once, onCollision)
   }
 
-  /** Publishes posts in order, and answers each; a repeat gets what the first got. */
+  /** Publishes posts in order. @returns the result of each; a repeat has the result of the first. */
   private async publishAll(
     tx: Tx,
     author: UserId,
@@ -112,7 +112,7 @@ export class Publishing {
     return results
   }
 
-  /** @returns the posts as they are stored; none without an account. */
+  /** @returns the stored posts; none without an account. */
   private async insert(
     tx: Tx,
     author: UserId,
@@ -122,7 +122,7 @@ export class Publishing {
     const { collections, stats, outbox, mint } = this.parts
     const counted = await stats.countPosts(tx, author, posts.length)
     if (!counted) return []
-    // The id is the post's place in every timeline: made as late as can be, it is seldom below one already seen.
+    // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
     const docs = posts.map(
       ({ content: { text, attachments } }): PostDoc => ({
         _id: toObjectId(mint.next<PostId>()),

@@ -6,28 +6,28 @@ import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { PostId } from '../lib/ids.ts'
 
-/** Where the lists of a removed post are put: before every level that a living post can have. */
-const remainsLevel = -1
+/** The overflow level of the lists of a deleted post: below every level of an existing post. */
+const tombstoneLevel = -1
 
-/** What a removed post leaves behind: the lists it held, kept with its overflow until they are cleared. */
-export class Remains {
+/** Keeps the lists of deleted posts in overflow documents until a job removes all likes, comments and shares. */
+export class Tombstones {
   constructor(
     private readonly overflow: Collections['overflow'],
     private readonly outbox: Outbox,
   ) {}
 
   /**
-   * Moves the lists in removed posts to overflow documents, and emits an event whose subscriber deletes them. No entry is
-   * lost if a process dies in between. Two commands, none for posts without engagement.
+   * Inserts the lists that deleted posts held into overflow documents, and emits an event whose subscriber removes them.
+   * No entry is lost if a process dies in between. Two commands, none for posts without engagement.
    */
-  async keep(tx: Tx, posts: readonly PostDoc[]): Promise<void> {
+  async insert(tx: Tx, posts: readonly PostDoc[]): Promise<void> {
     const engaged = posts.filter(({ counts }) => counts !== undefined)
     const docs = engaged.flatMap((post) =>
       engagementKinds.flatMap((kind): OverflowDoc[] => {
         const items = post[kind] ?? []
         const [first] = items
         if (!first) return []
-        const _id = { post: post._id, kind, level: remainsLevel }
+        const _id = { post: post._id, kind, level: tombstoneLevel }
         return [{ _id, first: first._id, count: items.length, items }]
       }),
     )

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../errors.ts'
 
-/** How much may wait, and for how long. */
+/** The limits of a group commit. */
 export interface GroupCommitBounds {
-  /** Writes that go together at most. */
+  /** Number of writes in one batch. */
   readonly batchMax: number
-  /** Writes that wait at most, all lanes together: what bounds the memory. */
+  /** Number of writes that wait, of all keys together. */
   readonly waitingMax: number
-  /** How long a write may wait before its batch begins, in milliseconds. */
+  /** How long a write may wait until its batch begins, in milliseconds. */
   readonly waitMsMax: number
-  /** How long a lane on which several writes met waits for more of them, in milliseconds. */
+  /** How long a key waits for more writes after a batch of several, in milliseconds. */
   readonly lingerMs: number
 }
 
-/** What a write is answered: a result, an error that fails it alone, or a promise for which its lane does not wait. */
+/** The result of one write: a value, an error of this write alone, or a promise that the next batch does not wait for. */
 export type Answer<Result> = Result | Error | Promise<Result>
 
 interface Waiting<Op, Result> {
@@ -24,76 +24,75 @@ interface Waiting<Op, Result> {
 }
 
 /**
- * Combines writes that collide, or could share a command: what arrives for a lane while a commit of that lane is under
- * way goes together into the next one, in order of arrival, and each caller gets its own answer. A write that finds its
- * lane idle goes at once.
+ * Combines writes that would collide or could share a command. Writes that arrive during a commit of their key share
+ * the next commit, in order of arrival. Each caller gets its own result. A write of an idle key is committed at once.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
  */
 export class GroupCommit<Op, Result> {
-  private readonly lanes = new Map<string, Waiting<Op, Result>[]>()
+  private readonly queues = new Map<string, Waiting<Op, Result>[]>()
   private waiting = 0
 
   /**
-   * @param run commits a batch and answers each write, in order; a throw fails them all.
+   * @param run commits a batch and returns the result of each write, in order. If it throws, all writes fail.
    */
   constructor(
-    private readonly run: (lane: string, ops: readonly Op[]) => Promise<readonly Answer<Result>[]>,
+    private readonly run: (key: string, ops: readonly Op[]) => Promise<readonly Answer<Result>[]>,
     private readonly bounds: GroupCommitBounds,
   ) {}
 
   /**
-   * Commits `op` with its neighbours.
-   * @throws {DomainError} UNAVAILABLE when too many wait, or it waited too long; nothing was written then.
+   * Commits `op`, with concurrent writes of the same key.
+   * @throws {DomainError} UNAVAILABLE if too many writes wait or this one waited too long. Nothing was written then.
    */
-  async submit(lane: string, op: Op): Promise<Result> {
+  async submit(key: string, op: Op): Promise<Result> {
     if (this.waiting >= this.bounds.waitingMax) throw overloaded()
     this.waiting++
     return new Promise((resolve, reject) => {
       const write = { op, since: performance.now(), resolve, reject }
-      const queue = this.lanes.get(lane)
+      const queue = this.queues.get(key)
       if (queue) {
         queue.push(write)
       } else {
         const first = [write]
-        this.lanes.set(lane, first)
-        void this.drain(lane, first)
+        this.queues.set(key, first)
+        void this.drain(key, first)
       }
     })
   }
 
-  private async drain(lane: string, queue: Waiting<Op, Result>[]): Promise<void> {
+  private async drain(key: string, queue: Waiting<Op, Result>[]): Promise<void> {
     while (queue.length > 0) {
       const batch = queue.splice(0, this.bounds.batchMax)
       this.waiting -= batch.length
-      await this.commit(lane, batch)
-      // Those who were just answered are about to come again, and share the next commit if it waits for them.
+      await this.commit(key, batch)
+      // The clients that were just answered often write again at once, and then share the next commit.
       if (batch.length > 1 && this.bounds.lingerMs > 0) await sleep(this.bounds.lingerMs)
     }
-    this.lanes.delete(lane)
+    this.queues.delete(key)
   }
 
-  private async commit(lane: string, batch: readonly Waiting<Op, Result>[]): Promise<void> {
+  private async commit(key: string, batch: readonly Waiting<Op, Result>[]): Promise<void> {
     const oldest = performance.now() - this.bounds.waitMsMax
-    const timely = batch.filter(({ since }) => since >= oldest)
+    const inTime = batch.filter(({ since }) => since >= oldest)
     for (const { since, reject } of batch) if (since < oldest) reject(overloaded())
-    if (timely.length === 0) return
+    if (inTime.length === 0) return
     try {
       const results = await this.run(
-        lane,
-        timely.map(({ op }) => op),
+        key,
+        inTime.map(({ op }) => op),
       )
-      timely.forEach(({ resolve, reject }, at) => {
+      inTime.forEach(({ resolve, reject }, at) => {
         const result = results[at]
         if (result instanceof Error) reject(result)
         else resolve(result as Result | Promise<Result>)
       })
     } catch (error) {
-      for (const { reject } of timely) reject(error)
+      for (const { reject } of inTime) reject(error)
     }
   }
 }
 
-/** The answer to a write that waited too long, or came when too many waited. */
+/** The error of a write that waited too long, or arrived when too many writes waited. */
 export const overloaded = (): DomainError =>
   new DomainError(
     'UNAVAILABLE',

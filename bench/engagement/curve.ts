@@ -44,14 +44,16 @@ export async function measureCurve(services: Services, { likes, say }: BenchOpti
 }
 
 async function measureAt(services: Services, post: PostRef, base: number, likes: number) {
-  const { engagements, walk } = services
+  const { engagements, engagementReader } = services
   const like: number[] = []
   const unlike: number[] = []
   const page: number[] = []
   for (let call = 0; call < calls; call++) {
     const user = userAt(base + likes + call)
     like.push(await timed(() => engagements.mark('likes', user, post)))
-    page.push(await timed(() => walk.pages('likes', [post], { limit: 20, backward: false })))
+    page.push(
+      await timed(() => engagementReader.pages('likes', [post], { limit: 20, backward: false })),
+    )
   }
   for (let call = 0; call < calls; call++) {
     const user = userAt(base + likes + call)

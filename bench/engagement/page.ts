@@ -32,5 +32,5 @@ const bareRead = ({ collections }: Services, posts: readonly PostRef[]) =>
     .project({ author: 1, text: 1 })
     .toArray()
 
-const pageRead = ({ posts: service, walk }: Services, posts: readonly PostRef[]) =>
-  Promise.all([service.byRefs(posts), walk.entries(['likes'], posts, [userAt(7)])])
+const pageRead = ({ posts: service, engagementReader }: Services, posts: readonly PostRef[]) =>
+  Promise.all([service.byRefs(posts), engagementReader.entries(['likes'], posts, [userAt(7)])])

@@ -11,12 +11,12 @@ import { timeOf } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Admission, Intent } from './admission.ts'
 import { settledMs } from './deadline.ts'
-import type { Engaged, EngagedLog } from './engaged.ts'
 import { kinds } from './kinds.ts'
-import type { OutlierLists } from './outlier.ts'
-import type { ListResult, NewEntry } from './plan.ts'
+import type { ListResult, NewEntry } from './list-plan.ts'
+import type { OutlierLists } from './outlier-lists.ts'
+import { type Engagement, type EngagementReader, toEngagement } from './reader.ts'
 import { UnsureEntries } from './unsure.ts'
-import { type Engagement, type OutlierWalk, toEngagement } from './walk.ts'
+import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** What a write did, and the entry it was about; undefined when there was none. */
 export interface EngagementChange {
@@ -27,8 +27,8 @@ export interface EngagementChange {
 /** What engagements work with. */
 export interface EngagementsParts {
   readonly lists: OutlierLists
-  readonly walk: OutlierWalk
-  readonly engaged: EngagedLog
+  readonly reader: EngagementReader
+  readonly userIndex: UserEngagementIndex
   readonly admission: Admission
   readonly validators: readonly ContentValidator[]
   readonly mint: IdMint
@@ -58,9 +58,9 @@ export class Engagements {
   readonly unsure: UnsureEntries
 
   constructor(private readonly parts: EngagementsParts) {
-    const { walk, engaged, admission } = parts
+    const { reader, userIndex, admission } = parts
     this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.settle(batch), bounds)
-    this.unsure = new UnsureEntries(engaged, walk)
+    this.unsure = new UnsureEntries(userIndex, reader)
   }
 
   /**
@@ -107,7 +107,7 @@ export class Engagements {
     id: EngagementId,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    const [comment] = await this.parts.walk.entries(['comments'], [post], [id])
+    const [comment] = await this.parts.reader.entries(['comments'], [post], [id])
     if (comment && actor !== comment.actor && actor !== post.author) {
       throw new DomainError(
         'FORBIDDEN',
@@ -123,11 +123,11 @@ export class Engagements {
    * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
    */
   async purge(user: UserId, { signal, isDue, onRemoved }: PurgeRun): Promise<void> {
-    const { lists, engaged, now } = this.parts
+    const { lists, userIndex, now } = this.parts
     const since = performance.now()
     for (;;) {
       signal.throwIfAborted()
-      const batch = await engaged.some(user, 200)
+      const batch = await userIndex.readBatch(user, 200)
       if (batch.length === 0) return
       const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
       const settledIn = youngest + settledMs - now()
@@ -144,7 +144,7 @@ export class Engagements {
           }),
         )
       }
-      await engaged.write([], batch)
+      await userIndex.write([], batch)
       await onRemoved(batch.length)
     }
   }
@@ -160,26 +160,26 @@ export class Engagements {
     const id = mint.next<EngagementId>()
     const own = text === undefined ? {} : { text }
     const entry: NewEntry = { _id: toObjectId(id), actor, ...own }
-    const logged: Engaged = { id, user: actor, kind, post }
+    const indexed: UserEngagement = { id, user: actor, kind, post }
     let result: ListResult
     try {
       // The owner of a hot key admits the entries of all processes together.
       const needsAdmission = lists.isHot(post)
-      if (!needsAdmission) await this.intents.submit('', { begin: logged })
+      if (!needsAdmission) await this.intents.submit('', { begin: indexed })
       result = await lists.write(post, { kind, add: entry, needsAdmission }, once)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
-        this.unsure.add(logged)
+        this.unsure.add(indexed)
         throw error
       }
-      await this.forget(logged)
+      await this.forget(indexed)
       // A repeat is told what the first came to, also when it would be refused by now.
       const first = once && (await lists.firstResult(once))
       if (!first) throw error
       return told(kind, post, first)
     }
     const change = told(kind, post, result)
-    if (change.entry?.id !== id) await this.forget(logged)
+    if (change.entry?.id !== id) await this.forget(indexed)
     return change
   }
 
@@ -195,7 +195,7 @@ export class Engagements {
   }
 
   /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
-  private async forget(entry: Engaged): Promise<void> {
+  private async forget(entry: UserEngagement): Promise<void> {
     await this.intents.submit('', { end: entry }).catch(() => this.unsure.add(entry))
   }
 }

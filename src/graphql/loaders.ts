@@ -77,7 +77,7 @@ const nameOf = (owner: UserId | PostRef): string => (typeof owner === 'string' ?
  * @param viewer whose edges the `viewer…` loaders read; undefined: nobody's.
  */
 export function createLoaders(
-  { users, stats, follows, restrictions, posts, walk, liked }: Services,
+  { users, stats, follows, restrictions, posts, engagementReader, liked }: Services,
   viewer: UserId | undefined,
 ) {
   const none = async () => new Set<UserId>()
@@ -94,11 +94,13 @@ export function createLoaders(
     ),
     post: byPost((refs) => posts.byRefs(refs)),
     viewerMarks: byPost(async (refs) => {
-      const marks = viewer ? await walk.entries(['likes', 'shares'], refs, [viewer]) : []
+      const marks = viewer
+        ? await engagementReader.entries(['likes', 'shares'], refs, [viewer])
+        : []
       return new Map([...groupBy(marks, ({ post }) => post.id)])
     }),
     engagements: pages((owners: readonly PostRef[], window, kind: EngagementKind) =>
-      walk.pages(kind, owners, window),
+      engagementReader.pages(kind, owners, window),
     ),
     liked: pages((owners: readonly UserId[], window) => liked.pages(owners, window, viewer)),
     followers: pages((owners: readonly UserId[], window) => follows.followers(owners, window)),

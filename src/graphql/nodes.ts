@@ -1,5 +1,5 @@
 import type { EngagementKind } from '../config.ts'
-import type { Engagement } from '../engagement/walk.ts'
+import type { Engagement } from '../engagement/reader.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
 import { mayRead } from '../posts/visibility.ts'
@@ -55,7 +55,7 @@ async function readEngagements(ctx: Context, refs: readonly EngagementRef[], ask
       const kind = kinds.find((name) => engagementTypes[name] === type)
       const posts = new Map(some.map(({ post }) => [post.id, post]))
       const keys = some.map(({ key }) => key)
-      return kind ? ctx.services.walk.entries([kind], [...posts.values()], keys) : []
+      return kind ? ctx.services.engagementReader.entries([kind], [...posts.values()], keys) : []
     }),
   )
   const presented = await presentEngagements(ctx, found.flat(), asked)

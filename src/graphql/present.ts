@@ -1,4 +1,4 @@
-import type { Engagement } from '../engagement/walk.ts'
+import type { Engagement } from '../engagement/reader.ts'
 import type { Depth } from '../feed/feed.ts'
 import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'

@@ -79,12 +79,13 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
     like: (post) => harness.services.engagements.mark('likes', viewer, post),
     'like again': (post) => harness.services.engagements.mark('likes', viewer, post),
     'whether the viewer likes it': (post) =>
-      harness.services.walk.entries(['likes', 'shares'], [post], [viewer]),
+      harness.services.engagementReader.entries(['likes', 'shares'], [post], [viewer]),
     unlike: (post) => harness.services.engagements.unmark('likes', viewer, post),
-    'a page of likes': (post) => harness.services.walk.pages('likes', [post], window),
+    'a page of likes': (post) => harness.services.engagementReader.pages('likes', [post], window),
     'the oldest likes': (post) =>
-      harness.services.walk.pages('likes', [post], { limit: 20, backward: true }),
-    'a page of comments': (post) => harness.services.walk.pages('comments', [post], window),
+      harness.services.engagementReader.pages('likes', [post], { limit: 20, backward: true }),
+    'a page of comments': (post) =>
+      harness.services.engagementReader.pages('comments', [post], window),
     comment: (post) => harness.services.engagements.comment(viewer, post, 'me too'),
     share: (post) => harness.services.engagements.mark('shares', viewer, post),
     unshare: (post) => harness.services.engagements.unmark('shares', viewer, post),
@@ -100,10 +101,14 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
   })
 
   test('a page from the middle examines a bounded number of documents', async () => {
-    const like = await harness.services.walk.entries(['likes'], [viral], [fans[4_000] as UserId])
+    const like = await harness.services.engagementReader.entries(
+      ['likes'],
+      [viral],
+      [fans[4_000] as UserId],
+    )
     const after = like[0]?.place
     const { commands } = await costOf(() =>
-      harness.services.walk.pages('likes', [viral], { ...window, after }),
+      harness.services.engagementReader.pages('likes', [viral], { ...window, after }),
     )
     for (const { command, collection } of commands) {
       if (collection !== 'overflow') continue
@@ -131,7 +136,7 @@ test('fifty posts of which ten are popular move as many bytes as fifty quiet one
   // Ten of them have counts to tell.
   expect(popularToo - calm).toBeLessThan(10 * 40)
   const marks = (posts: readonly PostRef[]) =>
-    costOf(() => harness.services.walk.entries(['likes', 'shares'], posts, [viewer]))
+    costOf(() => harness.services.engagementReader.entries(['likes', 'shares'], posts, [viewer]))
   expect((await marks(quiet)).labels).toEqual(['read posts'])
   expect((await marks(mixed)).labels).toEqual(['read overflow', 'read posts'])
 }, 60_000)

@@ -61,7 +61,7 @@ describe('engagement', () => {
 
   test('a viewer’s marks on a page of posts are found wherever they stand', async () => {
     const scenes = [await scene(), await scene(), await scene(), await scene()]
-    const { engagements, walk } = harness.services
+    const { engagements, engagementReader } = harness.services
     const posts = scenes.map(({ post }) => post)
     const [bare, inPost, beyond, shared] = posts as [PostRef, PostRef, PostRef, PostRef]
     const { ben: viewer, users } = scenes[0] as (typeof scenes)[0]
@@ -69,7 +69,7 @@ describe('engagement', () => {
     for (const post of [inPost, beyond]) await engagements.mark('likes', viewer, post)
     for (const user of users) await engagements.mark('shares', user, shared)
     await engagements.comment(viewer, bare, 'no mark')
-    const marks = await walk.entries(['likes', 'shares'], posts, [viewer])
+    const marks = await engagementReader.entries(['likes', 'shares'], posts, [viewer])
     expect(marks.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
       [
         `likes ${inPost.id} ${viewer}`,
@@ -77,7 +77,9 @@ describe('engagement', () => {
         `shares ${shared.id} ${viewer}`,
       ].sort(),
     )
-    expect(await walk.entries(['likes', 'shares'], posts, [handle('nobody')])).toEqual([])
+    expect(await engagementReader.entries(['likes', 'shares'], posts, [handle('nobody')])).toEqual(
+      [],
+    )
   })
 
   test('each kind has a list of its own on the same post', async () => {

@@ -147,7 +147,7 @@ export function engagementLaw(
         n === undefined ? n : made[n % Math.max(1, made.length)]
       const window = { limit: size, backward, after: place(after), before: place(before) }
       const asked = alone === undefined ? posts : [scene.post(alone)]
-      const pages = await services.walk.pages(kind, asked, window)
+      const pages = await services.engagementReader.pages(kind, asked, window)
       for (const post of asked) {
         const page = pages.get(post.id)
         expect({
@@ -197,7 +197,7 @@ export function engagementLaw(
         }
       }
       for (const user of users) {
-        const marks = await services.walk.entries(['likes', 'shares'], posts, [user])
+        const marks = await services.engagementReader.entries(['likes', 'shares'], posts, [user])
         const expected = posts.flatMap((post) =>
           (['likes', 'shares'] as const).flatMap((kind) =>
             model.list(kind, post).filter(({ actor }) => actor === user),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { EngagementKind } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { Engagement } from '../../src/engagement/walk.ts'
+import type { Engagement } from '../../src/engagement/reader.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import {
   actsOf,
@@ -186,7 +186,9 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
         for (const backward of [false, true]) {
           for (let limit = 0; limit <= full; limit++) {
             const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-            const page = (await harness.services.walk.pages(kind, [post], window)).get(post.id)
+            const page = (await harness.services.engagementReader.pages(kind, [post], window)).get(
+              post.id,
+            )
             expect({
               ids: page?.items.map(({ place }) => place),
               next: await page?.hasNextPage(),
@@ -224,7 +226,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       const { post: other } = await listOf(1)
       const key = ({ actor, id }: Engagement) => (kind === 'comments' ? id : actor)
       const entriesOf = async (posts: readonly PostRef[], keys: readonly string[]) =>
-        idsOf(await harness.services.walk.entries([kind], posts, keys)).sort()
+        idsOf(await harness.services.engagementReader.entries([kind], posts, keys)).sort()
       const none = kind === 'comments' ? '0'.repeat(24) : (users[full] as string)
       expect(await entriesOf([post], [none])).toEqual([])
       for (const entry of entries) {

@@ -4,7 +4,7 @@ import type { EngagementDoc, OverflowDoc, PostDoc } from '../../src/db/collectio
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { OnceKey } from '../../src/db/once.ts'
 import type { EngagementChange } from '../../src/engagement/engagement.ts'
-import type { Engagement } from '../../src/engagement/walk.ts'
+import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
@@ -48,7 +48,7 @@ export interface Walk {
 
 /** A list from end to end by its cursors, newest first whichever way it is walked. */
 export async function walked(
-  { walk }: Pick<Services, 'walk'>,
+  { engagementReader }: Pick<Services, 'engagementReader'>,
   kind: EngagementKind,
   post: PostRef,
   { limit = pageSizeMax, backward = false, between }: Walk = {},
@@ -56,7 +56,7 @@ export async function walked(
   const found: Engagement[] = []
   for (let cursor: EngagementId | undefined; ; await between?.()) {
     const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-    const page = (await walk.pages(kind, [post], window)).get(post.id)
+    const page = (await engagementReader.pages(kind, [post], window)).get(post.id)
     const items = page?.items ?? []
     if (backward) found.unshift(...items)
     else found.push(...items)

@@ -109,7 +109,7 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
       otherwise: (pair) => ({ ...noPost(pair), text: 'Otherwise' }),
       undo: async ({ viewer, other }) => {
         const post = await newest(other)
-        const pages = await app.services.walk.pages('comments', [post], {
+        const pages = await app.services.engagementReader.pages('comments', [post], {
           limit: 1,
           backward: false,
         })

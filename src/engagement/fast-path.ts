@@ -8,8 +8,8 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
 import { deadlineOf } from './deadline.ts'
 import { kinds, type ListLimits } from './kinds.ts'
-import { type ListResult, type NewEntry, sizeOf } from './plan.ts'
-import { embedded } from './stored.ts'
+import { type ListResult, type NewEntry, sizeOf } from './list-plan.ts'
+import { embedded } from './list-store.ts'
 
 /** An entry that may find room in its post. */
 export interface EmbeddedAdd {

@@ -6,7 +6,7 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
 import { kinds } from './kinds.ts'
-import { among, embedded, storedKey } from './stored.ts'
+import { among, embedded, storedKey } from './list-store.ts'
 
 /** A like, comment or share. Where it is stored does not show. */
 export interface Engagement {
@@ -32,8 +32,8 @@ export function toEngagement(
   return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...who }
 }
 
-/** Reads the lists of the outlier pattern, wherever their entries stand (seed 2: transparent). */
-export class OutlierWalk {
+/** Reads the lists of the outlier pattern, wherever their entries are stored (seed 2: transparent). */
+export class EngagementReader {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**

@@ -30,7 +30,7 @@ export async function measureCurve(services: Services, { likes, say }: BenchOpti
     let next = built
     const grow = async () => {
       while (next < size) {
-        await services.engagements.mark('likes', userAt(base + next++), post)
+        await services.engagements.add('likes', userAt(base + next++), post)
       }
     }
     await Promise.all(Array.from({ length: builders }, grow))
@@ -50,14 +50,14 @@ async function measureAt(services: Services, post: PostRef, base: number, likes:
   const page: number[] = []
   for (let call = 0; call < calls; call++) {
     const user = userAt(base + likes + call)
-    like.push(await timed(() => engagements.mark('likes', user, post)))
+    like.push(await timed(() => engagements.add('likes', user, post)))
     page.push(
       await timed(() => engagementReader.pages('likes', [post], { limit: 20, backward: false })),
     )
   }
   for (let call = 0; call < calls; call++) {
     const user = userAt(base + likes + call)
-    unlike.push(await timed(() => engagements.unmark('likes', user, post)))
+    unlike.push(await timed(() => engagements.remove('likes', user, post)))
   }
   const median = (values: readonly number[]) => quantile(values, 0.5)
   return { likes, like: median(like), unlike: median(unlike), page: median(page) }

@@ -17,7 +17,7 @@ export async function measurePage(services: Services, ms: number): Promise<numbe
   await Promise.all(
     posts.map(async (post) => {
       for (let user = 0; user < likesEach; user++) {
-        await services.engagements.mark('likes', userAt(user), post)
+        await services.engagements.add('likes', userAt(user), post)
       }
     }),
   )

@@ -68,32 +68,32 @@ export class Engagements {
    * Costs a share of three combined commands, then {@link OutlierLists.write}.
    * @throws {DomainError} NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
    */
-  async mark(
+  async add(
     kind: 'likes' | 'shares',
     actor: UserId,
     post: PostRef,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    return this.add({ kind, actor, post, once })
+    return this.addEntry({ kind, actor, post, once })
   }
 
   /** Takes a like or share back, from wherever it stands. A repeat changes nothing. */
-  async unmark(
+  async remove(
     kind: 'likes' | 'shares',
     actor: UserId,
     post: PostRef,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    return this.take({ kind, actor, post, once }, actor)
+    return this.removeEntry({ kind, actor, post, once }, actor)
   }
 
   /**
    * Adds a comment; its text passes the rules of posts.
-   * @throws {DomainError} BAD_USER_INPUT for the text; as {@link mark}.
+   * @throws {DomainError} BAD_USER_INPUT for the text; as {@link add}.
    */
   async comment(actor: UserId, post: PostRef, given: string, once?: OnceKey): Promise<Engagement> {
     const { text } = await checkContent({ text: given }, this.parts.validators)
-    const { entry } = await this.add({ kind: 'comments', actor, post, text, once })
+    const { entry } = await this.addEntry({ kind: 'comments', actor, post, text, once })
     return entry as Engagement
   }
 
@@ -114,7 +114,7 @@ export class Engagements {
         'Only the author of the comment and the author of the post may delete it',
       )
     }
-    return this.take({ kind: 'comments', actor: comment?.actor ?? actor, post, once }, id)
+    return this.removeEntry({ kind: 'comments', actor: comment?.actor ?? actor, post, once }, id)
   }
 
   /**
@@ -149,7 +149,7 @@ export class Engagements {
     }
   }
 
-  private async add({
+  private async addEntry({
     kind,
     actor,
     post,
@@ -184,7 +184,7 @@ export class Engagements {
   }
 
   /** @param remove the entry's key: the actor, or the id of a kind whose keys are ids. */
-  private async take(
+  private async removeEntry(
     { kind, actor, post, once }: EntryWrite,
     remove: string,
   ): Promise<EngagementChange> {

@@ -93,11 +93,11 @@ export function createLoaders(
       viewer ? restrictions.between(viewer, ids) : new Map(),
     ),
     post: byPost((refs) => posts.byRefs(refs)),
-    viewerMarks: byPost(async (refs) => {
-      const marks = viewer
+    viewerEngagement: byPost(async (refs) => {
+      const found = viewer
         ? await engagementReader.entries(['likes', 'shares'], refs, [viewer])
         : []
-      return new Map([...groupBy(marks, ({ post }) => post.id)])
+      return new Map([...groupBy(found, ({ post }) => post.id)])
     }),
     engagements: pages((owners: readonly PostRef[], window, kind: EngagementKind) =>
       engagementReader.pages(kind, owners, window),

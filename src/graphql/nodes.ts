@@ -12,7 +12,9 @@ import type { Selection } from './selection.ts'
 export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
   const posts = refs.flatMap((ref) => (ref.type === 'User' ? [] : [ref.post]))
-  const marks = refs.flatMap((ref) => (ref.type === 'User' || ref.type === 'Post' ? [] : [ref]))
+  const engagements = refs.flatMap((ref) =>
+    ref.type === 'User' || ref.type === 'Post' ? [] : [ref],
+  )
   const [users, visible] = await Promise.all([
     presentUsers(ctx, handles, asked),
     readable(ctx, posts),
@@ -24,7 +26,7 @@ export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: S
     presentPostRefs(ctx, shown, asked),
     readEngagements(
       ctx,
-      marks.filter(({ post }) => visible.has(post.id)),
+      engagements.filter(({ post }) => visible.has(post.id)),
       asked,
     ),
   ])

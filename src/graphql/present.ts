@@ -114,7 +114,7 @@ export async function presentPosts(
   posts: readonly (CorePost | PostRef)[],
   asked: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const [authors, marks] = await Promise.all([
+  const [authors, engagement] = await Promise.all([
     asked.has('author')
       ? presentUsers(
           ctx,
@@ -123,14 +123,16 @@ export async function presentPosts(
         )
       : undefined,
     asked.has('viewerHasLiked', 'viewerHasShared')
-      ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerMarks.load({ id, author })))
+      ? Promise.all(
+          posts.map(({ id, author }) => ctx.loaders.viewerEngagement.load({ id, author })),
+        )
       : undefined,
   ])
   const presented = new Map<PostRef, Post>()
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
     if (authors && !author) return
-    presented.set(post, new PresentedPost(post, author, marks?.[at]) as unknown as Post)
+    presented.set(post, new PresentedPost(post, author, engagement?.[at]) as unknown as Post)
   })
   return presented
 }
@@ -142,7 +144,7 @@ class PresentedPost {
   constructor(
     private readonly post: Partial<CorePost> & PostRef,
     readonly author: User | undefined,
-    private readonly marks: readonly Engagement[] | null | undefined,
+    private readonly viewerEngagement: readonly Engagement[] | null | undefined,
   ) {}
 
   get id() {
@@ -170,10 +172,10 @@ class PresentedPost {
     return this.post.shareCount
   }
   get viewerHasLiked() {
-    return this.marks?.some(({ kind }) => kind === 'likes') ?? false
+    return this.viewerEngagement?.some(({ kind }) => kind === 'likes') ?? false
   }
   get viewerHasShared() {
-    return this.marks?.some(({ kind }) => kind === 'shares') ?? false
+    return this.viewerEngagement?.some(({ kind }) => kind === 'shares') ?? false
   }
 }
 

@@ -23,7 +23,7 @@ const publish = async (): Promise<PostRef> => {
 
 async function liked(post: PostRef, by: readonly UserId[]) {
   for (const some of chunks(by, 500)) {
-    await Promise.all(some.map((fan) => harness.services.engagements.mark('likes', fan, post)))
+    await Promise.all(some.map((fan) => harness.services.engagements.add('likes', fan, post)))
   }
 }
 
@@ -58,9 +58,9 @@ async function costOf(call: () => Promise<unknown>) {
 
 test('every write of a like waits for a majority, below and above the threshold', async () => {
   for (const post of [popular, await publish()]) {
-    const mark = () => harness.services.engagements.mark('likes', viewer, post)
-    const unmark = () => harness.services.engagements.unmark('likes', viewer, post)
-    const { commands } = await recorded(harness.database.client, () => mark().then(unmark))
+    const add = () => harness.services.engagements.add('likes', viewer, post)
+    const remove = () => harness.services.engagements.remove('likes', viewer, post)
+    const { commands } = await recorded(harness.database.client, () => add().then(remove))
     const writes = commands.filter(
       ({ name, command }) =>
         ['insert', 'update', 'delete', 'findAndModify'].includes(name) &&
@@ -76,19 +76,19 @@ test('every write of a like waits for a majority, below and above the threshold'
 describe('at 2,000 likes and at five times as many, the same commands and about the same bytes:', () => {
   const window = { limit: 20, backward: false }
   const calls: Record<string, (post: PostRef) => Promise<unknown>> = {
-    like: (post) => harness.services.engagements.mark('likes', viewer, post),
-    'like again': (post) => harness.services.engagements.mark('likes', viewer, post),
+    like: (post) => harness.services.engagements.add('likes', viewer, post),
+    'like again': (post) => harness.services.engagements.add('likes', viewer, post),
     'whether the viewer likes it': (post) =>
       harness.services.engagementReader.entries(['likes', 'shares'], [post], [viewer]),
-    unlike: (post) => harness.services.engagements.unmark('likes', viewer, post),
+    unlike: (post) => harness.services.engagements.remove('likes', viewer, post),
     'a page of likes': (post) => harness.services.engagementReader.pages('likes', [post], window),
     'the oldest likes': (post) =>
       harness.services.engagementReader.pages('likes', [post], { limit: 20, backward: true }),
     'a page of comments': (post) =>
       harness.services.engagementReader.pages('comments', [post], window),
     comment: (post) => harness.services.engagements.comment(viewer, post, 'me too'),
-    share: (post) => harness.services.engagements.mark('shares', viewer, post),
-    unshare: (post) => harness.services.engagements.unmark('shares', viewer, post),
+    share: (post) => harness.services.engagements.add('shares', viewer, post),
+    unshare: (post) => harness.services.engagements.remove('shares', viewer, post),
     'the post': (post) => harness.services.posts.byRefs([post]),
   }
 
@@ -135,10 +135,10 @@ test('fifty posts of which ten are popular move as many bytes as fifty quiet one
   const [calm, popularToo] = [await bytesOf(quiet), await bytesOf(mixed)]
   // Ten of them have counts to tell.
   expect(popularToo - calm).toBeLessThan(10 * 40)
-  const marks = (posts: readonly PostRef[]) =>
+  const engagementOf = (posts: readonly PostRef[]) =>
     costOf(() => harness.services.engagementReader.entries(['likes', 'shares'], posts, [viewer]))
-  expect((await marks(quiet)).labels).toEqual(['read posts'])
-  expect((await marks(mixed)).labels).toEqual(['read overflow', 'read posts'])
+  expect((await engagementOf(quiet)).labels).toEqual(['read posts'])
+  expect((await engagementOf(mixed)).labels).toEqual(['read overflow', 'read posts'])
 }, 60_000)
 
 test('no document grows with the length of texts', async () => {

@@ -59,18 +59,18 @@ describe('engagement', () => {
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 
-  test('a viewer’s marks on a page of posts are found wherever they stand', async () => {
+  test('the viewer’s likes and shares of a page of posts are found in posts and in overflow', async () => {
     const scenes = [await scene(), await scene(), await scene(), await scene()]
     const { engagements, engagementReader } = harness.services
     const posts = scenes.map(({ post }) => post)
     const [bare, inPost, beyond, shared] = posts as [PostRef, PostRef, PostRef, PostRef]
     const { ben: viewer, users } = scenes[0] as (typeof scenes)[0]
-    for (const user of users) if (user !== viewer) await engagements.mark('likes', user, beyond)
-    for (const post of [inPost, beyond]) await engagements.mark('likes', viewer, post)
-    for (const user of users) await engagements.mark('shares', user, shared)
-    await engagements.comment(viewer, bare, 'no mark')
-    const marks = await engagementReader.entries(['likes', 'shares'], posts, [viewer])
-    expect(marks.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
+    for (const user of users) if (user !== viewer) await engagements.add('likes', user, beyond)
+    for (const post of [inPost, beyond]) await engagements.add('likes', viewer, post)
+    for (const user of users) await engagements.add('shares', user, shared)
+    await engagements.comment(viewer, bare, 'no like')
+    const found = await engagementReader.entries(['likes', 'shares'], posts, [viewer])
+    expect(found.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
       [
         `likes ${inPost.id} ${viewer}`,
         `likes ${beyond.id} ${viewer}`,
@@ -87,12 +87,12 @@ describe('engagement', () => {
     const { engagements } = harness.services
     await Promise.all(
       users.flatMap((user) => [
-        engagements.mark('likes', user, post),
-        engagements.mark('shares', user, post),
+        engagements.add('likes', user, post),
+        engagements.add('shares', user, post),
         engagements.comment(user, post, 'hello'),
       ]),
     )
-    await engagements.unmark('likes', users[0] as UserId, post)
+    await engagements.remove('likes', users[0] as UserId, post)
     const found = (await harness.services.posts.byRefs([post])).get(post.id)
     expect(found).toMatchObject({ likeCount: 3, commentCount: 4, shareCount: 4 })
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
@@ -108,7 +108,7 @@ describe('engagement', () => {
       blockMs: 1_500,
     })
     const begun = commandOn('posts')
-    const late = engagements.mark('likes', ben, post)
+    const late = engagements.add('likes', ben, post)
     await begun
     await users.delete(ben)
     const stop = new AbortController()
@@ -145,17 +145,17 @@ describe('engagement', () => {
         await met
       }
       if (method !== 'find' || !args[0]?.$or) return
-      taken.push(await harness.services.engagements.unmark('likes', ben, one.post))
+      taken.push(await harness.services.engagements.remove('likes', ben, one.post))
     }
     const { client, db } = harness.database
     const watched = { client, db: intercepted(db, { before }) }
     const other = servicesOver(watched, harness.clock, sameLimits(limits))
     // The first goes alone, the others share a command; one of them finds no room, so that both are looked for.
-    const marks = [busy.post, one.post, full.post].map((post) =>
-      other.engagements.mark('likes', post === full.post ? full.ann : ben, post),
+    const likes = [busy.post, one.post, full.post].map((post) =>
+      other.engagements.add('likes', post === full.post ? full.ann : ben, post),
     )
     const met = sleep(500)
-    for (const mark of await Promise.all(marks)) expect(mark).toMatchObject({ changed: true })
+    for (const like of await Promise.all(likes)) expect(like).toMatchObject({ changed: true })
     expect(taken).toMatchObject([{ changed: true }])
     expect(await walked(harness.services, 'likes', one.post)).toEqual([])
     const posts = [one.post, busy.post, full.post]
@@ -163,7 +163,7 @@ describe('engagement', () => {
   })
 
   const like = (user: UserId, post: PostRef) =>
-    harness.services.engagements.mark('likes', user, post)
+    harness.services.engagements.add('likes', user, post)
 
   /** Until the client begins a command on a collection. */
   const commandOn = (collection: string) =>

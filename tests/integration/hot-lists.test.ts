@@ -22,7 +22,7 @@ let next = 0
 const likeTogether = () =>
   Promise.all(
     processes.map(({ engagements }) =>
-      engagements.mark('likes', fans[next++] as UserId, post).then(({ changed }) => {
+      engagements.add('likes', fans[next++] as UserId, post).then(({ changed }) => {
         expect(changed).toBe(true)
       }),
     ),
@@ -64,7 +64,7 @@ test('the owner of a hot post refuses likes across a block or without an account
       likeTogether(),
       ...processes.map(async ({ engagements }) => {
         for (const user of [blocked, leaver]) {
-          await expect(engagements.mark('likes', user, post)).rejects.toMatchObject({
+          await expect(engagements.add('likes', user, post)).rejects.toMatchObject({
             code: 'NOT_FOUND',
           })
         }

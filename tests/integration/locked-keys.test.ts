@@ -50,12 +50,12 @@ describe('a document that another process keeps locked', () => {
     ]
     const unlock = await locked('posts', toObjectId(taken.id))
     let isLocked = true
-    const lockedLike = engagements.mark('likes', first, taken)
+    const lockedLike = engagements.add('likes', first, taken)
     const likes: number[] = []
     const everyPost = async (fan: UserId) => {
       for (const post of others) {
         if (!isLocked) return
-        const { ms, result } = await timed(engagements.mark('likes', fan, post))
+        const { ms, result } = await timed(engagements.add('likes', fan, post))
         expect(result.changed).toBe(true)
         likes.push(ms)
       }
@@ -123,7 +123,7 @@ describe('what damage left behind', () => {
       count: 0,
       items: [],
     })
-    const results = await Promise.all(fans.map((fan) => engagements.mark('likes', fan, post)))
+    const results = await Promise.all(fans.map((fan) => engagements.add('likes', fan, post)))
     expect(results.every(({ changed }) => changed)).toBe(true)
     const stored = await engagementReader.entries(['likes'], [post], fans)
     expect(stored.map(({ actor }) => actor).sort()).toEqual([...fans].sort())

@@ -166,7 +166,7 @@ test('a server, a worker and a second server with other settings each lose no po
   await delivered()
   for (const [n, one] of everyone.entries()) {
     const { engagements } = n % 2 === 0 ? services : maintaining
-    await engagements.mark('likes', one, written[0] as PostRef)
+    await engagements.add('likes', one, written[0] as PostRef)
   }
 
   for (const one of everyone) {

@@ -88,8 +88,8 @@ export class Scene {
       case 'unlike':
       case 'unshare': {
         const kind = write.verb === 'unlike' ? 'likes' : 'shares'
-        const found = await outcomeOf(engagements.unmark(kind, user, post))
-        return { found, expected: model?.unmark(kind, user, post) }
+        const found = await outcomeOf(engagements.remove(kind, user, post))
+        return { found, expected: model?.remove(kind, user, post) }
       }
       case 'uncomment': {
         const made = this.commentsOf(post)
@@ -197,13 +197,13 @@ export function engagementLaw(
         }
       }
       for (const user of users) {
-        const marks = await services.engagementReader.entries(['likes', 'shares'], posts, [user])
+        const stored = await services.engagementReader.entries(['likes', 'shares'], posts, [user])
         const expected = posts.flatMap((post) =>
           (['likes', 'shares'] as const).flatMap((kind) =>
             model.list(kind, post).filter(({ actor }) => actor === user),
           ),
         )
-        expect(marks.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id).sort())
+        expect(stored.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id).sort())
         await comparesLikes(users, user, { limit: 20, backward: false })
       }
     }

@@ -24,7 +24,7 @@ export class EngagementModel {
     return 'changed'
   }
 
-  unmark(kind: 'likes' | 'shares', actor: UserId, post: PostRef): Outcome {
+  remove(kind: 'likes' | 'shares', actor: UserId, post: PostRef): Outcome {
     return this.take(kind, post, (entry) => entry.actor === actor)
   }
 

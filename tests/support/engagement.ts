@@ -26,7 +26,7 @@ export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
   add: async (user: UserId, post: PostRef, once?: OnceKey): Promise<EngagementChange> =>
     kind === 'comments'
       ? { changed: true, entry: await engagements.comment(user, post, `by ${user}`, once) }
-      : engagements.mark(kind, user, post, once),
+      : engagements.add(kind, user, post, once),
   /** @param id of a comment. Likes and shares are known by their user. */
   take: async (
     user: UserId,
@@ -36,7 +36,7 @@ export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
   ): Promise<EngagementChange> =>
     kind === 'comments'
       ? engagements.uncomment(user, post, id, once)
-      : engagements.unmark(kind, user, post, once),
+      : engagements.remove(kind, user, post, once),
 })
 
 /** How to walk a list, and what happens between two pages. */

@@ -67,11 +67,11 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     return pages.get(author)?.items[0] as PostRef
   }
   const toPost = async ({ other }: Pair) => ({ postId: postNodeId(await published(other)) })
-  const mark = (does: 'mark' | 'unmark', kind: 'likes' | 'shares') => async (pair: Pair) =>
+  const change = (does: 'add' | 'remove', kind: 'likes' | 'shares') => async (pair: Pair) =>
     app.services.engagements[does](kind, pair.viewer, await newest(pair.other))
-  const marked = (kind: 'likes' | 'shares') => async (pair: Pair) => {
+  const added = (kind: 'likes' | 'shares') => async (pair: Pair) => {
     const input = await toPost(pair)
-    await mark('mark', kind)(pair)
+    await change('add', kind)(pair)
     return input
   }
   const noPost = ({ other }: Pair): Input => ({
@@ -83,25 +83,25 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
       document: operations.LikePostDocument,
       ready: toPost,
       otherwise: noPost,
-      undo: mark('unmark', 'likes'),
+      undo: change('remove', 'likes'),
     },
     unlikePost: {
       document: operations.UnlikePostDocument,
-      ready: marked('likes'),
+      ready: added('likes'),
       otherwise: noPost,
-      undo: mark('mark', 'likes'),
+      undo: change('add', 'likes'),
     },
     sharePost: {
       document: operations.SharePostDocument,
       ready: toPost,
       otherwise: noPost,
-      undo: mark('unmark', 'shares'),
+      undo: change('remove', 'shares'),
     },
     unsharePost: {
       document: operations.UnsharePostDocument,
-      ready: marked('shares'),
+      ready: added('shares'),
       otherwise: noPost,
-      undo: mark('mark', 'shares'),
+      undo: change('add', 'shares'),
     },
     addComment: {
       document: operations.AddCommentDocument,

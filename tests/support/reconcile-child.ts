@@ -147,10 +147,10 @@ async function anyWrite(services: Services, posts: PostRef[], dice: Dice): Promi
       return follows.unfollow(one, oneOf([other, ...stars, ...owners], dice))
     case 12:
     case 13:
-      return engagements.unmark(kind, fan, post)
+      return engagements.remove(kind, fan, post)
     case 14:
     case 15:
-      return engagements.mark(kind, fan, post)
+      return engagements.add(kind, fan, post)
     default:
       return follows.follow(one, oneOf([other, other, ...stars, ...owners], dice))
   }

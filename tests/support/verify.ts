@@ -58,8 +58,8 @@ export async function activity(
   }
   for (const one of [...people, gone]) {
     for (const post of posts.values()) {
-      await services.engagements.mark('likes', one, post)
-      await services.engagements.mark('shares', one, post)
+      await services.engagements.add('likes', one, post)
+      await services.engagements.add('shares', one, post)
       await services.engagements.comment(one, post, 'well')
     }
   }

@@ -57,7 +57,7 @@ export class EngagementResolver {
     description: 'Adds a like of the viewer to the post.',
   })
   async likePost(@input() given: PostInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.mark('likes', ...who))
+    return change(ctx, info, given, (...who) => ctx.services.engagements.add('likes', ...who))
   }
 
   @Mutation(() => PostMarkPayload, {
@@ -69,7 +69,7 @@ export class EngagementResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.unmark('likes', ...who))
+    return change(ctx, info, given, (...who) => ctx.services.engagements.remove('likes', ...who))
   }
 
   @Mutation(() => PostMarkPayload, {
@@ -81,7 +81,7 @@ export class EngagementResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.mark('shares', ...who))
+    return change(ctx, info, given, (...who) => ctx.services.engagements.add('shares', ...who))
   }
 
   @Mutation(() => PostMarkPayload, {
@@ -93,7 +93,7 @@ export class EngagementResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.unmark('shares', ...who))
+    return change(ctx, info, given, (...who) => ctx.services.engagements.remove('shares', ...who))
   }
 
   @Mutation(() => AddCommentPayload, {

@@ -1,6 +1,6 @@
 import { chunks, groupBy } from '../lib/batch.ts'
 import { settledMs } from './deadline.ts'
-import { kinds } from './kinds.ts'
+import { entryKey } from './kinds.ts'
 import type { EngagementReader } from './reader.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
@@ -46,8 +46,7 @@ export class UnsureEntries {
       for (const batch of chunks(some, batchSize)) {
         const entries = batch.map(({ entry }) => entry)
         const posts = new Map(entries.map(({ post }) => [post.id, post]))
-        const byActor = kinds[kind].key === 'actor'
-        const keys = [...new Set(entries.map(({ id, user }) => (byActor ? user : id)))]
+        const keys = [...new Set(entries.map(({ id, user }) => entryKey(kind, user, id)))]
         try {
           const stored = await this.reader.entries([kind], [...posts.values()], keys)
           const held = new Set(stored.map(({ id }) => id))

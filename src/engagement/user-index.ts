@@ -1,4 +1,3 @@
-import type { EngagementKind } from '../config.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, EngagedDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
@@ -6,6 +5,7 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
+import type { EngagementKind } from './kinds.ts'
 
 /** One engagement of a user with a post. It is valid only if the post's list holds the same id. */
 export interface UserEngagement {

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import type { EngagementKind } from '../config.ts'
+import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
 import type { Facts } from '../feed/truth.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
@@ -95,7 +95,7 @@ export function createLoaders(
     post: byPost((refs) => posts.byRefs(refs)),
     viewerEngagement: byPost(async (refs) => {
       const found = viewer
-        ? await engagementReader.entries(['likes', 'shares'], refs, [viewer])
+        ? await engagementReader.entries([...viewerFields.values()], refs, [viewer])
         : []
       return new Map([...groupBy(found, ({ post }) => post.id)])
     }),

@@ -1,11 +1,11 @@
-import type { EngagementKind } from '../config.ts'
+import { engagementKinds, kinds } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
 import { mayRead } from '../posts/visibility.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef } from './node-id.ts'
-import { engagementTypes, presentEngagements, presentPostRefs, presentUsers } from './present.ts'
+import { presentEngagements, presentPostRefs, presentUsers } from './present.ts'
 import type { Selection } from './selection.ts'
 
 /** Users, visible posts and what people did to these, in order, each sort in as many commands as its fields need. */
@@ -51,10 +51,9 @@ async function readable(ctx: Context, posts: readonly PostRef[]): Promise<Set<Po
 }
 
 async function readEngagements(ctx: Context, refs: readonly EngagementRef[], asked: Selection) {
-  const kinds = Object.keys(engagementTypes) as EngagementKind[]
   const found = await Promise.all(
     [...groupBy(refs, ({ type }) => type)].map(async ([type, some]): Promise<Engagement[]> => {
-      const kind = kinds.find((name) => engagementTypes[name] === type)
+      const kind = engagementKinds.find((name) => kinds[name].node.type === type)
       const posts = new Map(some.map(({ post }) => [post.id, post]))
       const keys = some.map(({ key }) => key)
       return kind ? ctx.services.engagementReader.entries([kind], [...posts.values()], keys) : []

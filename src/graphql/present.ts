@@ -1,3 +1,4 @@
+import { engagementKinds, entryKey, kinds, viewerFields } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { Depth } from '../feed/feed.ts'
 import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
@@ -13,16 +14,7 @@ import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
 
 /** Post fields that need no more than the entry. */
-const entryFields = [
-  'id',
-  'author',
-  'createdAt',
-  'viewerHasLiked',
-  'viewerHasShared',
-  'likes',
-  'comments',
-  'shares',
-] as const
+const entryFields = ['id', 'author', 'createdAt', ...viewerFields.keys(), ...engagementKinds]
 
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
@@ -122,7 +114,7 @@ export async function presentPosts(
           asked.of('author'),
         )
       : undefined,
-    asked.has('viewerHasLiked', 'viewerHasShared')
+    asked.has(...viewerFields.keys())
       ? Promise.all(
           posts.map(({ id, author }) => ctx.loaders.viewerEngagement.load({ id, author })),
         )
@@ -162,20 +154,23 @@ class PresentedPost {
   get attachments() {
     return this.post.attachments
   }
-  get likeCount() {
-    return this.post.likeCount
-  }
-  get commentCount() {
-    return this.post.commentCount
-  }
-  get shareCount() {
-    return this.post.shareCount
-  }
-  get viewerHasLiked() {
-    return this.viewerEngagement?.some(({ kind }) => kind === 'likes') ?? false
-  }
-  get viewerHasShared() {
-    return this.viewerEngagement?.some(({ kind }) => kind === 'shares') ?? false
+
+  static {
+    for (const { count } of Object.values(kinds)) {
+      Object.defineProperty(PresentedPost.prototype, count.field, {
+        get(this: PresentedPost) {
+          // The saved first result of a mutation may be older than the kind.
+          return this.post[count.field] ?? 0
+        },
+      })
+    }
+    for (const [field, of] of viewerFields) {
+      Object.defineProperty(PresentedPost.prototype, field, {
+        get(this: PresentedPost) {
+          return this.viewerEngagement?.some(({ kind }) => kind === of) ?? false
+        },
+      })
+    }
   }
 }
 
@@ -193,7 +188,7 @@ export async function presentPostRefs(
   return new Map([...presented].map(([{ id }, post]) => [id, post]))
 }
 
-/** Likes, comments or shares with their people and posts, in order. */
+/** Entries of lists with their users and posts, in order. */
 export async function presentEngagements(
   ctx: Context,
   engagements: readonly Engagement[],
@@ -217,10 +212,10 @@ export async function presentEngagements(
   ])
   return engagements.map((engagement) => {
     const { kind, actor, post, id, text, createdAt } = engagement
-    const type = engagementTypes[kind]
+    const type = kinds[kind].node.type
     return {
       __typename: type,
-      id: engagementNodeId({ type, post, key: type === 'Comment' ? id : actor }),
+      id: engagementNodeId({ type, post, key: entryKey(kind, actor, id) }),
       user: users?.get(actor) ?? null,
       post: posts?.get(post.id) ?? null,
       text,
@@ -228,9 +223,6 @@ export async function presentEngagements(
     }
   })
 }
-
-/** What the kinds are called in the schema. */
-export const engagementTypes = { likes: 'Like', comments: 'Comment', shares: 'Share' } as const
 
 /** A page of posts as a connection, loaded in one go by what is asked for below `asked`. */
 export async function presentPostPage(

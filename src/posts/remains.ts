@@ -1,6 +1,6 @@
-import { engagementKinds } from '../config.ts'
 import type { Collections, OverflowDoc, PostDoc } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
+import { engagementKinds } from '../engagement/kinds.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 
 /** Where the lists of a removed post are put: before every level that a living post can have. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { engagementKinds } from '../../src/config.ts'
+import { engagementKinds } from '../../src/engagement/kinds.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { describeOutlierList } from '../support/engagement.conformance.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'

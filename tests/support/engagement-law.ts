@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { type EngagementKind, engagementKinds } from '../../src/config.ts'
+import { type EngagementKind, engagementKinds } from '../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'

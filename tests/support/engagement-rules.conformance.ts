@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { EngagementKind } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type OnceKey, onceKey } from '../../src/db/once.ts'
+import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { actsOf, engagementProblems, type Limits, strays, walked } from './engagement.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { EngagementKind } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
+import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import {

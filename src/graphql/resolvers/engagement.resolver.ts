@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql'
-import type { EngagementKind } from '../../config.ts'
 import type { OnceKey } from '../../db/once.ts'
+import type { EngagementKind } from '../../engagement/kinds.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'

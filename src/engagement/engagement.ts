@@ -10,7 +10,7 @@ import { timeOf } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Admission, Intent } from './admission.ts'
 import { settledMs } from './deadline.ts'
-import { type EngagementKind, kinds } from './kinds.ts'
+import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, NewEntry } from './list-plan.ts'
 import type { OutlierLists } from './outlier-lists.ts'
 import { type Engagement, type EngagementReader, toEngagement } from './reader.ts'
@@ -21,6 +21,25 @@ import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 export interface EngagementChange {
   readonly changed: boolean
   readonly entry?: Engagement | undefined
+}
+
+/** The same, of a write that leaves an entry in the list. */
+export interface AddedEngagement extends EngagementChange {
+  readonly entry: Engagement
+}
+
+/** What an add may go with. */
+export interface AddOptions {
+  /** Of a kind with text; not stored for other kinds. */
+  readonly text?: string | undefined
+  readonly once?: OnceKey | undefined
+}
+
+/** An entry of a kind whose entries are identified by their ids. */
+export interface EntryRef {
+  readonly kind: KindKeyedBy<'_id'>
+  readonly post: PostRef
+  readonly id: EngagementId
 }
 
 /** What engagements work with. */
@@ -63,22 +82,28 @@ export class Engagements {
   }
 
   /**
-   * Likes or shares a post, at most once a user (law L2). A repeat changes nothing.
+   * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
+   * repeat changes nothing. The text of a kind with text passes the rules of posts.
    * Costs a share of three combined commands, then {@link OutlierLists.write}.
-   * @throws {DomainError} NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
+   * @returns the new entry, or the entry that was already there.
+   * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
    */
   async add(
-    kind: 'likes' | 'shares',
+    kind: EngagementKind,
     actor: UserId,
     post: PostRef,
-    once?: OnceKey,
-  ): Promise<EngagementChange> {
-    return this.addEntry({ kind, actor, post, once })
+    { text: given = '', once }: AddOptions = {},
+  ): Promise<AddedEngagement> {
+    const content = kinds[kind].hasText
+      ? await checkContent({ text: given }, this.parts.validators)
+      : undefined
+    const added = await this.addEntry({ kind, actor, post, text: content?.text, once })
+    return added as AddedEngagement
   }
 
-  /** Takes a like or share back, from wherever it stands. A repeat changes nothing. */
+  /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link OutlierLists.write}. */
   async remove(
-    kind: 'likes' | 'shares',
+    kind: KindKeyedBy<'actor'>,
     actor: UserId,
     post: PostRef,
     once?: OnceKey,
@@ -87,33 +112,23 @@ export class Engagements {
   }
 
   /**
-   * Adds a comment; its text passes the rules of posts.
-   * @throws {DomainError} BAD_USER_INPUT for the text; as {@link add}.
+   * Removes an entry by its id: its actor may, and the post's author. A repeat changes nothing.
+   * Costs {@link EngagementReader.entries}, then {@link OutlierLists.write}.
+   * @throws {DomainError} FORBIDDEN for any other user; NOT_FOUND without such a post.
    */
-  async comment(actor: UserId, post: PostRef, given: string, once?: OnceKey): Promise<Engagement> {
-    const { text } = await checkContent({ text: given }, this.parts.validators)
-    const { entry } = await this.addEntry({ kind: 'comments', actor, post, text, once })
-    return entry as Engagement
-  }
-
-  /**
-   * Removes a comment: its author may, and the post's.
-   * @throws {DomainError} FORBIDDEN for anybody else; NOT_FOUND without such a post.
-   */
-  async uncomment(
+  async removeById(
+    { kind, post, id }: EntryRef,
     actor: UserId,
-    post: PostRef,
-    id: EngagementId,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    const [comment] = await this.parts.reader.entries(['comments'], [post], [id])
-    if (comment && actor !== comment.actor && actor !== post.author) {
+    const [entry] = await this.parts.reader.entries([kind], [post], [id])
+    if (entry && actor !== entry.actor && actor !== post.author) {
       throw new DomainError(
         'FORBIDDEN',
-        'Only the author of the comment and the author of the post may delete it',
+        `Only the author of the ${kinds[kind].noun} and the author of the post may delete it`,
       )
     }
-    return this.removeEntry({ kind: 'comments', actor: comment?.actor ?? actor, post, once }, id)
+    return this.removeEntry({ kind, actor: entry?.actor ?? actor, post, once }, id)
   }
 
   /**
@@ -137,8 +152,7 @@ export class Engagements {
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {
-            const remove = kinds[kind].key === 'actor' ? user : id
-            const write = { kind, remove, only: toObjectId(id) }
+            const write = { kind, remove: entryKey(kind, user, id), only: toObjectId(id) }
             await lists.write(post, write).catch(unlessGone)
           }),
         )
@@ -154,7 +168,7 @@ export class Engagements {
     post,
     text,
     once,
-  }: EntryWrite & { readonly text?: string }): Promise<EngagementChange> {
+  }: EntryWrite & { readonly text: string | undefined }): Promise<EngagementChange> {
     const { lists, mint } = this.parts
     const id = mint.next<EngagementId>()
     const own = text === undefined ? {} : { text }

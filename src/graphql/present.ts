@@ -212,10 +212,9 @@ export async function presentEngagements(
   ])
   return engagements.map((engagement) => {
     const { kind, actor, post, id, text, createdAt } = engagement
-    const type = kinds[kind].node.type
     return {
-      __typename: type,
-      id: engagementNodeId({ type, post, key: entryKey(kind, actor, id) }),
+      __typename: kinds[kind].node.type,
+      id: engagementNodeId({ kind, post, key: entryKey(kind, actor, id) }),
       user: users?.get(actor) ?? null,
       post: posts?.get(post.id) ?? null,
       text,

@@ -1,12 +1,13 @@
 import { BSON, type CommandSucceededEvent } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { labelsOf, shardProblemOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-const engagement = { thresholds: { likes: 100, comments: 20, shares: 100 }, capacity: 1000 }
+const { engagement } = readConfig({})
 const harness = useServices('collection', engagement)
 const author = handle('author')
 /** FEEDLINE_LIKES makes the most popular post more popular. */
@@ -36,7 +37,8 @@ beforeAll(async () => {
   await liked(popular, fans.slice(0, 2_000))
   await liked(viral, fans)
   for (const post of [popular, viral]) {
-    for (let n = 0; n < 30; n++) await harness.services.engagements.comment(viewer, post, 'hello')
+    for (let n = 0; n < 30; n++)
+      await harness.services.engagements.add('comments', viewer, post, { text: 'hello' })
   }
 }, 600_000)
 
@@ -86,7 +88,8 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
       harness.services.engagementReader.pages('likes', [post], { limit: 20, backward: true }),
     'a page of comments': (post) =>
       harness.services.engagementReader.pages('comments', [post], window),
-    comment: (post) => harness.services.engagements.comment(viewer, post, 'me too'),
+    comment: (post) =>
+      harness.services.engagements.add('comments', viewer, post, { text: 'me too' }),
     share: (post) => harness.services.engagements.add('shares', viewer, post),
     unshare: (post) => harness.services.engagements.remove('shares', viewer, post),
     'the post': (post) => harness.services.posts.byRefs([post]),
@@ -145,7 +148,9 @@ test('no document grows with the length of texts', async () => {
   const post = await publish()
   const long = '👩‍👩‍👧‍👦'.repeat(100)
   for (const some of chunks(fans.slice(0, 400), 100)) {
-    await Promise.all(some.map((fan) => harness.services.engagements.comment(fan, post, long)))
+    await Promise.all(
+      some.map((fan) => harness.services.engagements.add('comments', fan, post, { text: long })),
+    )
   }
   const { posts, overflow } = harness.services.collections
   const stored = await posts.find({ author }).toArray()

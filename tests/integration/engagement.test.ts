@@ -32,14 +32,16 @@ describe('engagement', () => {
     const { post, ann, ben, carl, dora } = await scene()
     const { engagements } = harness.services
     for (const who of [ben, ann]) {
-      for (let place = 0; place < 4; place++) await engagements.comment(dora, post, `${place}`)
-      const { id } = await engagements.comment(ben, post, 'mine')
-      expect(await outcomeOf(engagements.uncomment(carl, post, id))).toBe('FORBIDDEN')
-      expect(await outcomeOf(engagements.uncomment(dora, post, id))).toBe('FORBIDDEN')
+      for (let place = 0; place < 4; place++)
+        await engagements.add('comments', dora, post, { text: `${place}` })
+      const { id } = (await engagements.add('comments', ben, post, { text: 'mine' })).entry
+      const comment = { kind: 'comments', post, id } as const
+      expect(await outcomeOf(engagements.removeById(comment, carl))).toBe('FORBIDDEN')
+      expect(await outcomeOf(engagements.removeById(comment, dora))).toBe('FORBIDDEN')
       expect((await walked(harness.services, 'comments', post))[0]?.id).toBe(id)
-      const gone = await engagements.uncomment(who, post, id)
+      const gone = await engagements.removeById(comment, who)
       expect(gone).toMatchObject({ changed: true, entry: { id, actor: ben, text: 'mine' } })
-      expect(await outcomeOf(engagements.uncomment(carl, post, id))).toBe('unchanged')
+      expect(await outcomeOf(engagements.removeById(comment, carl))).toBe('unchanged')
     }
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
@@ -48,11 +50,15 @@ describe('engagement', () => {
     const { post, ben } = await scene()
     const { engagements } = harness.services
     for (const text of ['', ' \n', 'x'.repeat(301), '\ud800', 'a\u0000b']) {
-      expect(await outcomeOf(engagements.comment(ben, post, text))).toBe('BAD_USER_INPUT')
+      expect(await outcomeOf(engagements.add('comments', ben, post, { text }))).toBe(
+        'BAD_USER_INPUT',
+      )
     }
     const texts = ['x'.repeat(300), '$actor', '$$ROOT {"$ne": 1}', 'e\u0301', '👩‍👩‍👧'.repeat(80)]
     for (const text of texts) {
-      expect((await engagements.comment(ben, post, text)).text).toBe(text.normalize('NFC'))
+      expect((await engagements.add('comments', ben, post, { text })).entry.text).toBe(
+        text.normalize('NFC'),
+      )
     }
     const seen = (await walked(harness.services, 'comments', post)).map(({ text }) => text)
     expect(seen.reverse()).toEqual(texts.map((text) => text.normalize('NFC')))
@@ -68,7 +74,7 @@ describe('engagement', () => {
     for (const user of users) if (user !== viewer) await engagements.add('likes', user, beyond)
     for (const post of [inPost, beyond]) await engagements.add('likes', viewer, post)
     for (const user of users) await engagements.add('shares', user, shared)
-    await engagements.comment(viewer, bare, 'no like')
+    await engagements.add('comments', viewer, bare, { text: 'no like' })
     const found = await engagementReader.entries(['likes', 'shares'], posts, [viewer])
     expect(found.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
       [
@@ -89,7 +95,7 @@ describe('engagement', () => {
       users.flatMap((user) => [
         engagements.add('likes', user, post),
         engagements.add('shares', user, post),
-        engagements.comment(user, post, 'hello'),
+        engagements.add('comments', user, post, { text: 'hello' }),
       ]),
     )
     await engagements.remove('likes', users[0] as UserId, post)

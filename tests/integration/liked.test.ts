@@ -57,7 +57,7 @@ test('shares and comments are no likes', async () => {
   const { ben, posts } = await scene()
   const { engagements } = harness.services
   await engagements.add('shares', ben, posts[0] as PostRef)
-  await engagements.comment(ben, posts[1] as PostRef, 'nice')
+  await engagements.add('comments', ben, posts[1] as PostRef, { text: 'nice' })
   expect(await liked(ben)).toEqual([])
 })
 

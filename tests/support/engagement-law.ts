@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { type EngagementKind, engagementKinds } from '../../src/engagement/kinds.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  kinds,
+  perKind,
+  viewerFields,
+} from '../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
@@ -38,7 +44,7 @@ export class Scene {
   readonly users: readonly UserId[]
   readonly comments = new Map<PostRef, EngagementId[]>()
   /** What every entry ever made was called. */
-  readonly made = { likes: [], comments: [], shares: [] } as Record<EngagementKind, EngagementId[]>
+  readonly made = perKind((): EngagementId[] => [])
 
   private constructor(
     private readonly services: Services,
@@ -95,7 +101,7 @@ export class Scene {
         const made = this.commentsOf(post)
         const id = made[write.which % Math.max(1, made.length)]
         if (!id) return { found: 'unchanged', expected: 'unchanged' }
-        const found = await outcomeOf(engagements.uncomment(user, post, id))
+        const found = await outcomeOf(engagements.removeById({ kind: 'comments', post, id }, user))
         return { found, expected: model?.uncomment(user, post, id) }
       }
       case 'block':
@@ -197,9 +203,11 @@ export function engagementLaw(
         }
       }
       for (const user of users) {
-        const stored = await services.engagementReader.entries(['likes', 'shares'], posts, [user])
+        const stored = await services.engagementReader.entries([...viewerFields.values()], posts, [
+          user,
+        ])
         const expected = posts.flatMap((post) =>
-          (['likes', 'shares'] as const).flatMap((kind) =>
+          [...viewerFields.values()].flatMap((kind) =>
             model.list(kind, post).filter(({ actor }) => actor === user),
           ),
         )
@@ -259,10 +267,10 @@ export function raceLaw(
     expect(await engagementProblems(services, limits, scene.posts)).toEqual([])
     expect(await strays(services, scene.posts)).toEqual([])
     const found = await services.posts.byRefs(scene.posts)
-    for (const { id, likeCount, commentCount, shareCount } of found.values()) {
-      const count = (kind: EngagementKind) => kept.get(`${kind} ${id}`) ?? 0
-      const told = [count('likes'), count('comments'), count('shares')]
-      expect([likeCount, commentCount, shareCount]).toEqual(told)
+    for (const post of found.values()) {
+      for (const kind of engagementKinds) {
+        expect(post[kinds[kind].count.field]).toBe(kept.get(`${kind} ${post.id}`) ?? 0)
+      }
     }
   })
 }

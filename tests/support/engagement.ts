@@ -2,8 +2,13 @@ import type { EngagementDoc, OverflowDoc, PostDoc } from '../../src/db/collectio
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { OnceKey } from '../../src/db/once.ts'
 import type { EngagementChange } from '../../src/engagement/engagement.ts'
-import type { EngagementKind } from '../../src/engagement/kinds.ts'
-import { engagementKinds } from '../../src/engagement/kinds.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  entryKey,
+  isKeyedBy,
+  perKind,
+} from '../../src/engagement/kinds.ts'
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
@@ -17,25 +22,23 @@ export interface Limits {
 
 /** The same limits for every kind. */
 export const sameLimits = ({ threshold, capacity }: Limits) => ({
-  thresholds: { likes: threshold, comments: threshold, shares: threshold },
+  thresholds: perKind(() => threshold),
   capacity,
 })
 
 /** The writes of one kind under the same names for all. */
 export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
   add: async (user: UserId, post: PostRef, once?: OnceKey): Promise<EngagementChange> =>
-    kind === 'comments'
-      ? { changed: true, entry: await engagements.comment(user, post, `by ${user}`, once) }
-      : engagements.add(kind, user, post, once),
-  /** @param id of a comment. Likes and shares are known by their user. */
+    engagements.add(kind, user, post, { text: `by ${user}`, once }),
+  /** @param id of an entry that is not known by its user. */
   take: async (
     user: UserId,
     post: PostRef,
     id: EngagementId,
     once?: OnceKey,
   ): Promise<EngagementChange> =>
-    kind === 'comments'
-      ? engagements.uncomment(user, post, id, once)
+    isKeyedBy(kind, '_id')
+      ? engagements.removeById({ kind, post, id }, user, once)
       : engagements.remove(kind, user, post, once),
 })
 
@@ -158,7 +161,7 @@ function* orderProblems({ kind, post, levels }: StoredList) {
 }
 
 function* entryProblems(kind: EngagementKind, entries: readonly EngagementDoc[]) {
-  const keys = kind === 'comments' ? idsOf(entries) : entries.map(({ actor }) => actor)
+  const keys = entries.map(({ actor, _id }) => entryKey(kind, actor, _id.toHexString()))
   for (const key of new Set(keys)) {
     const times = keys.filter((other) => other === key).length
     if (times > 1) yield `${key} is there ${times} times`

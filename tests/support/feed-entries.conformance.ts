@@ -25,7 +25,7 @@ export function describeFeedEntries(stage: FeedStage): void {
     const { reader, author, posts } = await scene()
     const { engagements } = stage.services
     for (const who of [reader, author]) await engagements.add('likes', who, posts[1] as Post)
-    await engagements.comment(reader, posts[0] as Post, 'a comment')
+    await engagements.add('comments', reader, posts[0] as Post, { text: 'a comment' })
     const of = async (depth: 'ref' | 'text' | 'content') =>
       (await page(reader, {}, { depth })).items
     expect(await of('ref')).toEqual(posts.map(({ id, author }) => ({ id, author })))

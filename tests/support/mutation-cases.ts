@@ -1,4 +1,5 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
+import type { KindKeyedBy } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
@@ -67,9 +68,9 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     return pages.get(author)?.items[0] as PostRef
   }
   const toPost = async ({ other }: Pair) => ({ postId: postNodeId(await published(other)) })
-  const change = (does: 'add' | 'remove', kind: 'likes' | 'shares') => async (pair: Pair) =>
+  const change = (does: 'add' | 'remove', kind: KindKeyedBy<'actor'>) => async (pair: Pair) =>
     app.services.engagements[does](kind, pair.viewer, await newest(pair.other))
-  const added = (kind: 'likes' | 'shares') => async (pair: Pair) => {
+  const added = (kind: KindKeyedBy<'actor'>) => async (pair: Pair) => {
     const input = await toPost(pair)
     await change('add', kind)(pair)
     return input
@@ -114,23 +115,26 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
           backward: false,
         })
         const comment = pages.get(post.id)?.items[0]
-        if (comment) await app.services.engagements.uncomment(viewer, post, comment.id)
+        const ref = comment && ({ kind: 'comments', post, id: comment.id } as const)
+        if (ref) await app.services.engagements.removeById(ref, viewer)
       },
     },
     deleteComment: {
       document: operations.DeleteCommentDocument,
       ready: async ({ viewer, other }) => {
         const post = await published(other)
-        const { id } = await app.services.engagements.comment(viewer, post, 'Oh')
-        return { commentId: engagementNodeId({ type: 'Comment', post, key: id }) }
+        const { entry } = await app.services.engagements.add('comments', viewer, post, {
+          text: 'Oh',
+        })
+        return { commentId: engagementNodeId({ kind: 'comments', post, key: entry.id }) }
       },
       otherwise: ({ other: author }) => {
         const id = 'a'.repeat(24)
         const post = { author, id: id as PostId }
-        return { commentId: engagementNodeId({ type: 'Comment', post, key: id }) }
+        return { commentId: engagementNodeId({ kind: 'comments', post, key: id }) }
       },
       undo: async ({ viewer, other }) =>
-        app.services.engagements.comment(viewer, await newest(other), 'Again'),
+        app.services.engagements.add('comments', viewer, await newest(other), { text: 'Again' }),
     },
     createUser: {
       document: operations.CreateUserDocument,
@@ -240,7 +244,7 @@ export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> =
   unsharePost: { postId: postNodeId(nothing(other)) },
   addComment: { postId: postNodeId(nothing(other)), text: 'Hello' },
   deleteComment: {
-    commentId: engagementNodeId({ type: 'Comment', post: nothing(other), key: 'b'.repeat(24) }),
+    commentId: engagementNodeId({ kind: 'comments', post: nothing(other), key: 'b'.repeat(24) }),
   },
 })
 

@@ -60,7 +60,7 @@ export async function activity(
     for (const post of posts.values()) {
       await services.engagements.add('likes', one, post)
       await services.engagements.add('shares', one, post)
-      await services.engagements.comment(one, post, 'well')
+      await services.engagements.add('comments', one, post, { text: 'well' })
     }
   }
   await services.follows.unfollow(first, second)

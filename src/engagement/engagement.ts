@@ -68,7 +68,7 @@ const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 
 /** How far an id's time is ahead of the database's clock at most, in milliseconds. */
 const aheadMsMax = 1_000
 
-/** Who likes, comments on and shares what: the rules that are the same for every kind. */
+/** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
   /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
   private readonly intents: GroupCommit<Intent, undefined>

@@ -1,5 +1,5 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
-import type { KindKeyedBy } from '../../src/engagement/kinds.ts'
+import { type KindKeyedBy, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
@@ -11,6 +11,36 @@ import { handle, openAccounts } from './services.ts'
 export type MutationName = Exclude<keyof Mutation, '__typename'>
 /** The input of a mutation, without clientMutationId. */
 export type Input = Readonly<Record<string, unknown>>
+
+/** A mutation of a kind whose key is the actor. */
+type OwnEntryMutation = (typeof kinds)[KindKeyedBy<'actor'>]['add' | 'remove']['mutation']
+
+/** A value for each mutation of the kinds whose key is the actor. */
+export const forOwnEntries = <Value>(
+  create: (name: OwnEntryMutation, kind: KindKeyedBy<'actor'>, isAdd: boolean) => Value,
+) =>
+  Object.fromEntries(
+    kindsKeyedBy('actor').flatMap((kind) => {
+      const [add, remove] = [kinds[kind].add.mutation, kinds[kind].remove.mutation]
+      return [
+        [add, create(add, kind, true)],
+        [remove, create(remove, kind, false)],
+      ]
+    }),
+  ) as Record<OwnEntryMutation, Value>
+
+type OwnEntryDocument = TypedDocumentNode<
+  Readonly<Record<string, { readonly changed: boolean }>>,
+  { readonly input: Input }
+>
+
+const documents: Readonly<Record<string, unknown>> = { ...operations }
+
+/** The operations of schema/operations with these mutations: `LikePost` for `likePost`. */
+export const ownEntryDocuments = forOwnEntries((name) => {
+  const operation = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  return documents[`${operation}Document`] as OwnEntryDocument
+})
 
 /** A viewer and somebody else, whom no other test touches. */
 export interface Pair {
@@ -80,30 +110,12 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
   })
 
   return {
-    likePost: {
-      document: operations.LikePostDocument,
-      ready: toPost,
+    ...forOwnEntries((name, kind, isAdd) => ({
+      document: ownEntryDocuments[name],
+      ready: isAdd ? toPost : added(kind),
       otherwise: noPost,
-      undo: change('remove', 'likes'),
-    },
-    unlikePost: {
-      document: operations.UnlikePostDocument,
-      ready: added('likes'),
-      otherwise: noPost,
-      undo: change('add', 'likes'),
-    },
-    sharePost: {
-      document: operations.SharePostDocument,
-      ready: toPost,
-      otherwise: noPost,
-      undo: change('remove', 'shares'),
-    },
-    unsharePost: {
-      document: operations.UnsharePostDocument,
-      ready: added('shares'),
-      otherwise: noPost,
-      undo: change('add', 'shares'),
-    },
+      undo: change(isAdd ? 'remove' : 'add', kind),
+    })),
     addComment: {
       document: operations.AddCommentDocument,
       ready: async (pair) => ({ ...(await toPost(pair)), text: 'Well said' }),
@@ -238,10 +250,7 @@ export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> =
   setFollowGroups: { handle: other, groups: [] },
   createPost: { text: 'Hello' },
   deletePost: { postId: postNodeId(nothing(viewer)) },
-  likePost: { postId: postNodeId(nothing(other)) },
-  unlikePost: { postId: postNodeId(nothing(other)) },
-  sharePost: { postId: postNodeId(nothing(other)) },
-  unsharePost: { postId: postNodeId(nothing(other)) },
+  ...forOwnEntries(() => ({ postId: postNodeId(nothing(other)) })),
   addComment: { postId: postNodeId(nothing(other)), text: 'Hello' },
   deleteComment: {
     commentId: engagementNodeId({ kind: 'comments', post: nothing(other), key: 'b'.repeat(24) }),

@@ -4,7 +4,7 @@ import {
   createPost,
   deleteComment,
   deletePost,
-  mark,
+  engage,
   type Operation,
   relate,
   type World,
@@ -94,10 +94,10 @@ function onPost(
   { recent }: World,
   actor: User,
   random: Random,
-  name: Parameters<typeof mark>[0],
+  name: Parameters<typeof engage>[0],
 ): Operation | undefined {
   const post = random.pick(recent)
-  return post && mark(name, actor, post)
+  return post && engage(name, actor, post)
 }
 
 const isKnown = (item: Item) => item.id !== undefined && isAlive(item)

@@ -108,9 +108,9 @@ const relations = {
 } as const
 type RelationName = keyof typeof relations
 
-/** Likes or shares a post, or takes that back. */
-export function mark(name: MarkName, actor: User, post: Post): Operation {
-  const { registers, value } = marks[name]
+/** Adds or removes a like or share of a post. */
+export function engage(name: EngagementName, actor: User, post: Post): Operation {
+  const { registers, value } = engagements[name]
   return {
     name,
     document: mutation(name, 'PostInput', 'changed'),
@@ -120,13 +120,13 @@ export function mark(name: MarkName, actor: User, post: Post): Operation {
   }
 }
 
-const marks = {
+const engagements = {
   likePost: { registers: 'likes', value: true },
   unlikePost: { registers: 'likes', value: false },
   sharePost: { registers: 'shares', value: true },
   unsharePost: { registers: 'shares', value: false },
 } as const
-type MarkName = keyof typeof marks
+type EngagementName = keyof typeof engagements
 
 /** Comments on a post. @param text of no other comment. */
 export function addComment(actor: User, post: Post, text: string): Operation {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
 
 /** The strategies that may assemble a timeline (seed 1). Which of them serve here is `feed.maintained`. */
 export const feedStrategyNames = [
@@ -14,10 +15,6 @@ export type FeedStrategyName = (typeof feedStrategyNames)[number]
 /** What an entry of a materialised timeline holds of its post (seed 1: linking, embedding). */
 export const entryContents = ['id', 'author', 'text'] as const
 export type EntryContent = (typeof entryContents)[number]
-
-/** What people do to a post, each a list of the outlier pattern (seeds 0 and 2). */
-export const engagementKinds = ['likes', 'comments', 'shares'] as const
-export type EngagementKind = (typeof engagementKinds)[number]
 
 /** Where "whom does this user follow" is answered from: a second collection, or the reverse index on followers (seed 4). */
 export type FollowingMode = 'collection' | 'reverse-index'
@@ -48,6 +45,11 @@ const list = z.string().transform((text) =>
 const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
 /** Entries of one document: with 3,000 bytes of text each it stays below MongoDB's 16 MB, whatever entries hold. */
 const entriesOfDocument = z.coerce.number().int().min(1).max(4_000)
+
+const threshold = (entriesByDefault: number) => entries(0).default(entriesByDefault)
+const thresholds = Object.fromEntries(
+  Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
+) as Record<ThresholdVariable, ReturnType<typeof threshold>>
 
 const environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
@@ -81,9 +83,7 @@ const environment = z.object({
   CACHE_AWAY_DAYS: z.coerce.number().min(0.01).max(3660).default(30),
   HYBRID_THRESHOLD: z.coerce.number().int().min(1).max(1e9).default(10_000),
   FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
-  LIKES_THRESHOLD: entries(0).default(100),
-  COMMENTS_THRESHOLD: entries(0).default(20),
-  SHARES_THRESHOLD: entries(0).default(100),
+  ...thresholds,
   OVERFLOW_CAPACITY: entries(1).default(1000),
   DRIFT_SAMPLE: z.coerce.number().min(0).max(1).default(0),
   DRIFT_REPAIR: flag.default(false),
@@ -218,11 +218,7 @@ export function readConfig(
       inlineMax: e.FANOUT_INLINE_MAX,
     },
     engagement: {
-      thresholds: {
-        likes: e.LIKES_THRESHOLD,
-        comments: e.COMMENTS_THRESHOLD,
-        shares: e.SHARES_THRESHOLD,
-      },
+      thresholds: perKind((kind) => e[kinds[kind].threshold.variable]),
       capacity: e.OVERFLOW_CAPACITY,
     },
     drift: { sharePerHour: e.DRIFT_SAMPLE, repair: e.DRIFT_REPAIR },

@@ -4,13 +4,13 @@ import type { Db, MongoClient } from './db/mongo.ts'
 import { Once } from './db/once.ts'
 import { Transactions } from './db/transaction.ts'
 import { Admission } from './engagement/admission.ts'
-import { EngagedLog } from './engagement/engaged.ts'
 import { Engagements } from './engagement/engagement.ts'
-import { listLimits } from './engagement/kinds.ts'
 import { LikedPosts } from './engagement/liked.ts'
-import { OutlierLists } from './engagement/outlier.ts'
+import { listLimits } from './engagement/list-limits.ts'
+import { OutlierLists } from './engagement/outlier-lists.ts'
 import { PostPurge } from './engagement/purge.ts'
-import { OutlierWalk } from './engagement/walk.ts'
+import { EngagementReader } from './engagement/reader.ts'
+import { UserEngagementIndex } from './engagement/user-index.ts'
 import { createFeeds, type Feeds } from './feed/feeds.ts'
 import { Edges } from './follows/edges.ts'
 import { FollowBatcher } from './follows/follow-batcher.ts'
@@ -41,7 +41,7 @@ export interface Services extends Feeds {
   readonly restrictions: Restrictions
   readonly posts: Posts
   readonly engagements: Engagements
-  readonly walk: OutlierWalk
+  readonly engagementReader: EngagementReader
   readonly liked: LikedPosts
   readonly outbox: Outbox
   readonly queue: JobQueue
@@ -90,13 +90,21 @@ export function createServices(
   const publishing = new Publishing(parts)
   const posts = new Posts({ ...parts, tombstones, publishing, validators })
   const limits = listLimits(config.engagement)
-  const engaged = new EngagedLog(collections.engaged)
-  const admission = new Admission(engaged, stats, restrictions)
+  const userIndex = new UserEngagementIndex(collections.engaged)
+  const admission = new Admission(userIndex, stats, restrictions)
   const lists = new OutlierLists({ collections, transactions, once, limits, admission })
-  const walk = new OutlierWalk(collections)
-  const engagements = new Engagements({ lists, walk, engaged, admission, validators, mint, now })
-  const liked = new LikedPosts(engaged, walk, stats, restrictions)
-  const purge = new PostPurge(collections.overflow, engaged)
+  const engagementReader = new EngagementReader(collections)
+  const engagements = new Engagements({
+    lists,
+    reader: engagementReader,
+    userIndex,
+    admission,
+    validators,
+    mint,
+    now,
+  })
+  const liked = new LikedPosts(userIndex, engagementReader, stats, restrictions)
+  const purge = new PostPurge(collections.overflow, userIndex)
   const graph = new GraphPurge(collections, edges, stats, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
@@ -111,7 +119,7 @@ export function createServices(
     restrictions,
     posts,
     engagements,
-    walk,
+    engagementReader,
     liked,
     outbox,
     queue,

@@ -30,7 +30,7 @@ export async function measureCurve(services: Services, { likes, say }: BenchOpti
     let next = built
     const grow = async () => {
       while (next < size) {
-        await services.engagements.mark('likes', userAt(base + next++), post)
+        await services.engagements.add('likes', userAt(base + next++), post)
       }
     }
     await Promise.all(Array.from({ length: builders }, grow))
@@ -44,18 +44,20 @@ export async function measureCurve(services: Services, { likes, say }: BenchOpti
 }
 
 async function measureAt(services: Services, post: PostRef, base: number, likes: number) {
-  const { engagements, walk } = services
+  const { engagements, engagementReader } = services
   const like: number[] = []
   const unlike: number[] = []
   const page: number[] = []
   for (let call = 0; call < calls; call++) {
     const user = userAt(base + likes + call)
-    like.push(await timed(() => engagements.mark('likes', user, post)))
-    page.push(await timed(() => walk.pages('likes', [post], { limit: 20, backward: false })))
+    like.push(await timed(() => engagements.add('likes', user, post)))
+    page.push(
+      await timed(() => engagementReader.pages('likes', [post], { limit: 20, backward: false })),
+    )
   }
   for (let call = 0; call < calls; call++) {
     const user = userAt(base + likes + call)
-    unlike.push(await timed(() => engagements.unmark('likes', user, post)))
+    unlike.push(await timed(() => engagements.remove('likes', user, post)))
   }
   const median = (values: readonly number[]) => quantile(values, 0.5)
   return { likes, like: median(like), unlike: median(unlike), page: median(page) }

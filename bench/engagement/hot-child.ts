@@ -18,7 +18,7 @@ await new Promise((resolve) => process.once('message', resolve))
 const load = await drive(Number(clients), Number(ms), (_, at) =>
   way === 'seed'
     ? seed.like(ObjectId.createFromHexString(post), userOf(at))
-    : services.engagements.mark('likes', userOf(at), target),
+    : services.engagements.add('likes', userOf(at), target),
 )
 process.send?.(load.perSecond)
 await client.close()

@@ -44,7 +44,7 @@ export function feedline(services: Services): Rival {
     },
     like: async (id, user) => {
       const post = authors.get(id.toHexString()) as PostRef
-      return (await services.engagements.mark('likes', user as UserId, post)).changed
+      return (await services.engagements.add('likes', user as UserId, post)).changed
     },
   }
 }

@@ -17,7 +17,7 @@ export async function measurePage(services: Services, ms: number): Promise<numbe
   await Promise.all(
     posts.map(async (post) => {
       for (let user = 0; user < likesEach; user++) {
-        await services.engagements.mark('likes', userAt(user), post)
+        await services.engagements.add('likes', userAt(user), post)
       }
     }),
   )
@@ -32,5 +32,5 @@ const bareRead = ({ collections }: Services, posts: readonly PostRef[]) =>
     .project({ author: 1, text: 1 })
     .toArray()
 
-const pageRead = ({ posts: service, walk }: Services, posts: readonly PostRef[]) =>
-  Promise.all([service.byRefs(posts), walk.entries(['likes'], posts, [userAt(7)])])
+const pageRead = ({ posts: service, engagementReader }: Services, posts: readonly PostRef[]) =>
+  Promise.all([service.byRefs(posts), engagementReader.entries(['likes'], posts, [userAt(7)])])

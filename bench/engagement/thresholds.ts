@@ -40,8 +40,8 @@ async function measure({ db, services }: BenchDatabase, size: number, ms: number
   const before = await engine(db)
   const likes = await drive(8, ms, async (client, at) => {
     const post = posts[at % posts.length] as PostRef
-    await services.engagements.mark('likes', userAt(client), post)
-    await services.engagements.unmark('likes', userAt(client), post)
+    await services.engagements.add('likes', userAt(client), post)
+    await services.engagements.remove('likes', userAt(client), post)
   })
   const writes = Math.max(1, likes.perSecond * (ms / 1000) * 2)
   const after = await engine(db)

@@ -51,7 +51,7 @@ const write = async ({ way, user, post, first }: Order, at: number): Promise<boo
   if (way === 'follow') return (await services.follows.follow(actor, owner)).changed
   if (way === 'post') return (await services.posts.create(owner, { text: 'hello' })).id.length > 0
   const ref = { id: post as PostId, author: owner }
-  return (await services.engagements.mark('likes', actor, ref)).changed
+  return (await services.engagements.add('likes', actor, ref)).changed
 }
 
 /** Before a load is measured, its clients write for so long: connections open, code is compiled, the key gets hot. */

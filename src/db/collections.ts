@@ -1,5 +1,6 @@
 import type { Collection, CollectionOptions, Db, IndexSpecification } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
+import { kindsKeyedBy } from '../engagement/kinds.ts'
 import type {
   EngagedDoc,
   FollowEventDoc,
@@ -65,6 +66,8 @@ export type Collections = { readonly [Name in CollectionName]: Collection<Docume
 /** One index: what it is for stands beside it. */
 export interface IndexSpec {
   readonly key: Readonly<Record<string, 1 | -1>>
+  /** Only where another index has the same key. Default: MongoDB's name for the key. */
+  readonly name?: string
   readonly unique?: true
   /** Only documents that match are in it. */
   readonly partialFilterExpression?: Readonly<Record<string, string | boolean>>
@@ -81,6 +84,15 @@ export interface CollectionSpec {
 }
 
 const dayS = 86_400
+
+/** An entry by its id, in the lists of each kind with such a key. The first index has the default name for the key. */
+const entryIdIndexes = kindsKeyedBy('_id').map(
+  (kind, at): IndexSpec => ({
+    key: { '_id.post': 1, '_id.kind': 1, 'items._id': 1 },
+    partialFilterExpression: { '_id.kind': kind },
+    ...(at === 0 ? {} : { name: `entry_id_of_${kind}` }),
+  }),
+)
 
 /** Every collection with its indexes and shard key: the whole physical design on one screen. */
 export const catalogue = (
@@ -139,10 +151,7 @@ export const catalogue = (
     indexes: [
       { key: { '_id.post': 1, '_id.kind': 1, first: -1 } }, // the walk, and the last level
       { key: { '_id.post': 1, '_id.kind': 1, 'items.actor': 1 } }, // membership
-      {
-        key: { '_id.post': 1, '_id.kind': 1, 'items._id': 1 }, // a comment by its id
-        partialFilterExpression: { '_id.kind': 'comments' },
-      },
+      ...entryIdIndexes,
     ],
     shardKey: { '_id.post': 1 },
   },

@@ -1,5 +1,5 @@
 import type { Binary, ObjectId } from 'mongodb'
-import type { EngagementKind } from '../config.ts'
+import type { EngagementKind } from '../engagement/kinds.ts'
 
 /** Where an edge came from (seed 3). */
 export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'MEDIUM', 'IMPORT'] as const

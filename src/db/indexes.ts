@@ -9,8 +9,8 @@ import {
   openCollections,
 } from './collections.ts'
 
-/** The name under which an index is kept: MongoDB's own default for its key. */
-const nameOf = (spec: IndexSpec): string => Object.entries(spec.key).flat().join('_')
+/** The name under which an index is kept. */
+const nameOf = (spec: IndexSpec): string => spec.name ?? Object.entries(spec.key).flat().join('_')
 
 /** One declared index and whether the database has it. */
 export interface IndexState {

@@ -2,20 +2,20 @@ import { DomainError } from '../errors.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { UserId } from '../lib/ids.ts'
 import { noAccount, type UserStats } from '../users/stats.ts'
-import type { Engaged, EngagedLog } from './engaged.ts'
+import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** The answer when the post does not exist, or the viewer may not see it. */
 export const noPost = (): DomainError => new DomainError('NOT_FOUND', 'The post does not exist')
 
 /** An entry that is about to be added to its list, or one that its list does not hold any more. */
 export type Intent =
-  | { readonly begin: Engaged; readonly end?: undefined }
-  | { readonly end: Pick<Engaged, 'id' | 'user'>; readonly begin?: undefined }
+  | { readonly begin: UserEngagement; readonly end?: undefined }
+  | { readonly end: Pick<UserEngagement, 'id' | 'user'>; readonly begin?: undefined }
 
 /** Checks accounts and blocks before a like, comment or share is stored, and writes the by-user entry before it. */
 export class Admission {
   constructor(
-    private readonly log: EngagedLog,
+    private readonly userIndex: UserEngagementIndex,
     private readonly stats: UserStats,
     private readonly restrictions: Restrictions,
   ) {}
@@ -33,12 +33,12 @@ export class Admission {
       .filter(({ user, post }) => user !== post.author)
       .map(({ user, post }) => ({ one: user, other: post.author }))
     // Written first: the purge of an account that is still live here then finds every entry of it.
-    await this.log.write(begins, ends)
+    await this.userIndex.write(begins, ends)
     const [live, blocked] = await Promise.all([
       people.length > 0 ? this.stats.liveAmong(people) : new Set<UserId>(),
       this.restrictions.blocksBetween(pairs),
     ])
-    const refused: Engaged[] = []
+    const refused: UserEngagement[] = []
     const refusals = batch.map(({ begin }) => {
       if (!begin) return undefined
       const { user, post } = begin
@@ -47,7 +47,7 @@ export class Admission {
       refused.push(begin)
       return live.has(user) ? noPost() : noAccount()
     })
-    if (refused.length > 0) await this.log.write([], refused)
+    if (refused.length > 0) await this.userIndex.write([], refused)
     return refusals
   }
 }

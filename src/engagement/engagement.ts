@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EngagementKind } from '../config.ts'
 import { GroupCommit } from '../db/group-commit.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
@@ -11,12 +10,12 @@ import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { Admission, Intent } from './admission.ts'
 import { settledMs } from './deadline.ts'
-import type { Engaged, EngagedLog } from './engaged.ts'
-import { kinds } from './kinds.ts'
-import type { OutlierLists } from './outlier.ts'
-import type { ListResult, NewEntry } from './plan.ts'
+import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
+import type { ListResult, NewEntry } from './list-plan.ts'
+import type { OutlierLists } from './outlier-lists.ts'
+import { type Engagement, type EngagementReader, toEngagement } from './reader.ts'
 import { UnsureEntries } from './unsure.ts'
-import { type Engagement, type OutlierWalk, toEngagement } from './walk.ts'
+import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** What a write did, and the entry it was about; undefined when there was none. */
 export interface EngagementChange {
@@ -24,11 +23,30 @@ export interface EngagementChange {
   readonly entry?: Engagement | undefined
 }
 
+/** The same, of a write that leaves an entry in the list. */
+export interface AddedEngagement extends EngagementChange {
+  readonly entry: Engagement
+}
+
+/** What an add may go with. */
+export interface AddOptions {
+  /** Of a kind with text; not stored for other kinds. */
+  readonly text?: string | undefined
+  readonly once?: OnceKey | undefined
+}
+
+/** An entry of a kind whose entries are identified by their ids. */
+export interface EntryRef {
+  readonly kind: KindKeyedBy<'_id'>
+  readonly post: PostRef
+  readonly id: EngagementId
+}
+
 /** What engagements work with. */
 export interface EngagementsParts {
   readonly lists: OutlierLists
-  readonly walk: OutlierWalk
-  readonly engaged: EngagedLog
+  readonly reader: EngagementReader
+  readonly userIndex: UserEngagementIndex
   readonly admission: Admission
   readonly validators: readonly ContentValidator[]
   readonly mint: IdMint
@@ -50,7 +68,7 @@ const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 
 /** How far an id's time is ahead of the database's clock at most, in milliseconds. */
 const aheadMsMax = 1_000
 
-/** Who likes, comments on and shares what: the rules that are the same for every kind. */
+/** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
   /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
   private readonly intents: GroupCommit<Intent, undefined>
@@ -58,63 +76,59 @@ export class Engagements {
   readonly unsure: UnsureEntries
 
   constructor(private readonly parts: EngagementsParts) {
-    const { walk, engaged, admission } = parts
+    const { reader, userIndex, admission } = parts
     this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.settle(batch), bounds)
-    this.unsure = new UnsureEntries(engaged, walk)
+    this.unsure = new UnsureEntries(userIndex, reader)
   }
 
   /**
-   * Likes or shares a post, at most once a user (law L2). A repeat changes nothing.
+   * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
+   * repeat changes nothing. The text of a kind with text passes the rules of posts.
    * Costs a share of three combined commands, then {@link OutlierLists.write}.
-   * @throws {DomainError} NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
+   * @returns the new entry, or the entry that was already there.
+   * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
    */
-  async mark(
-    kind: 'likes' | 'shares',
+  async add(
+    kind: EngagementKind,
+    actor: UserId,
+    post: PostRef,
+    { text: given = '', once }: AddOptions = {},
+  ): Promise<AddedEngagement> {
+    const content = kinds[kind].hasText
+      ? await checkContent({ text: given }, this.parts.validators)
+      : undefined
+    const added = await this.addEntry({ kind, actor, post, text: content?.text, once })
+    return added as AddedEngagement
+  }
+
+  /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link OutlierLists.write}. */
+  async remove(
+    kind: KindKeyedBy<'actor'>,
     actor: UserId,
     post: PostRef,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    return this.add({ kind, actor, post, once })
-  }
-
-  /** Takes a like or share back, from wherever it stands. A repeat changes nothing. */
-  async unmark(
-    kind: 'likes' | 'shares',
-    actor: UserId,
-    post: PostRef,
-    once?: OnceKey,
-  ): Promise<EngagementChange> {
-    return this.take({ kind, actor, post, once }, actor)
-  }
-
-  /**
-   * Adds a comment; its text passes the rules of posts.
-   * @throws {DomainError} BAD_USER_INPUT for the text; as {@link mark}.
-   */
-  async comment(actor: UserId, post: PostRef, given: string, once?: OnceKey): Promise<Engagement> {
-    const { text } = await checkContent({ text: given }, this.parts.validators)
-    const { entry } = await this.add({ kind: 'comments', actor, post, text, once })
-    return entry as Engagement
+    return this.removeEntry({ kind, actor, post, once }, actor)
   }
 
   /**
-   * Removes a comment: its author may, and the post's.
-   * @throws {DomainError} FORBIDDEN for anybody else; NOT_FOUND without such a post.
+   * Removes an entry by its id: its actor may, and the post's author. A repeat changes nothing.
+   * Costs {@link EngagementReader.entries}, then {@link OutlierLists.write}.
+   * @throws {DomainError} FORBIDDEN for any other user; NOT_FOUND without such a post.
    */
-  async uncomment(
+  async removeById(
+    { kind, post, id }: EntryRef,
     actor: UserId,
-    post: PostRef,
-    id: EngagementId,
     once?: OnceKey,
   ): Promise<EngagementChange> {
-    const [comment] = await this.parts.walk.entries(['comments'], [post], [id])
-    if (comment && actor !== comment.actor && actor !== post.author) {
+    const [entry] = await this.parts.reader.entries([kind], [post], [id])
+    if (entry && actor !== entry.actor && actor !== post.author) {
       throw new DomainError(
         'FORBIDDEN',
-        'Only the author of the comment and the author of the post may delete it',
+        `Only the author of the ${kinds[kind].noun} and the author of the post may delete it`,
       )
     }
-    return this.take({ kind: 'comments', actor: comment?.actor ?? actor, post, once }, id)
+    return this.removeEntry({ kind, actor: entry?.actor ?? actor, post, once }, id)
   }
 
   /**
@@ -123,11 +137,11 @@ export class Engagements {
    * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
    */
   async purge(user: UserId, { signal, isDue, onRemoved }: Removal): Promise<void> {
-    const { lists, engaged, now } = this.parts
+    const { lists, userIndex, now } = this.parts
     const since = performance.now()
     for (;;) {
       signal.throwIfAborted()
-      const batch = await engaged.some(user, 200)
+      const batch = await userIndex.readBatch(user, 200)
       if (batch.length === 0) return
       const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
       const settledIn = youngest + settledMs - now()
@@ -138,53 +152,52 @@ export class Engagements {
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {
-            const remove = kinds[kind].key === 'actor' ? user : id
-            const write = { kind, remove, only: toObjectId(id) }
+            const write = { kind, remove: entryKey(kind, user, id), only: toObjectId(id) }
             await lists.write(post, write).catch(unlessGone)
           }),
         )
       }
-      await engaged.write([], batch)
+      await userIndex.write([], batch)
       await onRemoved(batch.length)
     }
   }
 
-  private async add({
+  private async addEntry({
     kind,
     actor,
     post,
     text,
     once,
-  }: EntryWrite & { readonly text?: string }): Promise<EngagementChange> {
+  }: EntryWrite & { readonly text: string | undefined }): Promise<EngagementChange> {
     const { lists, mint } = this.parts
     const id = mint.next<EngagementId>()
     const own = text === undefined ? {} : { text }
     const entry: NewEntry = { _id: toObjectId(id), actor, ...own }
-    const logged: Engaged = { id, user: actor, kind, post }
+    const indexed: UserEngagement = { id, user: actor, kind, post }
     let result: ListResult
     try {
       // The owner of a hot key admits the entries of all processes together.
       const needsAdmission = lists.isHot(post)
-      if (!needsAdmission) await this.intents.submit('', { begin: logged })
+      if (!needsAdmission) await this.intents.submit('', { begin: indexed })
       result = await lists.write(post, { kind, add: entry, needsAdmission }, once)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
-        this.unsure.add(logged)
+        this.unsure.add(indexed)
         throw error
       }
-      await this.forget(logged)
+      await this.forget(indexed)
       // A repeat is told what the first came to, also when it would be refused by now.
       const first = once && (await lists.firstResult(once))
       if (!first) throw error
       return told(kind, post, first)
     }
     const change = told(kind, post, result)
-    if (change.entry?.id !== id) await this.forget(logged)
+    if (change.entry?.id !== id) await this.forget(indexed)
     return change
   }
 
   /** @param remove the entry's key: the actor, or the id of a kind whose keys are ids. */
-  private async take(
+  private async removeEntry(
     { kind, actor, post, once }: EntryWrite,
     remove: string,
   ): Promise<EngagementChange> {
@@ -195,7 +208,7 @@ export class Engagements {
   }
 
   /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
-  private async forget(entry: Engaged): Promise<void> {
+  private async forget(entry: UserEngagement): Promise<void> {
     await this.intents.submit('', { end: entry }).catch(() => this.unsure.add(entry))
   }
 }

@@ -1,43 +1,171 @@
-import type { Config, EngagementKind } from '../config.ts'
-import type { EngagementDoc } from '../db/collections.ts'
-
-/** What sets the kinds of engagement apart; all else is the same for all. */
-export interface KindRule {
-  /** What an entry is known by in its list: at most one entry has it. `actor` makes it once per user. */
+/** What sets one kind of engagement apart. All other code is the same for every kind. */
+export interface KindRow {
+  /** The word for one entry, in error messages and descriptions. */
+  readonly noun: string
+  /** What identifies an entry in its list: `actor` allows one entry per user, `_id` any number of entries. */
   readonly key: 'actor' | '_id'
+  /** Whether an entry has a text. It passes the rules of posts. */
+  readonly hasText: boolean
+  /** The number of entries from which a list overflows its post: the environment variable that sets it. */
+  readonly threshold: { readonly variable: string; readonly default: number }
+  /** The type of an entry in the schema, also the prefix of its global id, and the descriptions of its fields. */
+  readonly node: {
+    readonly type: string
+    readonly description: string
+    readonly user: string
+    readonly post: string
+    readonly createdAt: string
+  }
+  /** The descriptions of the list, a field of Post under the name of the kind, and of its connection and edges. */
+  readonly list: { readonly description: string; readonly page: string; readonly edge: string }
+  /** The field of Post with the number of entries. */
+  readonly count: DescribedField
+  /** The field of Post that says whether the viewer has an entry; null for none. Only a key `actor` answers it. */
+  readonly viewer: DescribedField | null
+  /** The mutation that adds an entry of the viewer. */
+  readonly add: DescribedMutation
+  /** The mutation that removes the viewer's entry, or for a key `_id` the entry with an id. */
+  readonly remove: DescribedMutation
 }
 
-/** The three kinds. A fourth is a row here, its name in the configuration, and a GraphQL type. */
-export const kinds: Readonly<Record<EngagementKind, KindRule>> = {
-  likes: { key: 'actor' },
-  comments: { key: '_id' },
-  shares: { key: 'actor' },
+interface DescribedField {
+  readonly field: string
+  readonly description: string
 }
 
-/** What an entry is known by in its list. */
-export const keyOf = ({ key }: KindRule, entry: Pick<EngagementDoc, 'actor' | '_id'>): string =>
-  key === 'actor' ? entry.actor : entry._id.toHexString()
-
-/** How much a list holds in its post and in each overflow document. */
-export interface ListLimits {
-  /** Entries in the post. */
-  readonly threshold: number
-  /** Entries in an overflow document. */
-  readonly capacity: number
-  /** Bytes of BSON in the post's array. */
-  readonly embeddedBytesMax: number
-  /** Bytes of BSON in an overflow document. */
-  readonly levelBytesMax: number
+interface DescribedMutation {
+  readonly mutation: string
+  readonly description: string
 }
 
-/** Whatever the lengths of texts, a post's lists and an overflow document stay far below MongoDB's 16 MB. */
-const bytesMax = { embeddedBytesMax: 32 * 1024, levelBytesMax: 256 * 1024 }
+type ValidRow = KindRow & ({ readonly key: 'actor' } | { readonly viewer: null })
 
-/** The limits of each kind's lists under a configuration. */
-export const listLimits = ({
-  thresholds,
-  capacity,
-}: Config['engagement']): Readonly<Record<EngagementKind, ListLimits>> => {
-  const of = (kind: EngagementKind) => ({ threshold: thresholds[kind], capacity, ...bytesMax })
-  return { likes: of('likes'), comments: of('comments'), shares: of('shares') }
-}
+/**
+ * The kinds of engagement: one row each. Configuration, lists, counts, global ids, the schema and the checks of
+ * integrity derive from a row. The name of a row is also the name of its list in stored posts.
+ */
+export const kinds = {
+  likes: {
+    noun: 'like',
+    key: 'actor',
+    hasText: false,
+    threshold: { variable: 'LIKES_THRESHOLD', default: 100 },
+    node: {
+      type: 'Like',
+      description: 'A like of a post by a user.',
+      user: 'The user who likes the post, or null if the user has no account.',
+      post: 'The liked post, or null if the post does not exist.',
+      createdAt: 'When the user liked the post, with millisecond precision.',
+    },
+    list: {
+      description: 'The likes of the post, newest first.',
+      page: 'A page of the likes of a post.',
+      edge: 'A like in a list.',
+    },
+    count: { field: 'likeCount', description: 'Number of likes of the post.' },
+    viewer: {
+      field: 'viewerHasLiked',
+      description: 'Whether the viewer likes the post. False for an anonymous request.',
+    },
+    add: { mutation: 'likePost', description: 'Adds a like of the viewer to the post.' },
+    remove: { mutation: 'unlikePost', description: "Removes the viewer's like from the post." },
+  },
+  comments: {
+    noun: 'comment',
+    key: '_id',
+    hasText: true,
+    threshold: { variable: 'COMMENTS_THRESHOLD', default: 20 },
+    node: {
+      type: 'Comment',
+      description: 'A comment on a post.',
+      user: 'The author of the comment, or null if the author has no account.',
+      post: 'The post of the comment, or null if the post does not exist.',
+      createdAt: 'When the comment was created, with millisecond precision.',
+    },
+    list: {
+      description: 'The comments on the post, newest first.',
+      page: 'A page of the comments on a post.',
+      edge: 'A comment in a list.',
+    },
+    count: { field: 'commentCount', description: 'Number of comments on the post.' },
+    viewer: null,
+    add: { mutation: 'addComment', description: 'Adds a comment of the viewer to the post.' },
+    remove: {
+      mutation: 'deleteComment',
+      description:
+        'Deletes a comment. Only the author of the comment and the author of the post may delete it.',
+    },
+  },
+  shares: {
+    noun: 'share',
+    key: 'actor',
+    hasText: false,
+    threshold: { variable: 'SHARES_THRESHOLD', default: 100 },
+    node: {
+      type: 'Share',
+      description: 'A share of a post by a user.',
+      user: 'The user who shared the post, or null if the user has no account.',
+      post: 'The shared post, or null if the post does not exist.',
+      createdAt: 'When the user shared the post, with millisecond precision.',
+    },
+    list: {
+      description: 'The shares of the post, newest first.',
+      page: 'A page of the shares of a post.',
+      edge: 'A share in a list.',
+    },
+    count: { field: 'shareCount', description: 'Number of shares of the post.' },
+    viewer: {
+      field: 'viewerHasShared',
+      description: 'Whether the viewer shared the post. False for an anonymous request.',
+    },
+    add: {
+      mutation: 'sharePost',
+      description: 'Adds a share of the viewer to the post. A user shares a post at most once.',
+    },
+    remove: { mutation: 'unsharePost', description: "Removes the viewer's share from the post." },
+  },
+} as const satisfies Readonly<Record<string, ValidRow>>
+
+export type EngagementKind = keyof typeof kinds
+
+/** The kinds whose entries are identified by a key. */
+export type KindKeyedBy<Key extends KindRow['key']> = {
+  [Kind in EngagementKind]: (typeof kinds)[Kind]['key'] extends Key ? Kind : never
+}[EngagementKind]
+
+/** The field of Post with the number of entries of a kind. */
+export type CountField = (typeof kinds)[EngagementKind]['count']['field']
+
+/** The environment variable with the threshold of a kind. */
+export type ThresholdVariable = (typeof kinds)[EngagementKind]['threshold']['variable']
+
+/** All kinds, in the order of the table. */
+export const engagementKinds = Object.keys(kinds) as readonly EngagementKind[]
+
+/** Whether the entries of a kind are identified by `key`. */
+export const isKeyedBy = <Key extends KindRow['key']>(
+  kind: EngagementKind,
+  key: Key,
+): kind is KindKeyedBy<Key> => kinds[kind].key === key
+
+/** The kinds whose entries are identified by `key`, in the order of the table. */
+export const kindsKeyedBy = <Key extends KindRow['key']>(key: Key) =>
+  engagementKinds.filter((kind) => isKeyedBy(kind, key))
+
+/** The fields of Post about the viewer, each with the kind whose entries answer it. */
+export const viewerFields: ReadonlyMap<string, KindKeyedBy<'actor'>> = new Map(
+  kindsKeyedBy('actor').flatMap((kind) => {
+    const { viewer } = kinds[kind]
+    return viewer ? [[viewer.field, kind]] : []
+  }),
+)
+
+/** What identifies an entry of a kind in its list: its actor or its id. */
+export const entryKey = (kind: EngagementKind, actor: string, id: string): string =>
+  kinds[kind].key === 'actor' ? actor : id
+
+/** An object with a value for each kind. */
+export const perKind = <Value>(create: (kind: EngagementKind) => Value) =>
+  Object.fromEntries(engagementKinds.map((kind) => [kind, create(kind)])) as Readonly<
+    Record<EngagementKind, Value>
+  >

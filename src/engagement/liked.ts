@@ -2,8 +2,8 @@ import type { Restrictions } from '../follows/restrictions.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../lib/ids.ts'
 import { fillPage, type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
-import type { Engaged, EngagedLog } from './engaged.ts'
-import type { OutlierWalk } from './walk.ts'
+import type { EngagementReader } from './reader.ts'
+import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** A post in a user's list of likes; `id` is the like's, so the list runs by when it was liked. */
 export interface LikedPost {
@@ -11,11 +11,11 @@ export interface LikedPost {
   readonly post: PostRef
 }
 
-/** The posts that users like: what their logs name, less what the posts do not confirm or the viewer may not see. */
+/** The posts that users like: entries of {@link UserEngagementIndex} that the posts confirm and the viewer may see. */
 export class LikedPosts {
   constructor(
-    private readonly log: EngagedLog,
-    private readonly walk: OutlierWalk,
+    private readonly userIndex: UserEngagementIndex,
+    private readonly reader: EngagementReader,
     private readonly stats: UserStats,
     private readonly restrictions: Restrictions,
   ) {}
@@ -30,10 +30,10 @@ export class LikedPosts {
     viewer: UserId | undefined,
   ): Promise<Map<UserId, Page<LikedPost>>> {
     const range = rangeOf(window)
-    const logged = await this.log.ranges(users, 'likes', range)
-    const confirmed = await this.confirmed([...logged.values()].flat(), viewer)
+    const indexed = await this.userIndex.ranges(users, 'likes', range)
+    const confirmed = await this.confirmed([...indexed.values()].flat(), viewer)
     const pages = users.map(async (user) => {
-      const first = logged.get(user) ?? []
+      const first = indexed.get(user) ?? []
       const found = await this.fill(user, range, viewer, { first, confirmed })
       const any = async (probe: Range) => (await this.fill(user, probe, viewer)).length > 0
       return [user, pageFrom(window, found.map(toLiked), any)] as const
@@ -46,14 +46,17 @@ export class LikedPosts {
     user: UserId,
     range: Range,
     viewer: UserId | undefined,
-    read?: { readonly first: readonly Engaged[]; readonly confirmed: ReadonlySet<EngagementId> },
-  ): Promise<Engaged[]> {
-    return fillPage<Engaged, Engaged>(
+    read?: {
+      readonly first: readonly UserEngagement[]
+      readonly confirmed: ReadonlySet<EngagementId>
+    },
+  ): Promise<UserEngagement[]> {
+    return fillPage<UserEngagement, UserEngagement>(
       range.limit,
       async (last, limit) => {
         if (!last && read) return read.first
         const bound = last && (range.oldestFirst ? { newerThan: last.id } : { olderThan: last.id })
-        const more = await this.log.ranges([user], 'likes', { ...range, ...bound, limit })
+        const more = await this.userIndex.ranges([user], 'likes', { ...range, ...bound, limit })
         return more.get(user) ?? []
       },
       async (entries) => {
@@ -64,7 +67,7 @@ export class LikedPosts {
   }
 
   private async confirmed(
-    entries: readonly Engaged[],
+    entries: readonly UserEngagement[],
     viewer: UserId | undefined,
   ): Promise<Set<EngagementId>> {
     if (entries.length === 0) return new Set()
@@ -73,7 +76,7 @@ export class LikedPosts {
     const pairs = viewer === undefined ? [] : authors.map((other) => ({ one: viewer, other }))
     const users = [...new Set(entries.map(({ user }) => user))]
     const [stored, live, blocked] = await Promise.all([
-      this.walk.entries(['likes'], [...posts.values()], users),
+      this.reader.entries(['likes'], [...posts.values()], users),
       this.stats.liveAmong(authors),
       this.restrictions.blocksBetween(pairs),
     ])
@@ -85,4 +88,4 @@ export class LikedPosts {
   }
 }
 
-const toLiked = ({ id, post }: Engaged): LikedPost => ({ id, post })
+const toLiked = ({ id, post }: UserEngagement): LikedPost => ({ id, post })

@@ -1,19 +1,19 @@
 import type { Collections } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import type { EngagedLog } from './engaged.ts'
+import type { UserEngagementIndex } from './user-index.ts'
 
 /** Overflow documents read at a time. */
 const batchSize = 10
 
 /**
- * Clears what people did to a removed post: its lists, all of which stand in overflow by then, and what their logs say
- * of it. Nothing can be added any more: every write changes the post.
+ * Clears the engagement of a removed post: its lists, all of which are in overflow by then, and their entries in
+ * {@link UserEngagementIndex}. Nothing can be added any more: every write changes the post.
  */
 export class PostPurge {
   constructor(
     private readonly overflow: Collections['overflow'],
-    private readonly log: EngagedLog,
+    private readonly userIndex: UserEngagementIndex,
   ) {}
 
   /** Runs until nothing is left or `signal` aborts. A repeat goes on where it ended. */
@@ -25,7 +25,7 @@ export class PostPurge {
         id: fromObjectId<never>(item._id),
         user: item.actor as UserId,
       }))
-      await this.log.write([], entries)
+      await this.userIndex.write([], entries)
       await this.overflow.deleteOne({ _id })
     }
   }

@@ -1,8 +1,8 @@
 import { chunks, groupBy } from '../lib/batch.ts'
 import { settledMs } from './deadline.ts'
-import type { Engaged, EngagedLog } from './engaged.ts'
-import { kinds } from './kinds.ts'
-import type { OutlierWalk } from './walk.ts'
+import { entryKey } from './kinds.ts'
+import type { EngagementReader } from './reader.ts'
+import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** How many entries are remembered at most, and are looked at together. */
 const unsureMax = 10_000
@@ -16,16 +16,19 @@ const waitMs = settledMs + 2_000
  * readers, and is repaired with the rest of the database.
  */
 export class UnsureEntries {
-  private readonly entries = new Map<string, { readonly entry: Engaged; readonly since: number }>()
+  private readonly entries = new Map<
+    string,
+    { readonly entry: UserEngagement; readonly since: number }
+  >()
   private timer: NodeJS.Timeout | undefined
 
   constructor(
-    private readonly log: EngagedLog,
-    private readonly walk: OutlierWalk,
+    private readonly userIndex: UserEngagementIndex,
+    private readonly reader: EngagementReader,
   ) {}
 
   /** Remembers an entry, at most 10,000 in all: the oldest is dropped for the newest. */
-  add(entry: Engaged): void {
+  add(entry: UserEngagement): void {
     this.entries.set(entry.id, { entry, since: performance.now() })
     const [oldest] = this.entries.keys()
     if (this.entries.size > unsureMax && oldest !== undefined) this.entries.delete(oldest)
@@ -43,13 +46,12 @@ export class UnsureEntries {
       for (const batch of chunks(some, batchSize)) {
         const entries = batch.map(({ entry }) => entry)
         const posts = new Map(entries.map(({ post }) => [post.id, post]))
-        const byActor = kinds[kind].key === 'actor'
-        const keys = [...new Set(entries.map(({ id, user }) => (byActor ? user : id)))]
+        const keys = [...new Set(entries.map(({ id, user }) => entryKey(kind, user, id)))]
         try {
-          const stored = await this.walk.entries([kind], [...posts.values()], keys)
+          const stored = await this.reader.entries([kind], [...posts.values()], keys)
           const held = new Set(stored.map(({ id }) => id))
           const strays = entries.filter(({ id }) => !held.has(id))
-          await this.log.write([], strays)
+          await this.userIndex.write([], strays)
           for (const { id } of entries) this.entries.delete(id)
         } catch {
           // The database is still out of reach.

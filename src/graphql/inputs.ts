@@ -1,5 +1,7 @@
-import { Field, ID, InputType } from 'type-graphql'
+import { type ClassType, Field, ID, InputType } from 'type-graphql'
+import { type EngagementKind, kinds } from '../engagement/kinds.ts'
 import { handleRule } from '../lib/ids.ts'
+import { schemaNames } from './engagement-names.ts'
 import { type AttachmentKind, AttachmentKindEnum } from './types/post.ts'
 
 @InputType()
@@ -99,16 +101,38 @@ export class PostInput extends MutationInput {
   readonly postId!: string
 }
 
-@InputType({ description: 'Input of addComment.' })
-export class AddCommentInput extends PostInput {
-  @Field(() => String, {
-    description: 'The text of the comment, at most 300 characters and 3,000 bytes.',
-  })
-  readonly text!: string
+/** Input of a mutation that adds an entry to a list of a post. Only an entry of a kind with text has `text`. */
+export interface AddEngagementInput extends PostInput {
+  readonly text?: string
 }
 
-@InputType({ description: 'Input of deleteComment.' })
-export class DeleteCommentInput extends MutationInput {
-  @Field(() => ID, { description: 'The global id of the comment.' })
-  readonly commentId!: string
+/** Input of the mutation that adds an entry of a kind. */
+export function addInputOf(kind: EngagementKind): ClassType<AddEngagementInput> {
+  const { noun, hasText, add } = kinds[kind]
+  if (!hasText) return PostInput
+
+  @InputType(schemaNames(kind).addInput, { description: `Input of ${add.mutation}.` })
+  class AddInput extends PostInput {
+    @Field(() => String, {
+      description: `The text of the ${noun}, at most 300 characters and 3,000 bytes.`,
+    })
+    readonly text!: string
+  }
+  return AddInput
+}
+
+/** Input of a mutation that removes an entry by its global id, in a field that the kind names. */
+export type RemoveEngagementInput = MutationInput & { readonly [entryId: string]: unknown }
+
+/** Input of the mutation that removes an entry of a kind by its global id. */
+export function removeInputOf(kind: EngagementKind): ClassType<RemoveEngagementInput> {
+  const { noun, remove } = kinds[kind]
+  const { removeInput, entryId } = schemaNames(kind)
+
+  @InputType(removeInput, { description: `Input of ${remove.mutation}.` })
+  class RemoveInput extends MutationInput {
+    readonly [field: string]: unknown
+  }
+  Field(() => ID, { description: `The global id of the ${noun}.` })(RemoveInput.prototype, entryId)
+  return RemoveInput
 }

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import type { EngagementKind } from '../config.ts'
+import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
 import type { Facts } from '../feed/truth.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
@@ -77,7 +77,7 @@ const nameOf = (owner: UserId | PostRef): string => (typeof owner === 'string' ?
  * @param viewer whose edges the `viewer…` loaders read; undefined: nobody's.
  */
 export function createLoaders(
-  { users, stats, follows, restrictions, posts, walk, liked }: Services,
+  { users, stats, follows, restrictions, posts, engagementReader, liked }: Services,
   viewer: UserId | undefined,
 ) {
   const none = async () => new Set<UserId>()
@@ -93,12 +93,14 @@ export function createLoaders(
       viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
     ),
     post: byPost((refs) => posts.byRefs(refs)),
-    viewerMarks: byPost(async (refs) => {
-      const marks = viewer ? await walk.entries(['likes', 'shares'], refs, [viewer]) : []
-      return new Map([...groupBy(marks, ({ post }) => post.id)])
+    viewerEngagement: byPost(async (refs) => {
+      const found = viewer
+        ? await engagementReader.entries([...viewerFields.values()], refs, [viewer])
+        : []
+      return new Map([...groupBy(found, ({ post }) => post.id)])
     }),
     engagements: pages((owners: readonly PostRef[], window, kind: EngagementKind) =>
-      walk.pages(kind, owners, window),
+      engagementReader.pages(kind, owners, window),
     ),
     liked: pages((owners: readonly UserId[], window) => liked.pages(owners, window, viewer)),
     followers: pages((owners: readonly UserId[], window) => follows.followers(owners, window)),

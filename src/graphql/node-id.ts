@@ -1,3 +1,10 @@
+import type { EntryRef } from '../engagement/engagement.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  type KindKeyedBy,
+  kinds,
+} from '../engagement/kinds.ts'
 import { badInput } from '../errors.ts'
 import {
   type EngagementId,
@@ -17,17 +24,19 @@ export type NodeRef =
   | { readonly type: 'Post'; readonly post: PostRef }
   | EngagementRef
 
-/** A like or share is known by who did it, a comment by an id of its own. */
+/** An entry in a list of a post, by the key of its kind. */
 export interface EngagementRef {
-  readonly type: 'Like' | 'Comment' | 'Share'
+  readonly type: 'Engagement'
+  readonly kind: EngagementKind
   readonly post: PostRef
+  /** A handle or an id, see {@link entryKey}. */
   readonly key: string
 }
 
 export const userNodeId = (handle: UserId): string => encodeOpaque('User', handle)
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
-export const engagementNodeId = ({ type, post, key }: EngagementRef): string =>
-  encodeOpaque(type, post.author, post.id, key)
+export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
+  encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
 /** The cursor of whatever stands at `id` in a list; it needs nothing to stand there any more. */
 export const cursorOf = (id: TimeId): string => encodeOpaque('Cursor', id)
 
@@ -41,24 +50,28 @@ export function parseNodeId(argument: string, text: string): NodeRef {
   if (handle && id) {
     const ref = { id, author: handle }
     if (tag === 'Post' && parts.length === 2) return { type: 'Post', post: ref }
-    if (parts.length === 3 && (tag === 'Like' || tag === 'Share') && parseUserId(key)) {
-      return { type: tag, post: ref, key }
-    }
-    if (parts.length === 3 && tag === 'Comment' && parseTimeId(key)) {
-      return { type: tag, post: ref, key }
+    const kind = engagementKinds.find((name) => kinds[name].node.type === tag)
+    if (kind && parts.length === 3 && isKeyOf(kind, key)) {
+      return { type: 'Engagement', kind, post: ref, key }
     }
   }
   throw badInput(argument, 'is not an id of this server')
 }
 
-/** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of a comment. */
-export function parseCommentNodeId(
+const isKeyOf = (kind: EngagementKind, key: string): boolean =>
+  (kinds[kind].key === 'actor' ? parseUserId(key) : parseTimeId(key)) !== undefined
+
+/** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of an entry of `kind`. */
+export function parseEntryNodeId(
   argument: string,
   text: string,
-): { readonly post: PostRef; readonly id: EngagementId } {
+  kind: KindKeyedBy<'_id'>,
+): EntryRef {
   const ref = parseNodeId(argument, text)
-  if (ref.type !== 'Comment') throw badInput(argument, 'is not the id of a comment')
-  return { post: ref.post, id: ref.key as EngagementId }
+  if (ref.type !== 'Engagement' || ref.kind !== kind) {
+    throw badInput(argument, `is not the id of a ${kinds[kind].noun}`)
+  }
+  return { kind, post: ref.post, id: ref.key as EngagementId }
 }
 
 /** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of a post. */

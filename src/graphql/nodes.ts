@@ -1,18 +1,16 @@
-import type { EngagementKind } from '../config.ts'
-import type { Engagement } from '../engagement/walk.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
 import { mayRead } from '../posts/visibility.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef } from './node-id.ts'
-import { engagementTypes, presentEngagements, presentPostRefs, presentUsers } from './present.ts'
+import { presentEngagements, presentPostRefs, presentUsers } from './present.ts'
 import type { Selection } from './selection.ts'
 
-/** Users, visible posts and what people did to these, in order, each sort in as many commands as its fields need. */
+/** Users, visible posts and their engagement, in order, each type in as many commands as its fields need. */
 export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
   const posts = refs.flatMap((ref) => (ref.type === 'User' ? [] : [ref.post]))
-  const marks = refs.flatMap((ref) => (ref.type === 'User' || ref.type === 'Post' ? [] : [ref]))
+  const engagements = refs.flatMap((ref) => (ref.type === 'Engagement' ? [ref] : []))
   const [users, visible] = await Promise.all([
     presentUsers(ctx, handles, asked),
     readable(ctx, posts),
@@ -24,7 +22,7 @@ export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: S
     presentPostRefs(ctx, shown, asked),
     readEngagements(
       ctx,
-      marks.filter(({ post }) => visible.has(post.id)),
+      engagements.filter(({ post }) => visible.has(post.id)),
       asked,
     ),
   ])
@@ -49,13 +47,11 @@ async function readable(ctx: Context, posts: readonly PostRef[]): Promise<Set<Po
 }
 
 async function readEngagements(ctx: Context, refs: readonly EngagementRef[], asked: Selection) {
-  const kinds = Object.keys(engagementTypes) as EngagementKind[]
   const found = await Promise.all(
-    [...groupBy(refs, ({ type }) => type)].map(async ([type, some]): Promise<Engagement[]> => {
-      const kind = kinds.find((name) => engagementTypes[name] === type)
+    [...groupBy(refs, ({ kind }) => kind)].map(([kind, some]) => {
       const posts = new Map(some.map(({ post }) => [post.id, post]))
       const keys = some.map(({ key }) => key)
-      return kind ? ctx.services.walk.entries([kind], [...posts.values()], keys) : []
+      return ctx.services.engagementReader.entries([kind], [...posts.values()], keys)
     }),
   )
   const presented = await presentEngagements(ctx, found.flat(), asked)

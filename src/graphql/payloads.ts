@@ -1,7 +1,11 @@
-import { Field, ID, ObjectType } from 'type-graphql'
-import { Comment } from './types/engagement.ts'
+import { type ClassType, Field, ID, ObjectType } from 'type-graphql'
+import { type KindKeyedBy, kinds, kindsKeyedBy } from '../engagement/kinds.ts'
+import { schemaNames } from './engagement-names.ts'
+import { engagementTypes } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
+
+const postDescription = 'The post after the mutation, or null if the post does not exist.'
 
 @ObjectType({ simpleResolvers: true })
 abstract class Payload {
@@ -72,32 +76,47 @@ export class DeletePostPayload extends ChangePayload {
   readonly deletedPostId!: string
 }
 
+const ownMutations = kindsKeyedBy('actor').flatMap((kind) => [
+  kinds[kind].add.mutation,
+  kinds[kind].remove.mutation,
+])
+
+/** Result of the mutations of all kinds whose key is the actor. */
 @ObjectType({
   simpleResolvers: true,
-  description: 'Result of likePost, unlikePost, sharePost or unsharePost.',
+  description: `Result of ${ownMutations.slice(0, -1).join(', ')} or ${ownMutations.at(-1)}.`,
 })
 export class PostMarkPayload extends ChangePayload {
-  @Field(() => Post, {
-    nullable: true,
-    description: 'The post after the mutation, or null if the post does not exist.',
-  })
+  @Field(() => Post, { nullable: true, description: postDescription })
   readonly post!: Post | null
 }
 
-@ObjectType({ simpleResolvers: true, description: 'Result of addComment.' })
-export class AddCommentPayload extends Payload {
-  @Field(() => Comment, { description: 'The new comment.' })
-  readonly comment!: Comment
+/** Result of the mutation that adds an entry of a kind whose entries are known by their ids. */
+export function addPayloadOf(kind: KindKeyedBy<'_id'>): ClassType {
+  const { noun, add } = kinds[kind]
+  const { addPayload, entry } = schemaNames(kind)
+
+  @ObjectType(addPayload, { simpleResolvers: true, description: `Result of ${add.mutation}.` })
+  class AddPayload extends Payload {}
+  const description = `The new ${noun}.`
+  Field(() => engagementTypes[kind].node, { description })(AddPayload.prototype, entry)
+  return AddPayload
 }
 
-@ObjectType({ simpleResolvers: true, description: 'Result of deleteComment.' })
-export class DeleteCommentPayload extends ChangePayload {
-  @Field(() => ID, { description: 'The global id of the deleted comment.' })
-  readonly deletedCommentId!: string
+/** Result of the mutation that removes an entry by its global id. */
+export function removePayloadOf(kind: KindKeyedBy<'_id'>): ClassType {
+  const { noun, remove } = kinds[kind]
+  const { removePayload, deletedId } = schemaNames(kind)
 
-  @Field(() => Post, {
-    nullable: true,
-    description: 'The post after the mutation, or null if the post does not exist.',
+  @ObjectType(removePayload, {
+    simpleResolvers: true,
+    description: `Result of ${remove.mutation}.`,
   })
-  readonly post!: Post | null
+  class RemovePayload extends ChangePayload {
+    @Field(() => Post, { nullable: true, description: postDescription })
+    readonly post!: Post | null
+  }
+  const description = `The global id of the deleted ${noun}.`
+  Field(() => ID, { description })(RemovePayload.prototype, deletedId)
+  return RemovePayload
 }

@@ -1,4 +1,5 @@
-import type { Engagement } from '../engagement/walk.ts'
+import { engagementKinds, entryKey, kinds, viewerFields } from '../engagement/kinds.ts'
+import type { Engagement } from '../engagement/reader.ts'
 import type { Depth } from '../feed/feed.ts'
 import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
@@ -13,16 +14,7 @@ import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
 
 /** Post fields that need no more than the entry. */
-const entryFields = [
-  'id',
-  'author',
-  'createdAt',
-  'viewerHasLiked',
-  'viewerHasShared',
-  'likes',
-  'comments',
-  'shares',
-] as const
+const entryFields = ['id', 'author', 'createdAt', ...viewerFields.keys(), ...engagementKinds]
 
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
@@ -114,7 +106,7 @@ export async function presentPosts(
   posts: readonly (CorePost | PostRef)[],
   asked: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const [authors, marks] = await Promise.all([
+  const [authors, engagement] = await Promise.all([
     asked.has('author')
       ? presentUsers(
           ctx,
@@ -122,15 +114,17 @@ export async function presentPosts(
           asked.of('author'),
         )
       : undefined,
-    asked.has('viewerHasLiked', 'viewerHasShared')
-      ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerMarks.load({ id, author })))
+    asked.has(...viewerFields.keys())
+      ? Promise.all(
+          posts.map(({ id, author }) => ctx.loaders.viewerEngagement.load({ id, author })),
+        )
       : undefined,
   ])
   const presented = new Map<PostRef, Post>()
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
     if (authors && !author) return
-    presented.set(post, new PresentedPost(post, author, marks?.[at]) as unknown as Post)
+    presented.set(post, new PresentedPost(post, author, engagement?.[at]) as unknown as Post)
   })
   return presented
 }
@@ -142,7 +136,7 @@ class PresentedPost {
   constructor(
     private readonly post: Partial<CorePost> & PostRef,
     readonly author: User | undefined,
-    private readonly marks: readonly Engagement[] | null | undefined,
+    private readonly viewerEngagement: readonly Engagement[] | null | undefined,
   ) {}
 
   get id() {
@@ -160,20 +154,23 @@ class PresentedPost {
   get attachments() {
     return this.post.attachments
   }
-  get likeCount() {
-    return this.post.likeCount
-  }
-  get commentCount() {
-    return this.post.commentCount
-  }
-  get shareCount() {
-    return this.post.shareCount
-  }
-  get viewerHasLiked() {
-    return this.marks?.some(({ kind }) => kind === 'likes') ?? false
-  }
-  get viewerHasShared() {
-    return this.marks?.some(({ kind }) => kind === 'shares') ?? false
+
+  static {
+    for (const { count } of Object.values(kinds)) {
+      Object.defineProperty(PresentedPost.prototype, count.field, {
+        get(this: PresentedPost) {
+          // The saved first result of a mutation may be older than the kind.
+          return this.post[count.field] ?? 0
+        },
+      })
+    }
+    for (const [field, of] of viewerFields) {
+      Object.defineProperty(PresentedPost.prototype, field, {
+        get(this: PresentedPost) {
+          return this.viewerEngagement?.some(({ kind }) => kind === of) ?? false
+        },
+      })
+    }
   }
 }
 
@@ -191,7 +188,7 @@ export async function presentPostRefs(
   return new Map([...presented].map(([{ id }, post]) => [id, post]))
 }
 
-/** Likes, comments or shares with their people and posts, in order. */
+/** Entries of lists with their users and posts, in order. */
 export async function presentEngagements(
   ctx: Context,
   engagements: readonly Engagement[],
@@ -215,10 +212,9 @@ export async function presentEngagements(
   ])
   return engagements.map((engagement) => {
     const { kind, actor, post, id, text, createdAt } = engagement
-    const type = engagementTypes[kind]
     return {
-      __typename: type,
-      id: engagementNodeId({ type, post, key: type === 'Comment' ? id : actor }),
+      __typename: kinds[kind].node.type,
+      id: engagementNodeId({ kind, post, key: entryKey(kind, actor, id) }),
       user: users?.get(actor) ?? null,
       post: posts?.get(post.id) ?? null,
       text,
@@ -226,9 +222,6 @@ export async function presentEngagements(
     }
   })
 }
-
-/** What the kinds are called in the schema. */
-export const engagementTypes = { likes: 'Like', comments: 'Comment', shares: 'Share' } as const
 
 /** A page of posts as a connection, loaded in one go by what is asked for below `asked`. */
 export async function presentPostPage(

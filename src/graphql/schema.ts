@@ -2,14 +2,14 @@ import 'reflect-metadata'
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql'
 import { buildSchemaSync } from 'type-graphql'
 import { AccountResolver } from './resolvers/account.resolver.ts'
-import { EngagementResolver } from './resolvers/engagement.resolver.ts'
+import { engagementResolvers } from './resolvers/engagement.resolver.ts'
 import { PostResolver } from './resolvers/post.resolver.ts'
 import { QueryResolver } from './resolvers/query.resolver.ts'
 import { RelationResolver } from './resolvers/relation.resolver.ts'
 import { TimelineResolver } from './resolvers/timeline.resolver.ts'
 import { UserResolver } from './resolvers/user.resolver.ts'
 import { ViewerResolver } from './resolvers/viewer.resolver.ts'
-import { Comment, Like, Share } from './types/engagement.ts'
+import { engagementTypes } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
 
@@ -24,9 +24,9 @@ export function createSchema(): GraphQLSchema {
       AccountResolver,
       RelationResolver,
       PostResolver,
-      EngagementResolver,
+      ...engagementResolvers,
     ],
-    orphanedTypes: [User, Post, Like, Comment, Share],
+    orphanedTypes: [User, Post, ...Object.values(engagementTypes).map(({ node }) => node)],
     validate: false,
   })
   // TypeGraphQL makes the root types and the date scalar itself, and takes no description for them.

@@ -1,8 +1,8 @@
-import { type EngagementKind, engagementKinds } from '../config.ts'
 import type { Collections, EngagementDoc, OverflowDoc, PostDoc } from '../db/collections.ts'
 import type { Filter, ObjectId } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
-import { embedded } from '../engagement/stored.ts'
+import { type EngagementKind, engagementKinds } from '../engagement/kinds.ts'
+import { embedded } from '../engagement/list-store.ts'
 
 /** Where posts and their overflow documents are stored. */
 export type ListCollections = Pick<Collections, 'posts' | 'overflow'>

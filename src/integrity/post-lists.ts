@@ -1,9 +1,8 @@
-import { type EngagementKind, engagementKinds } from '../config.ts'
 import type { Collections, OverflowDoc, PostDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
-import { kinds } from '../engagement/kinds.ts'
-import { embedded } from '../engagement/stored.ts'
+import { type EngagementKind, engagementKinds, kinds } from '../engagement/kinds.ts'
+import { embedded } from '../engagement/list-store.ts'
 import type { Discrepancy } from './invariant.ts'
 import { type Difference, differenceOf } from './ledger.ts'
 

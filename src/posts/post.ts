@@ -1,14 +1,12 @@
-import type { PostDoc } from '../db/collections.ts'
+import type { PerKind, PostDoc } from '../db/collections.ts'
 import { fromObjectId } from '../db/object-id.ts'
+import { type CountField, engagementKinds, kinds } from '../engagement/kinds.ts'
 import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Content } from './content.ts'
 
 /** A post as everyone sees it. */
-export interface Post extends PostRef, Content {
+export interface Post extends PostRef, Content, Readonly<Record<CountField, number>> {
   readonly createdAt: Date
-  readonly likeCount: number
-  readonly commentCount: number
-  readonly shareCount: number
 }
 
 /** What is read of a post: never the lists within it, which would make popular posts dear. */
@@ -25,14 +23,16 @@ export const toRef = ({ _id, author }: PostDoc): PostRef => ({
 /** A post that was read with {@link contentProjection}. */
 export function toPost(doc: PostDoc): Post {
   const ref = toRef(doc)
-  const { likes = 0, comments = 0, shares = 0 } = doc.counts ?? {}
   return {
     ...ref,
     text: doc.text,
     attachments: doc.attachments ?? [],
     createdAt: timeOf(ref.id),
-    likeCount: likes,
-    commentCount: comments,
-    shareCount: shares,
+    ...countsOf(doc.counts),
   }
 }
+
+const countsOf = (counts: PerKind = {}) =>
+  Object.fromEntries(
+    engagementKinds.map((kind) => [kinds[kind].count.field, counts[kind] ?? 0]),
+  ) as Record<CountField, number>

@@ -1,7 +1,7 @@
-import { engagementKinds } from '../config.ts'
 import type { Collections, OverflowDoc, PostDoc } from '../db/collections.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { engagementKinds } from '../engagement/kinds.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { PostId } from '../lib/ids.ts'

@@ -4,7 +4,12 @@ import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
-import { type MutationName, mutationCases, type Pair } from '../support/mutation-cases.ts'
+import {
+  forOwnEntries,
+  type MutationName,
+  mutationCases,
+  type Pair,
+} from '../support/mutation-cases.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
@@ -30,10 +35,7 @@ async function befriend(user: UserId, others: readonly UserId[]) {
 
 /** The most commands that each may take where it changes something. */
 const commandsMax = {
-  likePost: 9,
-  unlikePost: 9,
-  sharePost: 9,
-  unsharePost: 9,
+  ...forOwnEntries(() => 9),
   addComment: 9,
   deleteComment: 9,
   createUser: 7,

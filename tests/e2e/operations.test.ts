@@ -1,7 +1,9 @@
 import { type DocumentNode, getOperationAST } from 'graphql'
 import { expect, test } from 'vitest'
+import { kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { errorCodes } from '../../src/errors.ts'
 import { useApp } from '../support/app.ts'
+import { ownEntryDocuments } from '../support/mutation-cases.ts'
 import * as operations from '../support/operations.ts'
 import { readOperations } from '../support/written-operations.ts'
 
@@ -244,6 +246,32 @@ test('likes, shares and comments are counted, listed and taken back', async () =
   const none = await ask('idol', operations.LikedPostsDocument, { handle: 'admirer' })
   expect(none.user?.likedPosts.edges).toEqual([])
 })
+
+test.each(kindsKeyedBy('actor'))(
+  '%s are added and removed once, and count and viewer field follow',
+  async (kind) => {
+    const { add, remove, count, viewer } = kinds[kind]
+    const [author, fan] = [`${kind}-author`.toLowerCase(), `${kind}-fan`.toLowerCase()]
+    await open(author, fan)
+    const { id } = await publish(author, kind)
+    const send = async (mutation: typeof add.mutation | typeof remove.mutation) =>
+      (await ask(fan, ownEntryDocuments[mutation], { input: { postId: id } }))[mutation]
+    const query = `{ node(id: "${id}") { ... on Post { ${count.field} ${viewer?.field ?? ''} } } }`
+    const state = async () => (await app.send({ as: fan, query })).data.node
+    const expected = (number: number, has: boolean) => ({
+      [count.field]: number,
+      ...(viewer ? { [viewer.field]: has } : {}),
+    })
+    for (const changed of [true, false]) {
+      expect(await send(add.mutation)).toMatchObject({ changed })
+      expect(await state()).toEqual(expected(1, true))
+    }
+    for (const changed of [true, false]) {
+      expect(await send(remove.mutation)).toMatchObject({ changed })
+      expect(await state()).toEqual(expected(0, false))
+    }
+  },
+)
 
 test('nodes of both kinds come in the order asked for, null where one is gone', async () => {
   const [one, other] = await open('one', 'other')

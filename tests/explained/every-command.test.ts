@@ -124,7 +124,7 @@ test('the tests before sent what pages, deliveries, purges and jobs send', () =>
       'src/feed/cache.ts update',
       'src/follows/edges.ts delete',
       'src/jobs/queue.ts findAndModify',
-      'src/engagement/outlier.ts findAndModify',
+      'src/engagement/outlier-lists.ts findAndModify',
     ]),
   )
 })

@@ -87,8 +87,8 @@ function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
         if (damages === timelineDamages) await services.posts.create(c, { text: 'other' })
         await services.follows.follow(a, b)
         if (damages === listDamages) {
-          for (const fan of fans) await services.engagements.mark('likes', fan, post)
-          for (const fan of fans.slice(0, 2)) await services.engagements.mark('shares', fan, post)
+          for (const fan of fans) await services.engagements.add('likes', fan, post)
+          for (const fan of fans.slice(0, 2)) await services.engagements.add('shares', fan, post)
         }
         result.scenes[n] = { services, a, b, c, x, post }
       }),

@@ -6,6 +6,7 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { sizes, useFeedStage } from '../support/feed-stage.ts'
 import { type RecordedCommand, recorded, type TestDatabase } from '../support/mongo.ts'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
@@ -13,7 +14,7 @@ import { drain, handle, openAccounts, servicesOver, storeOf } from '../support/s
 
 const beside = feedStrategyNames.filter((name) => name !== 'HYBRID')
 const stored = Object.keys(entryReads) as MaterialisedName[]
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 interface Embedded {
   readonly id: PostId

@@ -1,12 +1,13 @@
 import { BSON, type CommandSucceededEvent } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { labelsOf, shardProblemOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-const engagement = { thresholds: { likes: 100, comments: 20, shares: 100 }, capacity: 1000 }
+const { engagement } = readConfig({})
 const harness = useServices('collection', engagement)
 const author = handle('author')
 /** FEEDLINE_LIKES makes the most popular post more popular. */
@@ -23,7 +24,7 @@ const publish = async (): Promise<PostRef> => {
 
 async function liked(post: PostRef, by: readonly UserId[]) {
   for (const some of chunks(by, 500)) {
-    await Promise.all(some.map((fan) => harness.services.engagements.mark('likes', fan, post)))
+    await Promise.all(some.map((fan) => harness.services.engagements.add('likes', fan, post)))
   }
 }
 
@@ -36,7 +37,8 @@ beforeAll(async () => {
   await liked(popular, fans.slice(0, 2_000))
   await liked(viral, fans)
   for (const post of [popular, viral]) {
-    for (let n = 0; n < 30; n++) await harness.services.engagements.comment(viewer, post, 'hello')
+    for (let n = 0; n < 30; n++)
+      await harness.services.engagements.add('comments', viewer, post, { text: 'hello' })
   }
 }, 600_000)
 
@@ -58,9 +60,9 @@ async function costOf(call: () => Promise<unknown>) {
 
 test('every write of a like waits for a majority, below and above the threshold', async () => {
   for (const post of [popular, await publish()]) {
-    const mark = () => harness.services.engagements.mark('likes', viewer, post)
-    const unmark = () => harness.services.engagements.unmark('likes', viewer, post)
-    const { commands } = await recorded(harness.database.client, () => mark().then(unmark))
+    const add = () => harness.services.engagements.add('likes', viewer, post)
+    const remove = () => harness.services.engagements.remove('likes', viewer, post)
+    const { commands } = await recorded(harness.database.client, () => add().then(remove))
     const writes = commands.filter(
       ({ name, command }) =>
         ['insert', 'update', 'delete', 'findAndModify'].includes(name) &&
@@ -76,18 +78,20 @@ test('every write of a like waits for a majority, below and above the threshold'
 describe('at 2,000 likes and at five times as many, the same commands and about the same bytes:', () => {
   const window = { limit: 20, backward: false }
   const calls: Record<string, (post: PostRef) => Promise<unknown>> = {
-    like: (post) => harness.services.engagements.mark('likes', viewer, post),
-    'like again': (post) => harness.services.engagements.mark('likes', viewer, post),
+    like: (post) => harness.services.engagements.add('likes', viewer, post),
+    'like again': (post) => harness.services.engagements.add('likes', viewer, post),
     'whether the viewer likes it': (post) =>
-      harness.services.walk.entries(['likes', 'shares'], [post], [viewer]),
-    unlike: (post) => harness.services.engagements.unmark('likes', viewer, post),
-    'a page of likes': (post) => harness.services.walk.pages('likes', [post], window),
+      harness.services.engagementReader.entries(['likes', 'shares'], [post], [viewer]),
+    unlike: (post) => harness.services.engagements.remove('likes', viewer, post),
+    'a page of likes': (post) => harness.services.engagementReader.pages('likes', [post], window),
     'the oldest likes': (post) =>
-      harness.services.walk.pages('likes', [post], { limit: 20, backward: true }),
-    'a page of comments': (post) => harness.services.walk.pages('comments', [post], window),
-    comment: (post) => harness.services.engagements.comment(viewer, post, 'me too'),
-    share: (post) => harness.services.engagements.mark('shares', viewer, post),
-    unshare: (post) => harness.services.engagements.unmark('shares', viewer, post),
+      harness.services.engagementReader.pages('likes', [post], { limit: 20, backward: true }),
+    'a page of comments': (post) =>
+      harness.services.engagementReader.pages('comments', [post], window),
+    comment: (post) =>
+      harness.services.engagements.add('comments', viewer, post, { text: 'me too' }),
+    share: (post) => harness.services.engagements.add('shares', viewer, post),
+    unshare: (post) => harness.services.engagements.remove('shares', viewer, post),
     'the post': (post) => harness.services.posts.byRefs([post]),
   }
 
@@ -100,10 +104,14 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
   })
 
   test('a page from the middle examines a bounded number of documents', async () => {
-    const like = await harness.services.walk.entries(['likes'], [viral], [fans[4_000] as UserId])
+    const like = await harness.services.engagementReader.entries(
+      ['likes'],
+      [viral],
+      [fans[4_000] as UserId],
+    )
     const after = like[0]?.place
     const { commands } = await costOf(() =>
-      harness.services.walk.pages('likes', [viral], { ...window, after }),
+      harness.services.engagementReader.pages('likes', [viral], { ...window, after }),
     )
     for (const { command, collection } of commands) {
       if (collection !== 'overflow') continue
@@ -130,17 +138,19 @@ test('fifty posts of which ten are popular move as many bytes as fifty quiet one
   const [calm, popularToo] = [await bytesOf(quiet), await bytesOf(mixed)]
   // Ten of them have counts to tell.
   expect(popularToo - calm).toBeLessThan(10 * 40)
-  const marks = (posts: readonly PostRef[]) =>
-    costOf(() => harness.services.walk.entries(['likes', 'shares'], posts, [viewer]))
-  expect((await marks(quiet)).labels).toEqual(['read posts'])
-  expect((await marks(mixed)).labels).toEqual(['read overflow', 'read posts'])
+  const engagementOf = (posts: readonly PostRef[]) =>
+    costOf(() => harness.services.engagementReader.entries(['likes', 'shares'], posts, [viewer]))
+  expect((await engagementOf(quiet)).labels).toEqual(['read posts'])
+  expect((await engagementOf(mixed)).labels).toEqual(['read overflow', 'read posts'])
 }, 60_000)
 
 test('no document grows with the length of texts', async () => {
   const post = await publish()
   const long = '👩‍👩‍👧‍👦'.repeat(100)
   for (const some of chunks(fans.slice(0, 400), 100)) {
-    await Promise.all(some.map((fan) => harness.services.engagements.comment(fan, post, long)))
+    await Promise.all(
+      some.map((fan) => harness.services.engagements.add('comments', fan, post, { text: long })),
+    )
   }
   const { posts, overflow } = harness.services.collections
   const stored = await posts.find({ author }).toArray()

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { EngagementKind } from '../../src/config.ts'
 import { clientErrorOf } from '../../src/db/errors.ts'
 import type { EngagementChange } from '../../src/engagement/engagement.ts'
-import type { Engagement } from '../../src/engagement/walk.ts'
+import { type EngagementKind, entryKey } from '../../src/engagement/kinds.ts'
+import type { Engagement } from '../../src/engagement/reader.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { actsOf, engagementProblems, sameLimits, walked } from '../support/engagement.ts'
@@ -104,8 +104,7 @@ async function play(kind: EngagementKind, scene: Scene, failing?: number, how?: 
   const { client, db } = harness.database
   const watched = { client, db: intercepted(db, { before }) }
   const failed = actsOf(servicesOver(watched, harness.clock, sameLimits(limits)), kind)
-  const key = ({ actor, id }: Pick<Engagement, 'actor' | 'id'>): string =>
-    kind === 'comments' ? id : actor
+  const key = ({ actor, id }: Pick<Engagement, 'actor' | 'id'>): string => entryKey(kind, actor, id)
   const works = [
     ...fans.slice(scene.before).map((fan) => told(fan, true, failed.add(fan, post))),
     ...scene.go.map((at) => {

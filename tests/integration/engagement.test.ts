@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { engagementKinds } from '../../src/config.ts'
+import { engagementKinds } from '../../src/engagement/kinds.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { describeOutlierList } from '../support/engagement.conformance.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
@@ -32,14 +32,16 @@ describe('engagement', () => {
     const { post, ann, ben, carl, dora } = await scene()
     const { engagements } = harness.services
     for (const who of [ben, ann]) {
-      for (let place = 0; place < 4; place++) await engagements.comment(dora, post, `${place}`)
-      const { id } = await engagements.comment(ben, post, 'mine')
-      expect(await outcomeOf(engagements.uncomment(carl, post, id))).toBe('FORBIDDEN')
-      expect(await outcomeOf(engagements.uncomment(dora, post, id))).toBe('FORBIDDEN')
+      for (let place = 0; place < 4; place++)
+        await engagements.add('comments', dora, post, { text: `${place}` })
+      const { id } = (await engagements.add('comments', ben, post, { text: 'mine' })).entry
+      const comment = { kind: 'comments', post, id } as const
+      expect(await outcomeOf(engagements.removeById(comment, carl))).toBe('FORBIDDEN')
+      expect(await outcomeOf(engagements.removeById(comment, dora))).toBe('FORBIDDEN')
       expect((await walked(harness.services, 'comments', post))[0]?.id).toBe(id)
-      const gone = await engagements.uncomment(who, post, id)
+      const gone = await engagements.removeById(comment, who)
       expect(gone).toMatchObject({ changed: true, entry: { id, actor: ben, text: 'mine' } })
-      expect(await outcomeOf(engagements.uncomment(carl, post, id))).toBe('unchanged')
+      expect(await outcomeOf(engagements.removeById(comment, carl))).toBe('unchanged')
     }
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
@@ -48,36 +50,42 @@ describe('engagement', () => {
     const { post, ben } = await scene()
     const { engagements } = harness.services
     for (const text of ['', ' \n', 'x'.repeat(301), '\ud800', 'a\u0000b']) {
-      expect(await outcomeOf(engagements.comment(ben, post, text))).toBe('BAD_USER_INPUT')
+      expect(await outcomeOf(engagements.add('comments', ben, post, { text }))).toBe(
+        'BAD_USER_INPUT',
+      )
     }
     const texts = ['x'.repeat(300), '$actor', '$$ROOT {"$ne": 1}', 'e\u0301', '👩‍👩‍👧'.repeat(80)]
     for (const text of texts) {
-      expect((await engagements.comment(ben, post, text)).text).toBe(text.normalize('NFC'))
+      expect((await engagements.add('comments', ben, post, { text })).entry.text).toBe(
+        text.normalize('NFC'),
+      )
     }
     const seen = (await walked(harness.services, 'comments', post)).map(({ text }) => text)
     expect(seen.reverse()).toEqual(texts.map((text) => text.normalize('NFC')))
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 
-  test('a viewer’s marks on a page of posts are found wherever they stand', async () => {
+  test('the viewer’s likes and shares of a page of posts are found in posts and in overflow', async () => {
     const scenes = [await scene(), await scene(), await scene(), await scene()]
-    const { engagements, walk } = harness.services
+    const { engagements, engagementReader } = harness.services
     const posts = scenes.map(({ post }) => post)
     const [bare, inPost, beyond, shared] = posts as [PostRef, PostRef, PostRef, PostRef]
     const { ben: viewer, users } = scenes[0] as (typeof scenes)[0]
-    for (const user of users) if (user !== viewer) await engagements.mark('likes', user, beyond)
-    for (const post of [inPost, beyond]) await engagements.mark('likes', viewer, post)
-    for (const user of users) await engagements.mark('shares', user, shared)
-    await engagements.comment(viewer, bare, 'no mark')
-    const marks = await walk.entries(['likes', 'shares'], posts, [viewer])
-    expect(marks.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
+    for (const user of users) if (user !== viewer) await engagements.add('likes', user, beyond)
+    for (const post of [inPost, beyond]) await engagements.add('likes', viewer, post)
+    for (const user of users) await engagements.add('shares', user, shared)
+    await engagements.add('comments', viewer, bare, { text: 'no like' })
+    const found = await engagementReader.entries(['likes', 'shares'], posts, [viewer])
+    expect(found.map(({ kind, post, actor }) => `${kind} ${post.id} ${actor}`).sort()).toEqual(
       [
         `likes ${inPost.id} ${viewer}`,
         `likes ${beyond.id} ${viewer}`,
         `shares ${shared.id} ${viewer}`,
       ].sort(),
     )
-    expect(await walk.entries(['likes', 'shares'], posts, [handle('nobody')])).toEqual([])
+    expect(await engagementReader.entries(['likes', 'shares'], posts, [handle('nobody')])).toEqual(
+      [],
+    )
   })
 
   test('each kind has a list of its own on the same post', async () => {
@@ -85,12 +93,12 @@ describe('engagement', () => {
     const { engagements } = harness.services
     await Promise.all(
       users.flatMap((user) => [
-        engagements.mark('likes', user, post),
-        engagements.mark('shares', user, post),
-        engagements.comment(user, post, 'hello'),
+        engagements.add('likes', user, post),
+        engagements.add('shares', user, post),
+        engagements.add('comments', user, post, { text: 'hello' }),
       ]),
     )
-    await engagements.unmark('likes', users[0] as UserId, post)
+    await engagements.remove('likes', users[0] as UserId, post)
     const found = (await harness.services.posts.byRefs([post])).get(post.id)
     expect(found).toMatchObject({ likeCount: 3, commentCount: 4, shareCount: 4 })
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
@@ -106,7 +114,7 @@ describe('engagement', () => {
       blockMs: 1_500,
     })
     const begun = commandOn('posts')
-    const late = engagements.mark('likes', ben, post)
+    const late = engagements.add('likes', ben, post)
     await begun
     await users.delete(ben)
     const stop = new AbortController()
@@ -143,17 +151,17 @@ describe('engagement', () => {
         await met
       }
       if (method !== 'find' || !args[0]?.$or) return
-      taken.push(await harness.services.engagements.unmark('likes', ben, one.post))
+      taken.push(await harness.services.engagements.remove('likes', ben, one.post))
     }
     const { client, db } = harness.database
     const watched = { client, db: intercepted(db, { before }) }
     const other = servicesOver(watched, harness.clock, sameLimits(limits))
     // The first goes alone, the others share a command; one of them finds no room, so that both are looked for.
-    const marks = [busy.post, one.post, full.post].map((post) =>
-      other.engagements.mark('likes', post === full.post ? full.ann : ben, post),
+    const likes = [busy.post, one.post, full.post].map((post) =>
+      other.engagements.add('likes', post === full.post ? full.ann : ben, post),
     )
     const met = sleep(500)
-    for (const mark of await Promise.all(marks)) expect(mark).toMatchObject({ changed: true })
+    for (const like of await Promise.all(likes)) expect(like).toMatchObject({ changed: true })
     expect(taken).toMatchObject([{ changed: true }])
     expect(await walked(harness.services, 'likes', one.post)).toEqual([])
     const posts = [one.post, busy.post, full.post]
@@ -161,7 +169,7 @@ describe('engagement', () => {
   })
 
   const like = (user: UserId, post: PostRef) =>
-    harness.services.engagements.mark('likes', user, post)
+    harness.services.engagements.add('likes', user, post)
 
   /** Until the client begins a command on a collection. */
   const commandOn = (collection: string) =>

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { FollowEventDoc } from '../../src/db/collections.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const harness = useServices('collection', engagement)
 
 /** The services of a process whose clock is ahead of the database's by so much; negative: behind it. */

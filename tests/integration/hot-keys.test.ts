@@ -122,7 +122,7 @@ test('six processes that like one post, follow one account and post as one autho
       processes.map(async ({ engagements, follows, posts }, at) => {
         for (const user of users.slice(at * 12 + 1, at * 12 + 12)) {
           await Promise.all([
-            engagements.mark('likes', user, post).then(({ changed }) => expect(changed).toBe(true)),
+            engagements.add('likes', user, post).then(({ changed }) => expect(changed).toBe(true)),
             follows.follow(user, star).then(({ changed }) => expect(changed).toBe(true)),
             posts.create(writer, { text: 'hello' }),
           ])

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { EngagedLog } from '../../src/engagement/engaged.ts'
+import { UserEngagementIndex } from '../../src/engagement/user-index.ts'
 import type { EngagementId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
@@ -22,7 +22,7 @@ let next = 0
 const likeTogether = () =>
   Promise.all(
     processes.map(({ engagements }) =>
-      engagements.mark('likes', fans[next++] as UserId, post).then(({ changed }) => {
+      engagements.add('likes', fans[next++] as UserId, post).then(({ changed }) => {
         expect(changed).toBe(true)
       }),
     ),
@@ -64,7 +64,7 @@ test('the owner of a hot post refuses likes across a block or without an account
       likeTogether(),
       ...processes.map(async ({ engagements }) => {
         for (const user of [blocked, leaver]) {
-          await expect(engagements.mark('likes', user, post)).rejects.toMatchObject({
+          await expect(engagements.add('likes', user, post)).rejects.toMatchObject({
             code: 'NOT_FOUND',
           })
         }
@@ -76,19 +76,19 @@ test('the owner of a hot post refuses likes across a block or without an account
   expect(await strays(harness.services, [post])).toEqual([])
 })
 
-test('an entry of the log that an earlier try wrote stays, and those beside it are written', async () => {
+test('an entry of the user index that an earlier try wrote stays, and those beside it are written', async () => {
   const { collections } = harness.services
-  const log = new EngagedLog(collections.engaged)
+  const userIndex = new UserEngagementIndex(collections.engaged)
   const entry = (n: number) => ({
     id: `${n}`.padStart(24, 'e') as EngagementId,
     user: handle('hl-again'),
     kind: 'likes' as const,
     post,
   })
-  await log.write([entry(1)], [])
-  await log.write([entry(1), entry(2)], [])
-  const stored = await log.some(handle('hl-again'), 10)
+  await userIndex.write([entry(1)], [])
+  await userIndex.write([entry(1), entry(2)], [])
+  const stored = await userIndex.readBatch(handle('hl-again'), 10)
   expect(stored).toHaveLength(2)
   expect(stored).toEqual(expect.arrayContaining([entry(1), entry(2)]))
-  await log.write([], [entry(1), entry(2)])
+  await userIndex.write([], [entry(1), entry(2)])
 })

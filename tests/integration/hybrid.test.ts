@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { explained, statementsOf } from '../support/explain.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
@@ -88,7 +89,7 @@ describe('an author who comes to have very many followers', () => {
     const other = servicesOver(
       harness.database,
       harness.clock,
-      { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 },
+      sameLimits({ threshold: 3, capacity: 2 }),
       'collection',
       feed,
     )

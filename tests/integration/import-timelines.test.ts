@@ -11,13 +11,14 @@ import { seedPosts } from '../../src/imports/seed-posts.ts'
 import { smallImportMax } from '../../src/imports/upkeep.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { recordingLog } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
 import { drain, handle, servicesOver, useServices } from '../support/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from '../support/stored-timelines.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const maintained = ['INBOX', 'CACHE', 'TIME_BUCKETS'] as const
 const feed = { maintained, cacheSize: 3 }
 const harness = useServices('collection', engagement, feed)

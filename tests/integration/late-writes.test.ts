@@ -19,7 +19,7 @@ async function newScene(likes: number) {
   await harness.services.collections.users.updateOne({ _id: ben }, { $set: { name: 'Ben' } })
   const { id } = await harness.services.posts.create(author, { text: 'hello' })
   const post = { id, author }
-  for (const fan of fans) await harness.services.engagements.mark('likes', fan, post)
+  for (const fan of fans) await harness.services.engagements.add('likes', fan, post)
   return { post, ben, fans, likers: async () => likersOf(post) }
 }
 
@@ -44,7 +44,7 @@ test.each([0, 3])('a like that reaches the database late is refused, beside %d',
   const { post, ben, fans, likers } = await newScene(likes)
   // An id of 13 seconds ago is what a write has that was held up for so long.
   const held = watched(async () => {}, 13_000)
-  await expect(held.engagements.mark('likes', ben, post)).rejects.toMatchObject({
+  await expect(held.engagements.add('likes', ben, post)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     message: expect.stringContaining('Nothing was changed'),
   })
@@ -64,7 +64,7 @@ test('a refused like whose log cannot be cleared is cleared later', async () => 
       failCommands: ['delete'],
       errorCode: 8000,
     })
-    await expect(services.engagements.mark('likes', ben, post)).rejects.toThrow()
+    await expect(services.engagements.add('likes', ben, post)).rejects.toThrow()
   }
   const { engaged } = services.collections
   expect(await engaged.countDocuments({ user: ben })).toBe(1)
@@ -75,7 +75,7 @@ test('a refused like whose log cannot be cleared is cleared later', async () => 
 test('settling keeps the log of a like that was stored', async () => {
   const { post, ben } = await newScene(0)
   const { engagements, collections } = harness.services
-  const { entry } = await engagements.mark('likes', ben, post)
+  const { entry } = await engagements.add('likes', ben, post)
   if (!entry) throw new Error('the like has an entry')
   engagements.unsure.add({ id: entry.id, user: ben, kind: 'likes', post })
   await engagements.unsure.settle(0)
@@ -90,7 +90,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
     reached.open()
     await going.opened
   })
-  const like = held.engagements.mark('likes', ben, post)
+  const like = held.engagements.add('likes', ben, post)
   await reached.opened
   await harness.services.users.delete(ben)
   harness.clock.advance(20_000)
@@ -112,7 +112,7 @@ test('a purge that is held up past its lease takes nothing of the next owner', a
   const { services } = harness
   const other = handle(`${ben}-other`)
   await openAccounts(services, [other])
-  await services.engagements.mark('likes', ben, post)
+  await services.engagements.add('likes', ben, post)
   await services.restrictions.block(ben, other)
   await services.users.delete(ben)
   harness.clock.advance(20_000)
@@ -141,7 +141,7 @@ test('a purge that is held up past its lease takes nothing of the next owner', a
   }
   await harness.rest()
   await services.users.create(ben, { name: 'Another Ben' })
-  await services.engagements.mark('likes', ben, post)
+  await services.engagements.add('likes', ben, post)
   await services.restrictions.block(ben, other)
   for (const open of goOn) open()
   await Promise.all(stale)

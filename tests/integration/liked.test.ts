@@ -23,9 +23,9 @@ async function scene(count = 3) {
     posts.push({ id, author: ann })
   }
   const like = (user: UserId, post: PostRef | undefined) =>
-    harness.services.engagements.mark('likes', user, post as PostRef)
+    harness.services.engagements.add('likes', user, post as PostRef)
   const unlike = (user: UserId, post: PostRef | undefined) =>
-    harness.services.engagements.unmark('likes', user, post as PostRef)
+    harness.services.engagements.remove('likes', user, post as PostRef)
   return { ann, ben, carl, posts, like, unlike }
 }
 
@@ -56,8 +56,8 @@ test('a post that is liked again comes to the front, one that is liked twice sta
 test('shares and comments are no likes', async () => {
   const { ben, posts } = await scene()
   const { engagements } = harness.services
-  await engagements.mark('shares', ben, posts[0] as PostRef)
-  await engagements.comment(ben, posts[1] as PostRef, 'nice')
+  await engagements.add('shares', ben, posts[0] as PostRef)
+  await engagements.add('comments', ben, posts[1] as PostRef, { text: 'nice' })
   expect(await liked(ben)).toEqual([])
 })
 

@@ -36,7 +36,7 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readon
 
 describe('a document that another process keeps locked', () => {
   test('a locked post slows no like of other posts, and its own like waits for the lock', async () => {
-    const { posts, engagements, walk } = harness.services
+    const { posts, engagements, engagementReader } = harness.services
     const users = Array.from({ length: 12 }, (_, n) => handle(`liker${n}`))
     await openAccounts(harness.services, users)
     const [author, first, ...fans] = users as [UserId, UserId, ...UserId[]]
@@ -50,12 +50,12 @@ describe('a document that another process keeps locked', () => {
     ]
     const unlock = await locked('posts', toObjectId(taken.id))
     let isLocked = true
-    const lockedLike = engagements.mark('likes', first, taken)
+    const lockedLike = engagements.add('likes', first, taken)
     const likes: number[] = []
     const everyPost = async (fan: UserId) => {
       for (const post of others) {
         if (!isLocked) return
-        const { ms, result } = await timed(engagements.mark('likes', fan, post))
+        const { ms, result } = await timed(engagements.add('likes', fan, post))
         expect(result.changed).toBe(true)
         likes.push(ms)
       }
@@ -68,7 +68,7 @@ describe('a document that another process keeps locked', () => {
     expect(likes.length).toBeGreaterThan(3)
     expect(Math.max(...likes)).toBeLessThan(unrelatedMsMax)
     expect(await lockedLike).toMatchObject({ changed: true })
-    expect(await walk.entries(['likes'], [taken], [first])).toHaveLength(1)
+    expect(await engagementReader.entries(['likes'], [taken], [first])).toHaveLength(1)
   })
 
   test('a locked follower holds up no one else who follows the same account', async () => {
@@ -111,7 +111,7 @@ describe('what damage left behind', () => {
   })
 
   test('a level that the post does not count fails no like', async () => {
-    const { posts, engagements, collections, mint, walk } = harness.services
+    const { posts, engagements, collections, mint, engagementReader } = harness.services
     const users = Array.from({ length: 10 }, (_, n) => handle(`lv-u${n}`))
     await openAccounts(harness.services, users)
     const [author, ...fans] = users as [UserId, ...UserId[]]
@@ -123,9 +123,9 @@ describe('what damage left behind', () => {
       count: 0,
       items: [],
     })
-    const results = await Promise.all(fans.map((fan) => engagements.mark('likes', fan, post)))
+    const results = await Promise.all(fans.map((fan) => engagements.add('likes', fan, post)))
     expect(results.every(({ changed }) => changed)).toBe(true)
-    const stored = await walk.entries(['likes'], [post], fans)
+    const stored = await engagementReader.entries(['likes'], [post], fans)
     expect(stored.map(({ actor }) => actor).sort()).toEqual([...fans].sort())
     expect((await posts.byRefs([post])).get(id)?.likeCount).toBe(fans.length)
   })

@@ -3,12 +3,13 @@ import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { handle, openAccounts, servicesOver, storeOf, useServices } from '../support/services.ts'
 
 const beside = feedStrategyNames.filter((name) => name !== 'HYBRID')
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
   const names = inbox === 'HYBRID' ? (['HYBRID'] as const) : beside

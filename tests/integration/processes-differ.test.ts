@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { type FeedlineProcess, feedline } from '../support/process.ts'
 import { handle, openAccounts, servicesOver, testClock } from '../support/services.ts'
@@ -93,10 +94,7 @@ test('a server, a worker and a second server with other settings each lose no po
   const first = started('serve', settings.first)
   await first.says(/timeline strategy/)
   // A third process, with the defaults.
-  const services = servicesOver(database, testClock(), {
-    thresholds: { likes: 3, comments: 3, shares: 3 },
-    capacity: 4,
-  })
+  const services = servicesOver(database, testClock(), sameLimits({ threshold: 3, capacity: 4 }))
   const { collections, follows, posts } = services
   await openAccounts(services, everyone)
   const followed = new Map<UserId, Set<UserId>>(everyone.map((one) => [one, new Set()]))
@@ -134,7 +132,7 @@ test('a server, a worker and a second server with other settings each lose no po
   const maintaining = servicesOver(
     database,
     testClock(),
-    { thresholds: { likes: 1, comments: 1, shares: 1 }, capacity: 1 },
+    sameLimits({ threshold: 1, capacity: 1 }),
     'collection',
     { maintained: feedStrategyNames, cacheSize: 9, timeBucketDays: 3, hybridThreshold: 2 },
   )
@@ -166,7 +164,7 @@ test('a server, a worker and a second server with other settings each lose no po
   await delivered()
   for (const [n, one] of everyone.entries()) {
     const { engagements } = n % 2 === 0 ? services : maintaining
-    await engagements.mark('likes', one, written[0] as PostRef)
+    await engagements.add('likes', one, written[0] as PostRef)
   }
 
   for (const one of everyone) {

@@ -25,7 +25,7 @@ test('every read outside a transaction returns what a majority holds', async () 
     await services.follows.follow(ann, ben)
     const { id } = await services.posts.create(ben, { text: 'hello' })
     await harness.rest()
-    await services.engagements.mark('likes', ann, { id, author: ben })
+    await services.engagements.add('likes', ann, { id, author: ben })
     for (const strategy of ['FANOUT_ON_READ', 'CACHE', 'INBOX', 'HYBRID'] as const) {
       await services.feed.timeline(ann, { window, strategy, depth: 'ref' })
     }

@@ -34,7 +34,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     }
     ;({ id: post } = await services.posts.create(ann, { text: 'hello' }))
     for (const one of people.slice(1, 8)) {
-      await services.engagements.mark('likes', one, { author: ann, id: post })
+      await services.engagements.add('likes', one, { author: ann, id: post })
     }
     await harness.rest()
   })

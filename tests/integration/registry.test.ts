@@ -4,10 +4,11 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { neighbour, type PostId, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { failCommand } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const readers = Array.from({ length: 45 }, (_, n) => handle(`r${String(n).padStart(2, '0')}`))
 const author = handle('author')
 

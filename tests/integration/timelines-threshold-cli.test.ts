@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { feedline } from '../support/process.ts'
 import {
   handle,
@@ -11,7 +12,7 @@ import {
   useServices,
 } from '../support/services.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const feed = { strategy: 'HYBRID', maintained: ['HYBRID'], hybridThreshold: 1_000 } as const
 
 async function run({ database }: ServicesHarness, ...args: string[]) {

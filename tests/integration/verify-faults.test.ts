@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { EngagementKind } from '../../src/config.ts'
 import type { EngagementDoc } from '../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../src/db/object-id.ts'
+import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useServices } from '../support/services.ts'

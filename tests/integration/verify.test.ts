@@ -36,12 +36,12 @@ describe('a database on which nothing but the services wrote', () => {
     let over = false
     const traffic = [bob, dan].map(async (one) => {
       while (!over) {
-        await services.engagements.mark('likes', one, post)
+        await services.engagements.add('likes', one, post)
         await services.follows.unfollow(one, ann)
-        await services.engagements.unmark('likes', one, post)
+        await services.engagements.remove('likes', one, post)
         await services.follows.follow(one, ann)
         const short = await services.posts.create(one, { text: 'short' })
-        await services.engagements.mark('shares', ann, short)
+        await services.engagements.add('shares', ann, short)
         await services.posts.delete(one, short)
       }
     })

@@ -5,6 +5,7 @@ import { registerStrategies } from '../../src/feed/feeds.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { sameLimits } from '../support/engagement.ts'
 import { silent } from '../support/jobs.ts'
 import { type Documents, firstConflict, kept, postsAndEdges, putBack } from '../support/races.ts'
 import { share } from '../support/repetition.ts'
@@ -17,7 +18,7 @@ import {
   watchedDatabase,
 } from '../support/stored-timelines.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2, hybridThreshold: 3 } as const
 const feeds = {
   stored: {

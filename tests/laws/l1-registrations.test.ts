@@ -7,6 +7,7 @@ import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategy.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { sameLimits } from '../support/engagement.ts'
 import {
   drain,
   handle,
@@ -18,7 +19,7 @@ import {
 } from '../support/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from '../support/stored-timelines.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const names = ['INBOX', 'HYBRID', 'CACHE'] as const
 const feed = { maintained: names, cacheSize: 3, hybridThreshold: 2 }
 const harness = useServices('collection', engagement, { ...feed, maintained: [] })

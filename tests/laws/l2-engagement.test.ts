@@ -20,7 +20,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
   }
 
   test(
-    'every count, page and mark is what the model says, after any history',
+    'every count, page and list of a viewer is what the model says, after any history',
     async () => {
       await fc.assert(engagementLaw(harness, limits), { ...options, numRuns: histories })
       console.info(`L2, threshold ${threshold}: ${histories} histories`)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { engagementKinds, entryKey } from '../../src/engagement/kinds.ts'
 import { groupBy } from '../../src/lib/batch.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import type { Answer, Orders } from '../support/engage-child.ts'
@@ -42,12 +43,12 @@ test.each([0, 3])(
     expect(await engagementProblems(services, limits)).toEqual([])
     expect(await strays(services, posts)).toEqual([])
     for (const post of posts) {
-      for (const kind of ['likes', 'shares', 'comments'] as const) {
+      for (const kind of engagementKinds) {
         const about = answers.filter(
           ({ post: id, ...answer }) => id === post.id && answer.kind === kind,
         )
         const key = ({ actor, id }: { actor: string; id?: string | undefined }) =>
-          kind === 'comments' ? `${id}` : actor
+          entryKey(kind, actor, `${id}`)
         const kept = new Map<string, number>()
         for (const answer of about.filter(({ outcome }) => outcome === 'changed')) {
           kept.set(key(answer), (kept.get(key(answer)) ?? 0) + answer.delta)

@@ -1,5 +1,6 @@
 import { isDuplicateKey } from '../../src/db/errors.ts'
 import type { Collection, Filter, ObjectId } from '../../src/db/mongo.ts'
+import { engagementKinds } from '../../src/engagement/kinds.ts'
 import { randomAt } from '../../src/imports/random.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -56,7 +57,6 @@ export async function beginnings(services: Services, dice: Dice): Promise<PostRe
 }
 
 const counters = ['followers', 'following', 'posts'] as const
-const kinds = ['likes', 'comments', 'shares'] as const
 
 /**
  * Damages one thing behind the service's back, as the dice fall. Edges of the wild may stand alone in `following` and
@@ -80,7 +80,7 @@ export async function drift(services: Services, dice: Dice): Promise<void> {
     case 5: {
       const [post] = await posts.aggregate([{ $sample: { size: 1 } }]).toArray()
       if (!post) return
-      const count = { [`counts.${oneOf(kinds, dice)}`]: dice(60) - 10 }
+      const count = { [`counts.${oneOf(engagementKinds, dice)}`]: dice(60) - 10 }
       await posts.updateOne({ _id: post._id, author: post.author }, { $set: count })
       return
     }

@@ -3,7 +3,7 @@ import { connect } from '../../src/db/client.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { createServices } from '../../src/services.ts'
-import { actsOf } from './engagement.ts'
+import { actsOf, sameLimits } from './engagement.ts'
 
 /** One answer that a child got. */
 export interface Answer {
@@ -34,8 +34,7 @@ if (process.argv[2]) await main(JSON.parse(process.argv[2]) as Orders)
 async function main({ uri, database, users, posts, writes, seed, ...limits }: Orders) {
   const client = await connect(uri)
   const { threshold, capacity } = limits
-  const thresholds = { likes: threshold, comments: threshold, shares: threshold }
-  const config = { ...readConfig({}), engagement: { thresholds, capacity } }
+  const config = { ...readConfig({}), engagement: sameLimits({ threshold, capacity }) }
   const services = createServices(client, client.db(database), config)
   const answers: Answer[] = []
   const comments = new Map<string, string>()

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { type EngagementKind, engagementKinds } from '../../src/config.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  kinds,
+  perKind,
+  viewerFields,
+} from '../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
@@ -38,7 +44,7 @@ export class Scene {
   readonly users: readonly UserId[]
   readonly comments = new Map<PostRef, EngagementId[]>()
   /** What every entry ever made was called. */
-  readonly made = { likes: [], comments: [], shares: [] } as Record<EngagementKind, EngagementId[]>
+  readonly made = perKind((): EngagementId[] => [])
 
   private constructor(
     private readonly services: Services,
@@ -88,14 +94,14 @@ export class Scene {
       case 'unlike':
       case 'unshare': {
         const kind = write.verb === 'unlike' ? 'likes' : 'shares'
-        const found = await outcomeOf(engagements.unmark(kind, user, post))
-        return { found, expected: model?.unmark(kind, user, post) }
+        const found = await outcomeOf(engagements.remove(kind, user, post))
+        return { found, expected: model?.remove(kind, user, post) }
       }
       case 'uncomment': {
         const made = this.commentsOf(post)
         const id = made[write.which % Math.max(1, made.length)]
         if (!id) return { found: 'unchanged', expected: 'unchanged' }
-        const found = await outcomeOf(engagements.uncomment(user, post, id))
+        const found = await outcomeOf(engagements.removeById({ kind: 'comments', post, id }, user))
         return { found, expected: model?.uncomment(user, post, id) }
       }
       case 'block':
@@ -147,7 +153,7 @@ export function engagementLaw(
         n === undefined ? n : made[n % Math.max(1, made.length)]
       const window = { limit: size, backward, after: place(after), before: place(before) }
       const asked = alone === undefined ? posts : [scene.post(alone)]
-      const pages = await services.walk.pages(kind, asked, window)
+      const pages = await services.engagementReader.pages(kind, asked, window)
       for (const post of asked) {
         const page = pages.get(post.id)
         expect({
@@ -197,13 +203,15 @@ export function engagementLaw(
         }
       }
       for (const user of users) {
-        const marks = await services.walk.entries(['likes', 'shares'], posts, [user])
+        const stored = await services.engagementReader.entries([...viewerFields.values()], posts, [
+          user,
+        ])
         const expected = posts.flatMap((post) =>
-          (['likes', 'shares'] as const).flatMap((kind) =>
+          [...viewerFields.values()].flatMap((kind) =>
             model.list(kind, post).filter(({ actor }) => actor === user),
           ),
         )
-        expect(marks.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id).sort())
+        expect(stored.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id).sort())
         await comparesLikes(users, user, { limit: 20, backward: false })
       }
     }
@@ -259,10 +267,10 @@ export function raceLaw(
     expect(await engagementProblems(services, limits, scene.posts)).toEqual([])
     expect(await strays(services, scene.posts)).toEqual([])
     const found = await services.posts.byRefs(scene.posts)
-    for (const { id, likeCount, commentCount, shareCount } of found.values()) {
-      const count = (kind: EngagementKind) => kept.get(`${kind} ${id}`) ?? 0
-      const told = [count('likes'), count('comments'), count('shares')]
-      expect([likeCount, commentCount, shareCount]).toEqual(told)
+    for (const post of found.values()) {
+      for (const kind of engagementKinds) {
+        expect(post[kinds[kind].count.field]).toBe(kept.get(`${kind} ${post.id}`) ?? 0)
+      }
     }
   })
 }

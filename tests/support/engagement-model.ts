@@ -1,5 +1,10 @@
 import fc from 'fast-check'
-import { type EngagementKind, engagementKinds } from '../../src/config.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  type KindKeyedBy,
+  kinds,
+} from '../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Outcome } from './model.ts'
 
@@ -19,12 +24,13 @@ export class EngagementModel {
   add(kind: EngagementKind, actor: UserId, post: PostRef, id: EngagementId | undefined): Outcome {
     if (!this.shows(actor, post)) return 'NOT_FOUND'
     const list = this.list(kind, post)
-    if (kind !== 'comments' && list.some((entry) => entry.actor === actor)) return 'unchanged'
+    if (kinds[kind].key === 'actor' && list.some((entry) => entry.actor === actor))
+      return 'unchanged'
     if (id) this.lists.set(`${kind} ${post.id}`, [...list, { actor, id }])
     return 'changed'
   }
 
-  unmark(kind: 'likes' | 'shares', actor: UserId, post: PostRef): Outcome {
+  remove(kind: KindKeyedBy<'actor'>, actor: UserId, post: PostRef): Outcome {
     return this.take(kind, post, (entry) => entry.actor === actor)
   }
 
@@ -72,10 +78,9 @@ export class EngagementModel {
 
   counts(post: PostRef) {
     if (this.gone.has(post.id)) return undefined
-    const [likeCount, commentCount, shareCount] = engagementKinds.map(
-      (kind) => this.list(kind, post).length,
+    return Object.fromEntries(
+      engagementKinds.map((kind) => [kinds[kind].count.field, this.list(kind, post).length]),
     )
-    return { likeCount, commentCount, shareCount }
   }
 
   private take(kind: EngagementKind, post: PostRef, which: (entry: Entry) => boolean): Outcome {

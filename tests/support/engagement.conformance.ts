@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { EngagementKind } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { Engagement } from '../../src/engagement/walk.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  entryKey,
+  isKeyedBy,
+  kinds,
+} from '../../src/engagement/kinds.ts'
+import type { Engagement } from '../../src/engagement/reader.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import {
   actsOf,
@@ -23,6 +29,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
     /** Three levels and no room: so there is a first, a middle and a last one. */
     const full = threshold + 3 * capacity
     const acts = () => actsOf(harness.services, kind)
+    const isMany = isKeyedBy(kind, '_id')
     let scenes = 0
 
     async function newPost(fans = full + 3) {
@@ -59,12 +66,10 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
 
     async function countOf(post: PostRef) {
       const found = (await harness.services.posts.byRefs([post])).get(post.id)
-      const { likeCount, commentCount, shareCount } = found ?? {}
-      const counts = { likes: likeCount, comments: commentCount, shares: shareCount }
-      for (const other of ['likes', 'comments', 'shares'] as const) {
-        if (other !== kind) expect(counts[other]).toBe(0)
+      for (const other of engagementKinds) {
+        if (other !== kind) expect(found?.[kinds[other].count.field]).toBe(0)
       }
-      return counts[kind]
+      return found?.[kinds[kind].count.field]
     }
 
     async function stored(post: PostRef) {
@@ -158,14 +163,14 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
     })
 
     test(
-      kind === 'comments'
-        ? 'holds as many comments of one user as they write'
+      isMany
+        ? 'holds as many entries of one user as they add'
         : 'holds a user once, whoever repeats it and wherever the entry stands',
       async () => {
         const { post, entries } = await listOf(full)
         for (const { actor, id } of [...entries]) {
           const again = await acts().add(actor, post)
-          if (kind === 'comments') entries.push(again.entry as Engagement)
+          if (isMany) entries.push(again.entry as Engagement)
           else expect(again).toMatchObject({ changed: false, entry: { id, actor } })
         }
         await isRight(post, entries)
@@ -186,7 +191,9 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
         for (const backward of [false, true]) {
           for (let limit = 0; limit <= full; limit++) {
             const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-            const page = (await harness.services.walk.pages(kind, [post], window)).get(post.id)
+            const page = (await harness.services.engagementReader.pages(kind, [post], window)).get(
+              post.id,
+            )
             expect({
               ids: page?.items.map(({ place }) => place),
               next: await page?.hasNextPage(),
@@ -222,10 +229,10 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
     test('finds entries by what they are known by, wherever they stand', async () => {
       const { post, users, entries } = await listOf(full)
       const { post: other } = await listOf(1)
-      const key = ({ actor, id }: Engagement) => (kind === 'comments' ? id : actor)
+      const key = ({ actor, id }: Engagement) => entryKey(kind, actor, id)
       const entriesOf = async (posts: readonly PostRef[], keys: readonly string[]) =>
-        idsOf(await harness.services.walk.entries([kind], posts, keys)).sort()
-      const none = kind === 'comments' ? '0'.repeat(24) : (users[full] as string)
+        idsOf(await harness.services.engagementReader.entries([kind], posts, keys)).sort()
+      const none = isMany ? '0'.repeat(24) : (users[full] as string)
       expect(await entriesOf([post], [none])).toEqual([])
       for (const entry of entries) {
         expect(await entriesOf([post], [key(entry)])).toEqual([entry.id])
@@ -240,7 +247,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       const twice = [...users, ...users]
       const added = await Promise.all(twice.map((user) => acts().add(user, post)))
       const made = added.filter(({ changed }) => changed).map(({ entry }) => entry as Engagement)
-      expect(made).toHaveLength(kind === 'comments' ? 80 : 40)
+      expect(made).toHaveLength(isMany ? 80 : 40)
       expect(await countOf(post)).toBe(made.length)
       expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
       const gone = made.slice(0, 30)

@@ -1,10 +1,15 @@
-import type { EngagementKind } from '../../src/config.ts'
-import { engagementKinds } from '../../src/config.ts'
 import type { EngagementDoc, OverflowDoc, PostDoc } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { OnceKey } from '../../src/db/once.ts'
 import type { EngagementChange } from '../../src/engagement/engagement.ts'
-import type { Engagement } from '../../src/engagement/walk.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  entryKey,
+  isKeyedBy,
+  perKind,
+} from '../../src/engagement/kinds.ts'
+import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
@@ -17,26 +22,24 @@ export interface Limits {
 
 /** The same limits for every kind. */
 export const sameLimits = ({ threshold, capacity }: Limits) => ({
-  thresholds: { likes: threshold, comments: threshold, shares: threshold },
+  thresholds: perKind(() => threshold),
   capacity,
 })
 
 /** The writes of one kind under the same names for all. */
 export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
   add: async (user: UserId, post: PostRef, once?: OnceKey): Promise<EngagementChange> =>
-    kind === 'comments'
-      ? { changed: true, entry: await engagements.comment(user, post, `by ${user}`, once) }
-      : engagements.mark(kind, user, post, once),
-  /** @param id of a comment. Likes and shares are known by their user. */
+    engagements.add(kind, user, post, { text: `by ${user}`, once }),
+  /** @param id of an entry that is not known by its user. */
   take: async (
     user: UserId,
     post: PostRef,
     id: EngagementId,
     once?: OnceKey,
   ): Promise<EngagementChange> =>
-    kind === 'comments'
-      ? engagements.uncomment(user, post, id, once)
-      : engagements.unmark(kind, user, post, once),
+    isKeyedBy(kind, '_id')
+      ? engagements.removeById({ kind, post, id }, user, once)
+      : engagements.remove(kind, user, post, once),
 })
 
 /** How to walk a list, and what happens between two pages. */
@@ -48,7 +51,7 @@ export interface Walk {
 
 /** A list from end to end by its cursors, newest first whichever way it is walked. */
 export async function walked(
-  { walk }: Pick<Services, 'walk'>,
+  { engagementReader }: Pick<Services, 'engagementReader'>,
   kind: EngagementKind,
   post: PostRef,
   { limit = pageSizeMax, backward = false, between }: Walk = {},
@@ -56,7 +59,7 @@ export async function walked(
   const found: Engagement[] = []
   for (let cursor: EngagementId | undefined; ; await between?.()) {
     const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-    const page = (await walk.pages(kind, [post], window)).get(post.id)
+    const page = (await engagementReader.pages(kind, [post], window)).get(post.id)
     const items = page?.items ?? []
     if (backward) found.unshift(...items)
     else found.push(...items)
@@ -158,7 +161,7 @@ function* orderProblems({ kind, post, levels }: StoredList) {
 }
 
 function* entryProblems(kind: EngagementKind, entries: readonly EngagementDoc[]) {
-  const keys = kind === 'comments' ? idsOf(entries) : entries.map(({ actor }) => actor)
+  const keys = entries.map(({ actor, _id }) => entryKey(kind, actor, _id.toHexString()))
   for (const key of new Set(keys)) {
     const times = keys.filter((other) => other === key).length
     if (times > 1) yield `${key} is there ${times} times`

@@ -24,8 +24,8 @@ export function describeFeedEntries(stage: FeedStage): void {
   test('a page holds as much of its posts as was asked for, as it is now', async () => {
     const { reader, author, posts } = await scene()
     const { engagements } = stage.services
-    for (const who of [reader, author]) await engagements.mark('likes', who, posts[1] as Post)
-    await engagements.comment(reader, posts[0] as Post, 'a comment')
+    for (const who of [reader, author]) await engagements.add('likes', who, posts[1] as Post)
+    await engagements.add('comments', reader, posts[0] as Post, { text: 'a comment' })
     const of = async (depth: 'ref' | 'text' | 'content') =>
       (await page(reader, {}, { depth })).items
     expect(await of('ref')).toEqual(posts.map(({ id, author }) => ({ id, author })))

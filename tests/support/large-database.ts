@@ -2,6 +2,7 @@ import type { Document } from 'mongodb'
 import { feedStrategyNames } from '../../src/config.ts'
 import type { CollectionName, Collections } from '../../src/db/collections.ts'
 import { highestId, lowestId, toObjectId } from '../../src/db/object-id.ts'
+import { engagementKinds } from '../../src/engagement/kinds.ts'
 import { type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 
 /** Documents in each collection: enough that reading all of them shows. */
@@ -96,7 +97,7 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
   overflow: (n) => ({
     _id: {
       post: idAt(n - (n % hotEvery)),
-      kind: pick(['likes', 'comments', 'shares'], n),
+      kind: pick(engagementKinds, n),
       level: n % hotEvery,
     },
     first: idAt(n),
@@ -106,7 +107,7 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
   engaged: (n) => ({
     _id: idAt(n),
     user: ownerAt(n),
-    kind: pick(['likes', 'comments', 'shares'], n),
+    kind: pick(engagementKinds, n),
     post: idAt(n),
     author: otherAt(n),
   }),

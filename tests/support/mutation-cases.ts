@@ -1,4 +1,5 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
+import { type KindKeyedBy, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
@@ -10,6 +11,36 @@ import { handle, openAccounts } from './services.ts'
 export type MutationName = Exclude<keyof Mutation, '__typename'>
 /** The input of a mutation, without clientMutationId. */
 export type Input = Readonly<Record<string, unknown>>
+
+/** A mutation of a kind whose key is the actor. */
+type OwnEntryMutation = (typeof kinds)[KindKeyedBy<'actor'>]['add' | 'remove']['mutation']
+
+/** A value for each mutation of the kinds whose key is the actor. */
+export const forOwnEntries = <Value>(
+  create: (name: OwnEntryMutation, kind: KindKeyedBy<'actor'>, isAdd: boolean) => Value,
+) =>
+  Object.fromEntries(
+    kindsKeyedBy('actor').flatMap((kind) => {
+      const [add, remove] = [kinds[kind].add.mutation, kinds[kind].remove.mutation]
+      return [
+        [add, create(add, kind, true)],
+        [remove, create(remove, kind, false)],
+      ]
+    }),
+  ) as Record<OwnEntryMutation, Value>
+
+type OwnEntryDocument = TypedDocumentNode<
+  Readonly<Record<string, { readonly changed: boolean }>>,
+  { readonly input: Input }
+>
+
+const documents: Readonly<Record<string, unknown>> = { ...operations }
+
+/** The operations of schema/operations with these mutations: `LikePost` for `likePost`. */
+export const ownEntryDocuments = forOwnEntries((name) => {
+  const operation = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  return documents[`${operation}Document`] as OwnEntryDocument
+})
 
 /** A viewer and somebody else, whom no other test touches. */
 export interface Pair {
@@ -67,11 +98,11 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     return pages.get(author)?.items[0] as PostRef
   }
   const toPost = async ({ other }: Pair) => ({ postId: postNodeId(await published(other)) })
-  const mark = (does: 'mark' | 'unmark', kind: 'likes' | 'shares') => async (pair: Pair) =>
+  const change = (does: 'add' | 'remove', kind: KindKeyedBy<'actor'>) => async (pair: Pair) =>
     app.services.engagements[does](kind, pair.viewer, await newest(pair.other))
-  const marked = (kind: 'likes' | 'shares') => async (pair: Pair) => {
+  const added = (kind: KindKeyedBy<'actor'>) => async (pair: Pair) => {
     const input = await toPost(pair)
-    await mark('mark', kind)(pair)
+    await change('add', kind)(pair)
     return input
   }
   const noPost = ({ other }: Pair): Input => ({
@@ -79,58 +110,43 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
   })
 
   return {
-    likePost: {
-      document: operations.LikePostDocument,
-      ready: toPost,
+    ...forOwnEntries((name, kind, isAdd) => ({
+      document: ownEntryDocuments[name],
+      ready: isAdd ? toPost : added(kind),
       otherwise: noPost,
-      undo: mark('unmark', 'likes'),
-    },
-    unlikePost: {
-      document: operations.UnlikePostDocument,
-      ready: marked('likes'),
-      otherwise: noPost,
-      undo: mark('mark', 'likes'),
-    },
-    sharePost: {
-      document: operations.SharePostDocument,
-      ready: toPost,
-      otherwise: noPost,
-      undo: mark('unmark', 'shares'),
-    },
-    unsharePost: {
-      document: operations.UnsharePostDocument,
-      ready: marked('shares'),
-      otherwise: noPost,
-      undo: mark('mark', 'shares'),
-    },
+      undo: change(isAdd ? 'remove' : 'add', kind),
+    })),
     addComment: {
       document: operations.AddCommentDocument,
       ready: async (pair) => ({ ...(await toPost(pair)), text: 'Well said' }),
       otherwise: (pair) => ({ ...noPost(pair), text: 'Otherwise' }),
       undo: async ({ viewer, other }) => {
         const post = await newest(other)
-        const pages = await app.services.walk.pages('comments', [post], {
+        const pages = await app.services.engagementReader.pages('comments', [post], {
           limit: 1,
           backward: false,
         })
         const comment = pages.get(post.id)?.items[0]
-        if (comment) await app.services.engagements.uncomment(viewer, post, comment.id)
+        const ref = comment && ({ kind: 'comments', post, id: comment.id } as const)
+        if (ref) await app.services.engagements.removeById(ref, viewer)
       },
     },
     deleteComment: {
       document: operations.DeleteCommentDocument,
       ready: async ({ viewer, other }) => {
         const post = await published(other)
-        const { id } = await app.services.engagements.comment(viewer, post, 'Oh')
-        return { commentId: engagementNodeId({ type: 'Comment', post, key: id }) }
+        const { entry } = await app.services.engagements.add('comments', viewer, post, {
+          text: 'Oh',
+        })
+        return { commentId: engagementNodeId({ kind: 'comments', post, key: entry.id }) }
       },
       otherwise: ({ other: author }) => {
         const id = 'a'.repeat(24)
         const post = { author, id: id as PostId }
-        return { commentId: engagementNodeId({ type: 'Comment', post, key: id }) }
+        return { commentId: engagementNodeId({ kind: 'comments', post, key: id }) }
       },
       undo: async ({ viewer, other }) =>
-        app.services.engagements.comment(viewer, await newest(other), 'Again'),
+        app.services.engagements.add('comments', viewer, await newest(other), { text: 'Again' }),
     },
     createUser: {
       document: operations.CreateUserDocument,
@@ -234,13 +250,10 @@ export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> =
   setFollowGroups: { handle: other, groups: [] },
   createPost: { text: 'Hello' },
   deletePost: { postId: postNodeId(nothing(viewer)) },
-  likePost: { postId: postNodeId(nothing(other)) },
-  unlikePost: { postId: postNodeId(nothing(other)) },
-  sharePost: { postId: postNodeId(nothing(other)) },
-  unsharePost: { postId: postNodeId(nothing(other)) },
+  ...forOwnEntries(() => ({ postId: postNodeId(nothing(other)) })),
   addComment: { postId: postNodeId(nothing(other)), text: 'Hello' },
   deleteComment: {
-    commentId: engagementNodeId({ type: 'Comment', post: nothing(other), key: 'b'.repeat(24) }),
+    commentId: engagementNodeId({ kind: 'comments', post: nothing(other), key: 'b'.repeat(24) }),
   },
 })
 

@@ -13,6 +13,7 @@ import { Worker } from '../../src/jobs/worker.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type Dice, diceOf, oneOf, people } from './drift.ts'
+import { sameLimits } from './engagement.ts'
 import type { TestDatabase } from './mongo.ts'
 
 /** What a child is told. */
@@ -33,7 +34,7 @@ export interface ChildOrders {
 export type Account = readonly (readonly [pair: string, follows: boolean | null])[]
 
 const program = fileURLToPath(import.meta.url)
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'commitTransaction'])
 
 // A process that prints a line when it is up and begins with a line that it is sent. It reconciles without end, and
@@ -147,10 +148,10 @@ async function anyWrite(services: Services, posts: PostRef[], dice: Dice): Promi
       return follows.unfollow(one, oneOf([other, ...stars, ...owners], dice))
     case 12:
     case 13:
-      return engagements.unmark(kind, fan, post)
+      return engagements.remove(kind, fan, post)
     case 14:
     case 15:
-      return engagements.mark(kind, fan, post)
+      return engagements.add(kind, fan, post)
     default:
       return follows.follow(one, oneOf([other, other, ...stars, ...owners], dice))
   }

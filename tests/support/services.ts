@@ -6,6 +6,7 @@ import { type MaterialisedName, type StoredTimelines, under } from '../../src/fe
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
+import { sameLimits } from './engagement.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
 /** A clock that rises with every look, never falls behind the real one, and can be put forward. */
@@ -30,7 +31,7 @@ export interface ServicesHarness {
 /** Gives a test file all services over a fresh database; its fields are there once hooks run. */
 export function useServices(
   following: FollowingMode = 'collection',
-  engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 },
+  engagement = sameLimits({ threshold: 3, capacity: 2 }),
   feed: Partial<ServiceConfig['feed']> = {},
 ): ServicesHarness {
   const database = useDatabase(following)

@@ -6,6 +6,7 @@ import type { MaterialisedName } from '../../src/feed/strategy.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { Deliveries } from './deliveries.ts'
+import { sameLimits } from './engagement.ts'
 import { Killed, mortal, slow } from './faulty.ts'
 import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
 import { Cast, groupNames, Model } from './model.ts'
@@ -13,7 +14,7 @@ import { servicesOver } from './services.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
 import { type Seen, Timelines } from './timelines.ts'
 
-const engagement = { thresholds: { likes: 3, comments: 3, shares: 3 }, capacity: 2 }
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 /** Plays one history and compares whatever it sees with the model: law L1. */
 export class Stage {

@@ -58,9 +58,9 @@ export async function activity(
   }
   for (const one of [...people, gone]) {
     for (const post of posts.values()) {
-      await services.engagements.mark('likes', one, post)
-      await services.engagements.mark('shares', one, post)
-      await services.engagements.comment(one, post, 'well')
+      await services.engagements.add('likes', one, post)
+      await services.engagements.add('shares', one, post)
+      await services.engagements.add('comments', one, post, { text: 'well' })
     }
   }
   await services.follows.unfollow(first, second)

@@ -1,166 +1,153 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql'
-import type { EngagementKind } from '../../config.ts'
 import type { OnceKey } from '../../db/once.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  type KindKeyedBy,
+  kinds,
+  kindsKeyedBy,
+} from '../../engagement/kinds.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
-import { AddCommentInput, DeleteCommentInput, PostInput } from '../inputs.ts'
+import { schemaNames } from '../engagement-names.ts'
+import {
+  type AddEngagementInput,
+  addInputOf,
+  PostInput,
+  type RemoveEngagementInput,
+  removeInputOf,
+} from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { parseCommentNodeId, parsePostNodeId } from '../node-id.ts'
-import { AddCommentPayload, DeleteCommentPayload, PostMarkPayload } from '../payloads.ts'
+import { parseEntryNodeId, parsePostNodeId } from '../node-id.ts'
+import { addPayloadOf, PostMarkPayload, removePayloadOf } from '../payloads.ts'
 import { presentEngagements, presentPostRefs } from '../present.ts'
 import { selectionOf } from '../selection.ts'
-import { CommentConnection, LikeConnection, ShareConnection } from '../types/engagement.ts'
+import { engagementTypes } from '../types/engagement.ts'
 import { Post } from '../types/post.ts'
 
-const inputDescription = 'The input of the mutation.'
-const input = () => Arg('input', () => PostInput, { description: inputDescription })
+const inputOptions = { description: 'The input of the mutation.' }
 
-/** Likes, comments and shares: the lists of a post, and what changes them. */
-@Resolver(() => Post)
-export class EngagementResolver {
-  @FieldResolver(() => LikeConnection, { description: 'The likes of the post, newest first.' })
-  async likes(
-    @Root() { ref }: Post,
-    @Args(() => ConnectionArgs) args: ConnectionArgs,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return list(ctx, info, { kind: 'likes', post: ref }, args)
+/** The list of a kind, as a field of Post. */
+function listOf(kind: EngagementKind) {
+  const { description } = kinds[kind].list
+
+  @Resolver(() => Post)
+  class ListResolver {
+    @FieldResolver(() => engagementTypes[kind].connection, { description })
+    async [kind](
+      @Root() { ref }: Post,
+      @Args(() => ConnectionArgs) args: ConnectionArgs,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      const key = { owner: ref, window: windowOf(args), more: kind }
+      const page = await ctx.loaders.engagements.load(key)
+      const asked = selectionOf(info).of('edges', 'node')
+      const nodes = await presentEngagements(ctx, page.items, asked)
+      const at = new Map(page.items.map((item, index) => [item, nodes[index]]))
+      return connectionFrom(page, (item) => ({ node: at.get(item) ?? null }))
+    }
   }
+  return ListResolver
+}
 
-  @FieldResolver(() => CommentConnection, {
-    description: 'The comments on the post, newest first.',
-  })
-  async comments(
-    @Root() { ref }: Post,
-    @Args(() => ConnectionArgs) args: ConnectionArgs,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return list(ctx, info, { kind: 'comments', post: ref }, args)
-  }
+/** The mutations of a kind whose key is the actor: they add and remove the viewer's only entry. */
+function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
+  const { add, remove } = kinds[kind]
+  const Input = addInputOf(kind)
 
-  @FieldResolver(() => ShareConnection, { description: 'The shares of the post, newest first.' })
-  async shares(
-    @Root() { ref }: Post,
-    @Args(() => ConnectionArgs) args: ConnectionArgs,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return list(ctx, info, { kind: 'shares', post: ref }, args)
-  }
-
-  @Mutation(() => PostMarkPayload, {
-    nullable: true,
-    description: 'Adds a like of the viewer to the post.',
-  })
-  async likePost(@input() given: PostInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.mark('likes', ...who))
-  }
-
-  @Mutation(() => PostMarkPayload, {
-    nullable: true,
-    description: "Removes the viewer's like from the post.",
-  })
-  async unlikePost(
-    @input() given: PostInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.unmark('likes', ...who))
-  }
-
-  @Mutation(() => PostMarkPayload, {
-    nullable: true,
-    description: 'Adds a share of the viewer to the post. A user shares a post at most once.',
-  })
-  async sharePost(
-    @input() given: PostInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.mark('shares', ...who))
-  }
-
-  @Mutation(() => PostMarkPayload, {
-    nullable: true,
-    description: "Removes the viewer's share from the post.",
-  })
-  async unsharePost(
-    @input() given: PostInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return change(ctx, info, given, (...who) => ctx.services.engagements.unmark('shares', ...who))
-  }
-
-  @Mutation(() => AddCommentPayload, {
-    nullable: true,
-    description: 'Adds a comment of the viewer to the post.',
-  })
-  async addComment(
-    @Arg('input', () => AddCommentInput, { description: inputDescription }) given: AddCommentInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    const post = parsePostNodeId('input.postId', given.postId)
-    const { engagements } = ctx.services
-    const { entry, clientMutationId } = await mutate(
-      ctx,
-      info.fieldName,
-      given,
-      async (viewer, once) => ({
-        entry: await engagements.comment(viewer, post, given.text, once),
-      }),
-    )
-    const [comment] = await presentEngagements(ctx, [entry], selectionOf(info).of('comment'))
-    return { clientMutationId, comment }
-  }
-
-  @Mutation(() => DeleteCommentPayload, {
-    nullable: true,
-    description:
-      'Deletes a comment. Only the author of the comment and the author of the post may delete it.',
-  })
-  async deleteComment(
-    @Arg('input', () => DeleteCommentInput, { description: inputDescription })
-    given: DeleteCommentInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    const { post, id } = parseCommentNodeId('input.commentId', given.commentId)
-    const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => {
-      const { changed } = await ctx.services.engagements.uncomment(viewer, post, id, once)
-      return { changed, deletedCommentId: given.commentId }
+  @Resolver()
+  class OwnEntryResolver {
+    @Mutation(() => PostMarkPayload, {
+      name: add.mutation,
+      nullable: true,
+      description: add.description,
     })
-    return { ...result, post: await presentPost(ctx, post, info) }
+    async add(
+      @Arg('input', () => Input, inputOptions) given: AddEngagementInput,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      return change(ctx, info, given, (viewer, post, once) =>
+        ctx.services.engagements.add(kind, viewer, post, { text: given.text, once }),
+      )
+    }
+
+    @Mutation(() => PostMarkPayload, {
+      name: remove.mutation,
+      nullable: true,
+      description: remove.description,
+    })
+    async remove(
+      @Arg('input', () => PostInput, inputOptions) given: PostInput,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      return change(ctx, info, given, (viewer, post, once) =>
+        ctx.services.engagements.remove(kind, viewer, post, once),
+      )
+    }
   }
+  return OwnEntryResolver
 }
 
-/** One of the lists of a post. */
-interface PostList {
-  readonly kind: EngagementKind
-  readonly post: PostRef
+/** The mutations of a kind whose entries are known by their ids: each add is a new entry. */
+function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
+  const { add, remove } = kinds[kind]
+  const names = schemaNames(kind)
+  const [AddInput, AddPayload] = [addInputOf(kind), addPayloadOf(kind)]
+  const [RemoveInput, RemovePayload] = [removeInputOf(kind), removePayloadOf(kind)]
+
+  @Resolver()
+  class EntryResolver {
+    @Mutation(() => AddPayload, {
+      name: add.mutation,
+      nullable: true,
+      description: add.description,
+    })
+    async add(
+      @Arg('input', () => AddInput, inputOptions) given: AddEngagementInput,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      const post = parsePostNodeId('input.postId', given.postId)
+      const { entry, clientMutationId } = await mutate(ctx, info.fieldName, given, (viewer, once) =>
+        ctx.services.engagements.add(kind, viewer, post, { text: given.text, once }),
+      )
+      const [presented] = await presentEngagements(ctx, [entry], selectionOf(info).of(names.entry))
+      return { clientMutationId, [names.entry]: presented }
+    }
+
+    @Mutation(() => RemovePayload, {
+      name: remove.mutation,
+      nullable: true,
+      description: remove.description,
+    })
+    async remove(
+      @Arg('input', () => RemoveInput, inputOptions) given: RemoveEngagementInput,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      const globalId = given[names.entryId] as string
+      const entry = parseEntryNodeId(`input.${names.entryId}`, globalId, kind)
+      const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => {
+        const { changed } = await ctx.services.engagements.removeById(entry, viewer, once)
+        return { changed, [names.deletedId]: globalId }
+      })
+      return { ...result, post: await presentPost(ctx, entry.post, info) }
+    }
+  }
+  return EntryResolver
 }
 
-async function list(
-  ctx: Context,
-  info: GraphQLResolveInfo,
-  { kind, post }: PostList,
-  args: ConnectionArgs,
-) {
-  const page = await ctx.loaders.engagements.load({
-    owner: post,
-    window: windowOf(args),
-    more: kind,
-  })
-  const asked = selectionOf(info).of('edges', 'node')
-  const nodes = await presentEngagements(ctx, page.items, asked)
-  const at = new Map(page.items.map((item, index) => [item, nodes[index]]))
-  return connectionFrom(page, (item) => ({ node: at.get(item) ?? null }))
-}
+/** The lists of all kinds, and the mutations that change them. */
+export const engagementResolvers = [
+  ...engagementKinds.map(listOf),
+  ...kindsKeyedBy('actor').map(ownEntryMutationsOf),
+  ...kindsKeyedBy('_id').map(entryMutationsOf),
+]
 
 async function change(
   ctx: Context,

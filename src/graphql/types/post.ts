@@ -1,5 +1,6 @@
 import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import type { FeedStrategyName } from '../../config.ts'
+import { kinds } from '../../engagement/kinds.ts'
 import { type ReasonCode, reasonCodes } from '../../feed/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
@@ -50,27 +51,16 @@ export class Post extends Node {
   })
   readonly createdAt!: Date
 
-  @Field(() => Int, { description: 'Number of likes of the post.' })
-  readonly likeCount!: number
-
-  @Field(() => Int, { description: 'Number of comments on the post.' })
-  readonly commentCount!: number
-
-  @Field(() => Int, { description: 'Number of shares of the post.' })
-  readonly shareCount!: number
-
-  @Field(() => Boolean, {
-    description: 'Whether the viewer likes the post. False for an anonymous request.',
-  })
-  readonly viewerHasLiked!: boolean
-
-  @Field(() => Boolean, {
-    description: 'Whether the viewer shared the post. False for an anonymous request.',
-  })
-  readonly viewerHasShared!: boolean
-
   /** What its lists are read by. */
   readonly ref!: PostRef
+}
+
+for (const { count } of Object.values(kinds)) {
+  Field(() => Int, { description: count.description })(Post.prototype, count.field)
+}
+for (const { viewer } of Object.values(kinds)) {
+  if (viewer)
+    Field(() => Boolean, { description: viewer.description })(Post.prototype, viewer.field)
 }
 
 @ObjectType({ simpleResolvers: true, description: 'A post in a list.' })

@@ -1,7 +1,7 @@
-import { type EngagementKind, engagementKinds } from '../../config.ts'
 import type { Document, ObjectId } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { embedded } from '../../engagement/stored.ts'
+import { type EngagementKind, engagementKinds } from '../../engagement/kinds.ts'
+import { embedded } from '../../engagement/list-store.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { lockPosts, readParts, writePart } from '../list-documents.ts'
 

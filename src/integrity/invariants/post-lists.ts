@@ -1,8 +1,8 @@
-import { type EngagementKind, engagementKinds } from '../../config.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
+import { type EngagementKind, engagementKinds } from '../../engagement/kinds.ts'
 import { type EngagementId, neighbour } from '../../lib/ids.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import {

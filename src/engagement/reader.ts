@@ -1,12 +1,11 @@
-import type { EngagementKind } from '../config.ts'
 import { atOnce } from '../db/client.ts'
 import type { Collections, EngagementDoc, PostDoc } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
-import { kinds } from './kinds.ts'
-import { among, embedded, storedKey } from './stored.ts'
+import { type EngagementKind, kinds } from './kinds.ts'
+import { among, embedded, storedKey } from './list-store.ts'
 
 /** A like, comment or share. Where it is stored does not show. */
 export interface Engagement {
@@ -16,7 +15,7 @@ export interface Engagement {
   /** Its place in the list, what its cursor carries: its id, or a later one when others were committed before it. */
   readonly place: EngagementId
   readonly actor: UserId
-  /** A comment's. */
+  /** Of a kind with text. */
   readonly text?: string | undefined
   readonly createdAt: Date
 }
@@ -32,8 +31,8 @@ export function toEngagement(
   return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...who }
 }
 
-/** Reads the lists of the outlier pattern, wherever their entries stand (seed 2: transparent). */
-export class OutlierWalk {
+/** Reads the lists of the outlier pattern, wherever their entries are stored (seed 2: transparent). */
+export class EngagementReader {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**

@@ -1,4 +1,3 @@
-import type { EngagementKind } from '../config.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, EngagedDoc } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
@@ -6,9 +5,10 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
+import type { EngagementKind } from './kinds.ts'
 
-/** What a user did to a post, if the post says so too. */
-export interface Engaged {
+/** One engagement of a user with a post. It is valid only if the post's list holds the same id. */
+export interface UserEngagement {
   readonly id: EngagementId
   readonly user: UserId
   readonly kind: EngagementKind
@@ -16,18 +16,21 @@ export interface Engaged {
 }
 
 /**
- * What each user engaged with, newest first. Every entry is written before the one in the post's list and names it by
- * its id: so none is missing, and an entry counts only if the list holds that very id. This keeps the lists the one
- * truth (law L2) without a transaction over two shards, and finds a user's likes without looking at posts (law L5).
+ * The engagement of each user, newest first. Each entry is written before the entry in the post's list, under the same
+ * id. So no entry is missing here, and an entry is valid only if the list holds its id. The lists stay the only
+ * truth (law L2) without a transaction over two shards, and a user's likes are found without reading posts (law L5).
  */
-export class EngagedLog {
+export class UserEngagementIndex {
   constructor(private readonly engaged: Collections['engaged']) {}
 
   /**
    * Writes and removes entries together; a majority holds them when it returns. An entry that is there already stays.
    * One command for each of the two, none without any.
    */
-  async write(adds: readonly Engaged[], removes: readonly Pick<Engaged, 'id' | 'user'>[]) {
+  async write(
+    adds: readonly UserEngagement[],
+    removes: readonly Pick<UserEngagement, 'id' | 'user'>[],
+  ) {
     const inserts = adds.map((entry) => ({ insertOne: { document: toDoc(entry) } }))
     const gone = {
       user: { $in: [...new Set(removes.map(({ user }) => user))] },
@@ -43,7 +46,7 @@ export class EngagedLog {
     users: readonly UserId[],
     kind: EngagementKind,
     range: Range,
-  ): Promise<Map<string, Engaged[]>> {
+  ): Promise<Map<string, UserEngagement[]>> {
     const list: OwnedList<EngagedDoc> = {
       collection: this.engaged,
       owner: 'user',
@@ -54,13 +57,13 @@ export class EngagedLog {
     return new Map([...found].map(([user, docs]) => [user, docs.map(toEngaged)]))
   }
 
-  /** Some of the user's entries of any kind, at most `limit`. */
-  async some(user: UserId, limit: number): Promise<Engaged[]> {
+  /** Up to `limit` entries of the user, of any kind and in no order. One command. */
+  async readBatch(user: UserId, limit: number): Promise<UserEngagement[]> {
     return (await this.engaged.find({ user }).limit(limit).toArray()).map(toEngaged)
   }
 }
 
-const toDoc = ({ id, user, kind, post }: Engaged): EngagedDoc => ({
+const toDoc = ({ id, user, kind, post }: UserEngagement): EngagedDoc => ({
   _id: toObjectId(id),
   user,
   kind,
@@ -68,7 +71,7 @@ const toDoc = ({ id, user, kind, post }: Engaged): EngagedDoc => ({
   author: post.author,
 })
 
-const toEngaged = ({ _id, user, kind, post, author }: EngagedDoc): Engaged => ({
+const toEngaged = ({ _id, user, kind, post, author }: EngagedDoc): UserEngagement => ({
   id: fromObjectId(_id),
   user: user as UserId,
   kind,

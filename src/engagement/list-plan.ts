@@ -1,9 +1,9 @@
-import type { EngagementKind } from '../config.ts'
 import type { EngagementDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type EngagementId, neighbour } from '../lib/ids.ts'
-import { type KindRule, keyOf, type ListLimits } from './kinds.ts'
+import type { EngagementKind, KindRow } from './kinds.ts'
+import type { ListLimits } from './list-limits.ts'
 
 /** How full a place is. */
 export interface Fill {
@@ -117,7 +117,7 @@ export class ListPlan {
   private countDelta = 0
 
   constructor(
-    private readonly rule: KindRule,
+    private readonly rule: Pick<KindRow, 'key'>,
     private readonly limits: ListLimits,
     private readonly state: ListState,
   ) {
@@ -236,6 +236,10 @@ export class ListPlan {
     if (!level.existed) this.levels.delete(number)
   }
 }
+
+/** What identifies an entry in its list. */
+const keyOf = ({ key }: Pick<KindRow, 'key'>, entry: Pick<EngagementDoc, 'actor' | '_id'>) =>
+  key === 'actor' ? entry.actor : entry._id.toHexString()
 
 const levelPlan = (count: number, bytes: number, existed = true): LevelPlan => ({
   existed,

@@ -1,4 +1,3 @@
-import type { EngagementKind } from '../config.ts'
 import type { Refusals } from '../db/admitted.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
@@ -12,10 +11,11 @@ import { groupBy } from '../lib/batch.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import { type Admission, noPost } from './admission.ts'
 import { deadlineOf, tooLate } from './deadline.ts'
-import { type EmbeddedAdd, FastPath } from './embedded.ts'
-import { kinds, type ListLimits } from './kinds.ts'
-import { type ListChange, ListPlan, type ListResult, type ListWrite } from './plan.ts'
-import { embedded, levelWrites, readState, storedKey } from './stored.ts'
+import { type EmbeddedAdd, FastPath } from './fast-path.ts'
+import { type EngagementKind, kinds } from './kinds.ts'
+import type { ListLimits } from './list-limits.ts'
+import { type ListChange, ListPlan, type ListResult, type ListWrite } from './list-plan.ts'
+import { embedded, levelWrites, readState, storedKey } from './list-store.ts'
 
 const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
 

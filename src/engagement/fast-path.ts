@@ -1,4 +1,3 @@
-import type { EngagementKind } from '../config.ts'
 import { atOnce, commandMsMax } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { isTimeExpired } from '../db/errors.ts'
@@ -7,9 +6,10 @@ import type { AnyBulkWriteOperation, Filter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
 import { deadlineOf } from './deadline.ts'
-import { kinds, type ListLimits } from './kinds.ts'
-import { type ListResult, type NewEntry, sizeOf } from './plan.ts'
-import { embedded } from './stored.ts'
+import { type EngagementKind, kinds } from './kinds.ts'
+import type { ListLimits } from './list-limits.ts'
+import { type ListResult, type NewEntry, sizeOf } from './list-plan.ts'
+import { embedded } from './list-store.ts'
 
 /** An entry that may find room in its post. */
 export interface EmbeddedAdd {

@@ -3,8 +3,14 @@ import { describe, expect, test } from 'vitest'
 import type { EngagementDoc } from '../../src/db/collections.ts'
 import type { ObjectId } from '../../src/db/mongo.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { kinds, type ListLimits } from '../../src/engagement/kinds.ts'
-import { type ListChange, ListPlan, type ListState, sizeOf } from '../../src/engagement/plan.ts'
+import { kinds } from '../../src/engagement/kinds.ts'
+import type { ListLimits } from '../../src/engagement/list-limits.ts'
+import {
+  type ListChange,
+  ListPlan,
+  type ListState,
+  sizeOf,
+} from '../../src/engagement/list-plan.ts'
 import { type EngagementId, timeIdAt } from '../../src/lib/ids.ts'
 
 /** A list as documents hold it. */

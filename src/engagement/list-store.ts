@@ -1,4 +1,3 @@
-import type { EngagementKind } from '../config.ts'
 import { atOnce, bounded } from '../db/client.ts'
 import type {
   Collections,
@@ -11,8 +10,8 @@ import type { AnyBulkWriteOperation, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { EngagementId, PostRef } from '../lib/ids.ts'
-import { kinds } from './kinds.ts'
-import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './plan.ts'
+import { type EngagementKind, kinds } from './kinds.ts'
+import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './list-plan.ts'
 
 /** The part of a list that stands in its post, as an aggregation expression. */
 export const embedded = (kind: EngagementKind) => ({ $ifNull: [`$${kind}`, []] })

@@ -1,0 +1,35 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { catalogue } from '../../src/db/collections.ts'
+import { type KindRow, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
+
+const rows: readonly KindRow[] = Object.values(kinds)
+
+describe('the table of engagement kinds', () => {
+  test.each<[string, (row: KindRow) => readonly (string | undefined)[]]>([
+    ['type', ({ node }) => [node.type]],
+    ['field of Post', ({ count, viewer }) => [count.field, viewer?.field]],
+    ['mutation', ({ add, remove }) => [add.mutation, remove.mutation]],
+    ['environment variable', ({ threshold }) => [threshold.variable]],
+  ])('gives no two kinds the same %s', (_, namesOf) => {
+    const names = rows.flatMap(namesOf).filter((name) => name !== undefined)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test('has no optional part: a row without any of them does not compile', () => {
+    type Likes = (typeof kinds)['likes']
+    type Optional = {
+      [Part in keyof KindRow]: Omit<Likes, Part> extends KindRow ? Part : never
+    }[keyof KindRow]
+    expectTypeOf<Likes>().toExtend<KindRow>()
+    expectTypeOf<Optional>().toBeNever()
+  })
+
+  test('gives each kind whose entries are known by their ids an index of these in overflow', () => {
+    const { indexes } = catalogue('collection').overflow
+    const byId = indexes.filter(({ key }) => 'items._id' in key)
+    expect(byId.map((index) => index.partialFilterExpression)).toEqual(
+      kindsKeyedBy('_id').map((kind) => ({ '_id.kind': kind })),
+    )
+    expect(new Set(byId.map(({ name }) => name)).size).toBe(byId.length)
+  })
+})

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander'
 import { readConfig } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
-import type { MaterialisedName } from '../feed/strategy.ts'
+import type { MaterialisedName } from '../feed/strategies/strategy.ts'
 import { openForCommand, say } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'

@@ -9,10 +9,15 @@ import { turn, walkFollowers } from './audience.ts'
 import type { Celebrities } from './celebrities.ts'
 import type { Delivery, Materialised } from './delivery.ts'
 import type { EntryReader } from './entry-reader.ts'
-import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
 import type { Registry } from './registry.ts'
-import { type MaterialisedName, type StoredTimelines, type Stretch, under } from './strategy.ts'
+import type { FanoutOnRead } from './strategies/fanout-on-read.ts'
+import {
+  type MaterialisedName,
+  type StoredTimelines,
+  type Stretch,
+  under,
+} from './strategies/strategy.ts'
 
 /** Posts that are added to, or taken out of, a timeline at a time. */
 const stretchSize = 500

@@ -10,7 +10,7 @@ import type { Posts } from '../posts/posts.ts'
 import { windowSize } from './audience.ts'
 import { entryOf } from './entries.ts'
 import { type Registered, registeredOf } from './registry.ts'
-import type { Entry } from './strategy.ts'
+import type { Entry } from './strategies/strategy.ts'
 
 /** What a delivery needs to know once its post is committed. */
 export interface DeliveryFacts {

@@ -12,7 +12,7 @@ import {
   type MaterialisedStrategy,
   type StoredTimelines,
   under,
-} from './strategy.ts'
+} from './strategies/strategy.ts'
 
 /** Every strategy that stores timelines: deliveries go to those that are registered, whatever is served here. */
 export type Materialised = Readonly<Record<MaterialisedName, MaterialisedStrategy>>

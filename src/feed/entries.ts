@@ -3,7 +3,7 @@ import type { EntryDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
-import type { Entry } from './strategy.ts'
+import type { Entry } from './strategies/strategy.ts'
 
 /** What an entry is made from. */
 interface Source {

@@ -9,7 +9,7 @@ import type { Post } from '../posts/post.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Pending } from './pending.ts'
 import { covers, isSame, type Registry } from './registry.ts'
-import type { Entry, FeedStrategy } from './strategy.ts'
+import type { Entry, FeedStrategy } from './strategies/strategy.ts'
 import type { Facts, Truth } from './truth.ts'
 
 /** What of a post is needed: its id and author alone, the text too, or all of it. */

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
 import type { Registered } from './registry.ts'
-import type { MaterialisedName } from './strategy.ts'
+import type { MaterialisedName } from './strategies/strategy.ts'
 
 /** The options of a strategy, by name. */
 export type Options = Readonly<Record<string, number>>

@@ -10,7 +10,7 @@ import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
 import { lacking, type Options } from './options.ts'
 import { assumeStored, removeSome, sharing } from './remove-stored.ts'
-import type { MaterialisedName } from './strategy.ts'
+import type { MaterialisedName } from './strategies/strategy.ts'
 
 /** How long a registration waits for the number of readers, in milliseconds. */
 const estimateMsMax = 1_000

@@ -3,7 +3,7 @@ import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, StrategyDoc } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import type { MaterialisedName } from './strategy.ts'
+import type { MaterialisedName } from './strategies/strategy.ts'
 
 /** Which strategies the database maintains. */
 export type Registered = ReadonlyMap<FeedStrategyName, StrategyDoc>

@@ -1,7 +1,7 @@
 import type { CollectionName, Collections } from '../db/collections.ts'
 import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
-import type { MaterialisedName } from './strategy.ts'
+import type { MaterialisedName } from './strategies/strategy.ts'
 
 /** Documents that one transaction removes at most: some 20 ms, so that other writes do not wait long. */
 const removedAtOnce = 1_000

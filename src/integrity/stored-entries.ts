@@ -1,6 +1,6 @@
 import type { EntryDoc, StrategyDoc } from '../db/collections.ts'
 import { fromObjectId, highestId } from '../db/object-id.ts'
-import type { MaterialisedName } from '../feed/strategy.ts'
+import type { MaterialisedName } from '../feed/strategies/strategy.ts'
 import { type PostId, timeOf, type UserId } from '../lib/ids.ts'
 import type { IntegrityServices } from './invariant.ts'
 

@@ -1,6 +1,6 @@
 import type { StrategyDoc } from '../db/collections.ts'
 import { isMaintained, maintainedIn, type Registered } from '../feed/registry.ts'
-import type { MaterialisedName } from '../feed/strategy.ts'
+import type { MaterialisedName } from '../feed/strategies/strategy.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Finding, IntegrityServices } from './invariant.ts'

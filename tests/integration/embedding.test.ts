@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { entryContents, feedStrategyNames } from '../../src/config.ts'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/strategy.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { entryContents, type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
-import type { Entry } from '../../src/feed/strategy.ts'
+import type { Entry } from '../../src/feed/strategies/strategy.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import { type FeedStage, newestFirst, useFeedStage } from '../support/feed-stage.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/strategy.ts'
 import { breaks } from '../support/broken.ts'
 import { anyPlan } from '../support/histories.ts'
 import { useServices } from '../support/services.ts'

@@ -2,7 +2,11 @@ import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import { type FollowingMode, readConfig } from '../../src/config.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import { type MaterialisedName, type StoredTimelines, under } from '../../src/feed/strategy.ts'
+import {
+  type MaterialisedName,
+  type StoredTimelines,
+  under,
+} from '../../src/feed/strategies/strategy.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'

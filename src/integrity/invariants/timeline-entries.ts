@@ -1,6 +1,6 @@
 import type { StrategyDoc } from '../../db/collections.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
-import type { MaterialisedName } from '../../feed/strategy.ts'
+import type { MaterialisedName } from '../../feed/strategies/strategy.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
 import { storedEntries, storedReaders } from '../stored-entries.ts'

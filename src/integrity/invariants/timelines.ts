@@ -1,7 +1,7 @@
 import type { FeedStrategyName } from '../../config.ts'
 import type { StrategyDoc } from '../../db/collections.ts'
 import { covers, type Registered } from '../../feed/registry.ts'
-import type { MaterialisedName } from '../../feed/strategy.ts'
+import type { MaterialisedName } from '../../feed/strategies/strategy.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import { type Comparison, compareTimelines, postsMax } from '../compare-timelines.ts'

@@ -1,11 +1,11 @@
-import type { StrategyDoc } from '../db/collections.ts'
-import type { Tx } from '../db/transaction.ts'
-import type { Follows } from '../follows/follows.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
-import { inOrder } from './entries.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import { inOrder } from '../entries.ts'
+import type { PulledAuthors } from '../pulled-authors.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { Inbox } from './inbox.ts'
-import type { PulledAuthors } from './pulled-authors.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 /**

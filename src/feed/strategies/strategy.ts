@@ -1,8 +1,8 @@
-import type { FeedStrategyName } from '../config.ts'
-import type { StrategyDoc } from '../db/collections.ts'
-import type { Tx } from '../db/transaction.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
-import type { Range } from '../lib/page.ts'
+import type { FeedStrategyName } from '../../config.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
 
 /** A post in a timeline, with what its timeline holds of it (seed 1: linking, or embedding). */
 export interface Entry {

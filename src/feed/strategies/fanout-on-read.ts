@@ -1,8 +1,8 @@
-import type { Follows } from '../follows/follows.ts'
-import { batches } from '../lib/batch.ts'
-import type { PostRef, UserId } from '../lib/ids.ts'
-import type { Range } from '../lib/page.ts'
-import type { Posts } from '../posts/posts.ts'
+import type { Follows } from '../../follows/follows.ts'
+import { batches } from '../../lib/batch.ts'
+import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
+import type { Posts } from '../../posts/posts.ts'
 import type { Ask, Candidates, FeedStrategy } from './strategy.ts'
 
 /** The most authors for which MongoDB merges the index instead of sorting everything: 201 cost 100 times as much. */

@@ -10,7 +10,7 @@ import type { Posts } from '../posts/posts.ts'
 import type { Users } from '../users/users.ts'
 import type { Backfill, Pair } from './backfill.ts'
 import type { Delivery } from './delivery.ts'
-import type { MaterialisedName } from './strategies/strategy.ts'
+import type { MaterialisedName } from './strategies/list.ts'
 
 /** What tasks work with. */
 export interface TaskParts {

@@ -40,6 +40,12 @@ const known: readonly {
     why: 'it looks at a few keys for each author with waiting deliveries, 2,000 authors at most, and answers with those of the reader',
   },
   {
+    from: 'src/feed/celebrities.ts',
+    command: 'update',
+    problem: /^scans COLLSCAN of celebrities$/,
+    why: 'an operator drops INBOX: one pass over the authors that HYBRID reads',
+  },
+  {
     from: 'src/feed/strategies/sized-buckets.ts',
     problem: /^looks at \d+ for \d+$/,
     why: 'buckets may overlap, so it looks at a key, not a document, for each newer bucket of a reader',

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { entryContents, type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import { entryContents } from '../../src/feed/entries.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import type { Entry } from '../../src/feed/strategies/strategy.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'

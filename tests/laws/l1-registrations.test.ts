@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ConfigError } from '../../src/config.ts'
 import { DomainError } from '../../src/errors.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import type { MaterialisedName } from '../../src/feed/strategies/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import {

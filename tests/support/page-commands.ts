@@ -1,4 +1,4 @@
-import type { MaterialisedName } from '../../src/feed/strategies/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 
 /** The label of the command that reads what decides whether a post shows. */
 export const visibilityRead = 'read following, restrictions, user_stats, posts, strategies'

@@ -1,12 +1,10 @@
 import { pino } from 'pino'
 import { beforeAll } from 'vitest'
-import { type FollowingMode, readConfig } from '../../src/config.ts'
+import type { FollowingMode } from '../../src/config.ts'
+import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import {
-  type MaterialisedName,
-  type StoredTimelines,
-  under,
-} from '../../src/feed/strategies/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
+import { type StoredTimelines, under } from '../../src/feed/strategies/strategy.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'

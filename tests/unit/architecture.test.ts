@@ -16,7 +16,7 @@ const order = [
   ['imports'],
   ['feed'],
   ['integrity'],
-  ['services.ts', 'open-database.ts'],
+  ['environment.ts', 'services.ts', 'open-database.ts'],
   ['graphql'],
   ['app.ts'],
   ['cli'],

@@ -1,6 +1,6 @@
 import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
-import type { FeedStrategyName } from '../../config.ts'
 import { type ReasonCode, reasonCodes } from '../../feed/reasons.ts'
+import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
 import { User } from './user.ts'

@@ -1,6 +1,6 @@
-import type { StrategyDoc } from '../../db/collections.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
-import type { MaterialisedName } from '../../feed/strategies/strategy.ts'
+import type { Registration } from '../../feed/registry.ts'
+import type { MaterialisedName } from '../../feed/strategies/list.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
 import { storedEntries, storedReaders } from '../stored-entries.ts'
@@ -26,7 +26,7 @@ export interface EntryVerdict {
 export async function* checkEntries(
   services: IntegrityServices,
   reader: UserId,
-  registration: StrategyDoc,
+  registration: Registration,
   onRead: (entries: number) => void,
 ): AsyncGenerator<EntryVerdict> {
   const { collections, edges } = services
@@ -103,11 +103,10 @@ export async function strayTimelines(
 export async function removeLeftovers(
   { strategies, transactions, outbox }: IntegrityServices,
   reader: UserId,
-  registration: StrategyDoc,
+  registration: Registration,
   { dead, strangers }: EntryVerdict,
 ): Promise<void> {
-  const name = registration._id as MaterialisedName
-  if (dead.length > 0) await strategies[name].forget([reader], dead, registration)
+  if (dead.length > 0) await strategies[registration._id].forget([reader], dead, registration)
   if (strangers.length === 0) return
   await transactions.run((tx) =>
     outbox.keep(

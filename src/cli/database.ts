@@ -1,5 +1,5 @@
 import type { AppConfig } from '../environment.ts'
-import { feedStrategyNames } from '../feed/strategies/list.ts'
+import { feedStrategyNames, valuesWhenChecked } from '../feed/strategies/list.ts'
 import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { createServices, type Services } from '../services.ts'
 
@@ -40,6 +40,6 @@ export function servicesAsStored(
   { client, db, clock }: CommandDatabase,
   config: AppConfig,
 ): Services {
-  const feed = { ...config.feed, maintained: feedStrategyNames, cacheAwayDays: 0 }
+  const feed = { ...config.feed, maintained: feedStrategyNames, ...valuesWhenChecked }
   return createServices(client, db, { ...config, feed }, { now: clock.now })
 }

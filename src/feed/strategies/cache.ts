@@ -52,12 +52,15 @@ export const cache = defineStrategy({
         toVariable: (entries) => entries,
         howToChange: dropAndStart,
       },
+      whenChecked: undefined,
     },
     /** How long a reader may be away before their cache is dropped. */
     cacheAwayDays: {
       variable: 'CACHE_AWAY_DAYS',
       schema: z.coerce.number().min(0.01).max(3660).default(30),
       option: undefined,
+      // A check prolongs the life of no cache.
+      whenChecked: 0,
     },
   },
   backfilled: false,

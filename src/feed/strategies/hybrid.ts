@@ -31,6 +31,7 @@ export const hybrid = defineStrategy({
         toVariable: (followers) => followers,
         howToChange: () => 'run "feedline timelines threshold NUMBER"',
       },
+      whenChecked: undefined,
     },
   },
   backfilled: true,

@@ -58,6 +58,13 @@ export const settings = Object.assign({}, ...materialised.map((one) => one.setti
 /** The values of all strategies' settings. */
 export type SettingValues = Readonly<Record<SettingName, number>>
 
+/** The values of settings that differ where a command checks every strategy. */
+export const valuesWhenChecked = Object.fromEntries(
+  Object.entries<Setting>(settings).flatMap(([name, { whenChecked }]) =>
+    whenChecked === undefined ? [] : [[name, whenChecked]],
+  ),
+) as Partial<SettingValues>
+
 /** Creates every strategy that stores timelines. */
 export const createStrategies = (
   parts: StrategyParts,

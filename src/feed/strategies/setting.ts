@@ -9,6 +9,8 @@ export interface Setting {
   readonly schema: z.ZodDefault<z.ZodType<number>>
   /** What a registration stores of the value. Undefined: nothing, each process uses its own value. */
   readonly option: StoredOption | undefined
+  /** The value for commands that read every strategy in order to check it. Undefined: the configured value. */
+  readonly whenChecked: number | undefined
 }
 
 /** An option that stored timelines depend on. The database stores it, and every process uses the stored value. */

@@ -45,6 +45,7 @@ export const sizedBuckets = defineStrategy({
       variable: 'SIZED_BUCKET_SIZE',
       schema: entriesOfDocument.default(50),
       option: undefined,
+      whenChecked: undefined,
     },
   },
   backfilled: true,

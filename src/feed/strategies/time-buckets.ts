@@ -51,6 +51,7 @@ export const timeBuckets = defineStrategy({
         toVariable: (ms) => ms / dayMs,
         howToChange: dropAndStart,
       },
+      whenChecked: undefined,
     },
   },
   backfilled: true,

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
-import { readConfig } from '../src/config.ts'
 import { connect } from '../src/db/client.ts'
 import { applyIndexes } from '../src/db/indexes.ts'
 import { openMongod } from '../src/dev/mongod/open.ts'
+import { readConfig } from '../src/environment.ts'
 import { createServices, type Services } from '../src/services.ts'
 
 /** A fresh database that nothing else uses. Disposing of it removes it. */

@@ -1,4 +1,4 @@
-import { feedStrategyNames } from '../src/config.ts'
+import { feedStrategyNames } from '../src/feed/strategies/list.ts'
 import { type Check, reportTwice } from './check.ts'
 import { isAlive, type User } from './model.ts'
 import { orderOf, timelineDocument } from './reads.ts'

@@ -1,5 +1,4 @@
-import type { FeedStrategyName } from '../src/config.ts'
-import { feedStrategyNames } from '../src/config.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../src/feed/strategies/list.ts'
 import { decodeOpaque } from '../src/lib/opaque.ts'
 import { type Data, send } from './graphql.ts'
 import type { User } from './model.ts'

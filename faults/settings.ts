@@ -1,4 +1,4 @@
-import { feedStrategyNames } from '../src/config.ts'
+import { feedStrategyNames } from '../src/feed/strategies/list.ts'
 
 /** The processes of Feedline, by name. */
 export const serverNames = ['server-1', 'server-2'] as const

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { variableNames } from '../src/config.ts'
+import { variableNames } from '../src/environment.ts'
 
 // Says where the documents and the code differ: links, paths, npm scripts, environment variables.
 const root = join(import.meta.dirname, '..')
@@ -91,7 +91,7 @@ function variableProblems(readme: string): string[] {
       .map((name) => `README.md: the configuration table lacks ${name}`),
     ...[...documented]
       .filter((name) => !variableNames.includes(name))
-      .map((name) => `README.md: src/config.ts does not read ${name}`),
+      .map((name) => `README.md: src/environment.ts does not read ${name}`),
   ]
 }
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from './config.ts'
+import type { AppConfig } from './environment.ts'
 import { registerStrategies } from './feed/feeds.ts'
 import { RebuildWatch } from './feed/rebuild-watch.ts'
 import { createServer } from './graphql/server.ts'
@@ -29,7 +29,7 @@ export interface App extends AsyncDisposable {
  * Starts the server with its worker, and says in one line each which database, URL and strategy.
  * Disposing of it answers what is under way, hands jobs back, and closes the database.
  */
-export async function startApp(config: Config, log: Log): Promise<App> {
+export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
   const database = await openDatabase(config, {
     profile: 'serving',
@@ -83,7 +83,7 @@ export async function startApp(config: Config, log: Log): Promise<App> {
   }
 }
 
-async function listen(http: FastifyInstance, { http: { host, port } }: Config): Promise<string> {
+async function listen(http: FastifyInstance, { http: { host, port } }: AppConfig): Promise<string> {
   try {
     const address = await http.listen({ host, port })
     return host === '127.0.0.1' ? address.replace('127.0.0.1', 'localhost') : address

@@ -1,21 +1,6 @@
 import { z } from 'zod'
 import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
 
-/** The strategies that may assemble a timeline (seed 1). Which of them serve here is `feed.maintained`. */
-export const feedStrategyNames = [
-  'FANOUT_ON_READ',
-  'TIME_BUCKETS',
-  'SIZED_BUCKETS',
-  'CACHE',
-  'INBOX',
-  'HYBRID',
-] as const
-export type FeedStrategyName = (typeof feedStrategyNames)[number]
-
-/** What an entry of a materialised timeline holds of its post (seed 1: linking, embedding). */
-export const entryContents = ['id', 'author', 'text'] as const
-export type EntryContent = (typeof entryContents)[number]
-
 /** Where "whom does this user follow" is answered from: a second collection, or the reverse index on followers (seed 4). */
 export type FollowingMode = 'collection' | 'reverse-index'
 
@@ -35,7 +20,8 @@ const keyAlgorithms = [
 
 const portMax = 65_535
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
-const list = z.string().transform((text) =>
+/** A list of texts with commas between them. */
+export const commaList = z.string().transform((text) =>
   text
     .split(',')
     .map((part) => part.trim())
@@ -43,15 +29,13 @@ const list = z.string().transform((text) =>
 )
 
 const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
-/** Entries of one document: with 3,000 bytes of text each it stays below MongoDB's 16 MB, whatever entries hold. */
-const entriesOfDocument = z.coerce.number().int().min(1).max(4_000)
 
 const threshold = (entriesByDefault: number) => entries(0).default(entriesByDefault)
 const thresholds = Object.fromEntries(
   Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
 ) as Record<ThresholdVariable, ReturnType<typeof threshold>>
 
-const environment = z.object({
+const variables = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: z
@@ -61,7 +45,7 @@ const environment = z.object({
     })
     .transform(Number)
     .default(4000),
-  CORS_ORIGINS: list.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
+  CORS_ORIGINS: commaList.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MONGODB_URI: z
     .string()
@@ -74,15 +58,6 @@ const environment = z.object({
   MONGOD_BINARY: z.string().min(1).optional(),
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
   FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
-  FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
-  FEED_MAINTAINED: list.pipe(z.array(z.enum(feedStrategyNames))).default([]),
-  TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
-  TIME_BUCKET_DAYS: z.coerce.number().min(0.01).max(366).default(7),
-  SIZED_BUCKET_SIZE: entriesOfDocument.default(50),
-  CACHE_SIZE: entriesOfDocument.default(50),
-  CACHE_AWAY_DAYS: z.coerce.number().min(0.01).max(3660).default(30),
-  HYBRID_THRESHOLD: z.coerce.number().int().min(1).max(1e9).default(10_000),
-  FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
   ...thresholds,
   OVERFLOW_CAPACITY: entries(1).default(1000),
   DRIFT_SAMPLE: z.coerce.number().min(0).max(1).default(0),
@@ -91,16 +66,18 @@ const environment = z.object({
   AUTH_JWKS_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
   AUTH_ISSUER: z.string().min(1).optional(),
   AUTH_AUDIENCE: z.string().min(1).optional(),
-  AUTH_ALGORITHMS: list.pipe(z.array(z.enum([...hmacAlgorithms, ...keyAlgorithms]))).optional(),
+  AUTH_ALGORITHMS: commaList
+    .pipe(z.array(z.enum([...hmacAlgorithms, ...keyAlgorithms])))
+    .optional(),
   AUTH_DEV: flag.optional(),
-  BLOCKED_WORDS: list.default([]),
-  CONTENT_VALIDATORS: list.default([]),
+  BLOCKED_WORDS: commaList.default([]),
+  CONTENT_VALIDATORS: commaList.default([]),
 })
 
-/** The names of all environment variables that Feedline reads. */
-export const variableNames: readonly string[] = Object.keys(environment.shape)
+/** The names of the environment variables that timelines do not depend on. */
+export const commonVariableNames: readonly string[] = Object.keys(variables.shape)
 
-/** Everything that can be configured, read once at start. README lists the variables. */
+/** What can be configured, except timelines: `feed/config.ts` adds these. README lists the variables. */
 export interface Config {
   readonly production: boolean
   readonly http: {
@@ -118,22 +95,6 @@ export interface Config {
     readonly dataFolder: string
   }
   readonly following: FollowingMode
-  readonly feed: {
-    readonly strategy: FeedStrategyName
-    /** Those that a query may name; FANOUT_ON_READ and the default are always among them. */
-    readonly maintained: readonly FeedStrategyName[]
-    /** What the entries of materialised timelines hold. */
-    readonly entries: EntryContent
-    readonly timeBucketDays: number
-    readonly sizedBucketSize: number
-    readonly cacheSize: number
-    /** How long a reader may be away before their cache is dropped. */
-    readonly cacheAwayDays: number
-    /** From so many followers on, an author is read instead of delivered under HYBRID. */
-    readonly hybridThreshold: number
-    /** Audiences up to this size are delivered to by the process that took the post. */
-    readonly inlineMax: number
-  }
   readonly engagement: {
     /** How many entries of each kind a post holds itself, before they overflow. */
     readonly thresholds: Readonly<Record<EngagementKind, number>>
@@ -174,28 +135,38 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads the configuration from environment variables; an empty or blank one counts as absent.
- * @throws {ConfigError} naming every variable that is wrong.
- */
-export function readConfig(
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim()))
-  const issues = environment.safeParse(given).error?.issues ?? []
-  const problems = issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`)
-  // What is wrong by itself is left out of the rest, so that this is checked all the same.
-  const wrong = new Set(issues.map(({ path }) => path[0]))
-  const isWrong = ([name]: [string, unknown]) => wrong.has(name)
+/** Environment variables by name; empty and blank ones are left out. */
+export type Given = Readonly<Record<string, string>>
+
+/** What variables say. */
+export interface Reading<Values> {
+  /** A wrong variable has its default here. */
+  readonly values: Values
+  /** The variables that are wrong by themselves, as they were given. */
+  readonly wrong: Given
+  readonly problems: readonly string[]
+}
+
+/** Checks variables by their schema. A wrong variable is left out, so that the rest is checked all the same. */
+export function readVariables<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  given: Given,
+): Reading<z.output<z.ZodObject<Shape>>> {
+  const issues = schema.safeParse(given).error?.issues ?? []
+  const names = new Set(issues.map(({ path }) => path[0]))
+  const isWrong = ([name]: [string, unknown]) => names.has(name)
   const entries = Object.entries(given)
-  const e = environment.parse(Object.fromEntries(entries.filter((one) => !isWrong(one))))
-  const maintained = feedStrategyNames.filter(
-    (name) =>
-      name === 'FANOUT_ON_READ' || name === e.FEED_STRATEGY || e.FEED_MAINTAINED.includes(name),
-  )
-  problems.push(...authProblems({ ...e, ...Object.fromEntries(entries.filter(isWrong)) }))
-  if (problems.length > 0) throw new ConfigError(problems)
   return {
+    values: schema.parse(Object.fromEntries(entries.filter((one) => !isWrong(one)))),
+    wrong: Object.fromEntries(entries.filter(isWrong)),
+    problems: issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`),
+  }
+}
+
+/** Reads all of the configuration that timelines do not depend on. */
+export function readCommonConfig(given: Given): { config: Config; problems: readonly string[] } {
+  const { values: e, wrong, problems } = readVariables(variables, given)
+  const config: Config = {
     production: e.NODE_ENV === 'production',
     http: { host: e.HOST, port: e.PORT, corsOrigins: e.CORS_ORIGINS },
     logLevel: e.LOG_LEVEL,
@@ -206,17 +177,6 @@ export function readConfig(
       dataFolder: e.FEEDLINE_DATA,
     },
     following: e.FOLLOWING,
-    feed: {
-      strategy: e.FEED_STRATEGY,
-      maintained,
-      entries: e.TIMELINE_ENTRIES,
-      timeBucketDays: e.TIME_BUCKET_DAYS,
-      sizedBucketSize: e.SIZED_BUCKET_SIZE,
-      cacheSize: e.CACHE_SIZE,
-      cacheAwayDays: e.CACHE_AWAY_DAYS,
-      hybridThreshold: e.HYBRID_THRESHOLD,
-      inlineMax: e.FANOUT_INLINE_MAX,
-    },
     engagement: {
       thresholds: perKind((kind) => e[kinds[kind].threshold.variable]),
       capacity: e.OVERFLOW_CAPACITY,
@@ -232,11 +192,12 @@ export function readConfig(
     },
     posts: { blockedWords: e.BLOCKED_WORDS, validatorModules: e.CONTENT_VALIDATORS },
   }
+  return { config, problems: [...problems, ...authProblems({ ...e, ...wrong })] }
 }
 
 type AuthVariables = Partial<
   Pick<
-    z.infer<typeof environment>,
+    z.infer<typeof variables>,
     'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS'
   >
 > & { AUTH_DEV?: boolean | string | undefined }

@@ -1,4 +1,3 @@
-import type { Config } from './config.ts'
 import { type Collections, openCollections } from './db/collections.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Once } from './db/once.ts'
@@ -11,6 +10,7 @@ import { OutlierLists } from './engagement/outlier-lists.ts'
 import { PostPurge } from './engagement/purge.ts'
 import { EngagementReader } from './engagement/reader.ts'
 import { UserEngagementIndex } from './engagement/user-index.ts'
+import type { AppConfig } from './environment.ts'
 import { createFeeds, type Feeds } from './feed/feeds.ts'
 import { Edges } from './follows/edges.ts'
 import { FollowBatcher } from './follows/follow-batcher.ts'
@@ -54,7 +54,7 @@ export interface Services extends Feeds {
 }
 
 /** The part of the configuration that services depend on. */
-export type ServiceConfig = Pick<Config, 'following' | 'feed' | 'posts' | 'engagement'>
+export type ServiceConfig = Pick<AppConfig, 'following' | 'feed' | 'posts' | 'engagement'>
 
 /** What services take from the process, beyond the configuration. */
 export interface ServiceOptions {

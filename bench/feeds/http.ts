@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { FeedStrategyName } from '../../src/config.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { startChild } from '../children.ts'
 import type { HttpLoad, LoadJob } from './load-child.ts'
 

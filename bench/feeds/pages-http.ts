@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { BSON } from 'mongodb'
-import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type Child, startChild } from '../children.ts'
 import type { BenchDatabase } from '../database.ts'
 import { commandsOf } from './commands.ts'

@@ -1,4 +1,4 @@
-import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { drive, type Load } from '../drive.ts'

@@ -4,7 +4,9 @@ import { answer } from '../children.ts'
 // `feedline serve` as it is built, with one answer more: what it cost.
 const at = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href
 const { startApp } = (await import(at('app.js'))) as typeof import('../../src/app.ts')
-const { readConfig } = (await import(at('config.js'))) as typeof import('../../src/config.ts')
+const { readConfig } = (await import(
+  at('environment.js')
+)) as typeof import('../../src/environment.ts')
 const { createLog } = (await import(at('log.js'))) as typeof import('../../src/log.ts')
 
 const config = readConfig()

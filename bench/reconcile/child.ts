@@ -1,5 +1,5 @@
-import { readConfig } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
+import { readConfig } from '../../src/environment.ts'
 import { reconcile } from '../../src/integrity/reconcile.ts'
 import { createServices } from '../../src/services.ts'
 

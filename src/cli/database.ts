@@ -1,4 +1,5 @@
-import { type Config, feedStrategyNames } from '../config.ts'
+import type { AppConfig } from '../environment.ts'
+import { feedStrategyNames, valuesWhenChecked } from '../feed/strategies/list.ts'
 import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { createServices, type Services } from '../services.ts'
 
@@ -15,7 +16,10 @@ export interface CommandDatabase extends OpenDatabase {
  * @param prepare creates what indexes are missing; without it nothing is written.
  * @throws as {@link openDatabase}.
  */
-export async function openForCommand(config: Config, prepare: boolean): Promise<CommandDatabase> {
+export async function openForCommand(
+  config: AppConfig,
+  prepare: boolean,
+): Promise<CommandDatabase> {
   const database = await openDatabase(config, { profile: 'bulk', prepare, say })
   const { client, db, clock } = database
   const services = createServices(client, db, config, { now: clock.now })
@@ -32,7 +36,10 @@ export async function beginRebuilds({ upkeep }: Services): Promise<void> {
 }
 
 /** The services of a command that reads every strategy, whatever is configured. No cache lives longer because of it. */
-export function servicesAsStored({ client, db, clock }: CommandDatabase, config: Config): Services {
-  const feed = { ...config.feed, maintained: feedStrategyNames, cacheAwayDays: 0 }
+export function servicesAsStored(
+  { client, db, clock }: CommandDatabase,
+  config: AppConfig,
+): Services {
+  const feed = { ...config.feed, maintained: feedStrategyNames, ...valuesWhenChecked }
   return createServices(client, db, { ...config, feed }, { now: clock.now })
 }

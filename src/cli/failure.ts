@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
-import { readConfig } from '../config.ts'
 import { clientErrorOf } from '../db/errors.ts'
+import { readConfig } from '../environment.ts'
 
 /**
  * What a command that failed says: one sentence, and with LOG_LEVEL=debug or trace where it came

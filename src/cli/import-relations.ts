@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../environment.ts'
 import type { RelationCounts } from '../imports/choose-relations.ts'
 import {
   importRelations,

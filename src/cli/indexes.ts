@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
 import { type IndexState, indexStates } from '../db/indexes.ts'
+import { readConfig } from '../environment.ts'
 import { openForCommand } from './database.ts'
 
 interface IndexesOptions {

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../environment.ts'
 import { type JobList, type JobState, type ListedJob, listJobs } from '../jobs/inspect.ts'
 import type { JobQueue } from '../jobs/queue.ts'
 import { parseTimeId, type TimeId } from '../lib/ids.ts'

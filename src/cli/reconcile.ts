@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../environment.ts'
 import { DomainError } from '../errors.ts'
 import { TextFile } from '../imports/text-file.ts'
 import { type Reconciled, reconcile } from '../integrity/reconcile.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { startApp } from '../app.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../environment.ts'
 import { createLog } from '../log.ts'
 import { untilTold } from './until-told.ts'
 

@@ -1,12 +1,10 @@
 import { Argument, Command } from 'commander'
-import { readConfig } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
-import type { MaterialisedName } from '../feed/strategy.ts'
+import { readConfig } from '../environment.ts'
+import { type MaterialisedName, materialisedNames } from '../feed/strategies/list.ts'
 import { openForCommand, say } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
-
-const names = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
 
 /** `feedline timelines`: which strategies the database maintains, and how far each has come. */
 export const timelinesCommand = (): Command =>
@@ -18,7 +16,9 @@ export const timelinesCommand = (): Command =>
     .action(async ({ json }: { json?: true }) => {
       await using database = await openForCommand(readConfig(), false)
       const registered = await database.services.registry.read()
-      const strategies = names.flatMap((name) => registered.get(name) ?? []).map(summary)
+      const strategies = materialisedNames
+        .flatMap((name) => registered.get(name) ?? [])
+        .map(summary)
       if (json) console.log(JSON.stringify({ strategies }))
       else console.log(strategies.length === 0 ? nothing : strategies.map(line).join('\n'))
     })
@@ -71,7 +71,10 @@ export const timelinesCommand = (): Command =>
 
 const nothing = 'No strategy is maintained. FANOUT_ON_READ assembles every timeline on read.'
 
-const strategyArgument = () => new Argument('<strategy>', 'name of the strategy').choices(names)
+const strategyArgument = () =>
+  new Argument('<strategy>', 'name of the strategy').choices(materialisedNames)
+
+const nameWidth = Math.max(...materialisedNames.map(({ length }) => length))
 
 function summary({ _id, complete, covered, readers, options, dropping }: StrategyDoc) {
   const state = dropping ? 'DROPPING' : complete ? 'COMPLETE' : 'BACKFILLING'
@@ -80,5 +83,5 @@ function summary({ _id, complete, covered, readers, options, dropping }: Strateg
 
 function line({ strategy, state, readers }: ReturnType<typeof summary>): string {
   const progress = state === 'BACKFILLING' ? `, ${readers.done} of ${readers.total} readers` : ''
-  return `${strategy.padEnd(13)}  ${state.toLowerCase()}${progress}`
+  return `${strategy.padEnd(nameWidth)}  ${state.toLowerCase()}${progress}`
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { SignJWT } from 'jose'
-import { type AuthConfig, ConfigError, readConfig } from '../config.ts'
+import { type AuthConfig, ConfigError } from '../config.ts'
+import { readConfig } from '../environment.ts'
 import { badInput } from '../errors.ts'
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 import { durationSeconds } from './numbers.ts'

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../environment.ts'
 import type { Finding } from '../integrity/invariant.ts'
 import { Tally, verify } from '../integrity/verify.ts'
 import { openForCommand, servicesAsStored } from './database.ts'

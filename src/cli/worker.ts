@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type Config, readConfig } from '../config.ts'
+import { type AppConfig, readConfig } from '../environment.ts'
 import { jobLeaseMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
@@ -25,7 +25,7 @@ export const workerCommand = (): Command =>
     })
 
 /** Disposing of it hands its jobs back and closes the database. */
-async function startWorker(config: Config, log: Log, concurrency: number): Promise<Running> {
+async function startWorker(config: AppConfig, log: Log, concurrency: number): Promise<Running> {
   const database = await openDatabase(config, {
     profile: 'serving',
     prepare: true,

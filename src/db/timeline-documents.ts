@@ -1,5 +1,4 @@
 import type { ObjectId } from 'mongodb'
-import type { FeedStrategyName } from '../config.ts'
 
 /** A post in somebody's timeline: linked alone, or with what is embedded of it (seed 1). */
 export interface EntryDoc {
@@ -54,7 +53,8 @@ export interface InboxDoc {
 
 /** A strategy that this database maintains: every delivery goes to it, whoever runs it. */
 export interface StrategyDoc {
-  readonly _id: FeedStrategyName
+  /** The name of the strategy. */
+  readonly _id: string
   /** Names this registration: another one after a drop, or once what is stored no longer counts. */
   readonly epoch: ObjectId
   /** Readers up to this handle have all that was posted before the registration. */

@@ -1,5 +1,5 @@
 import { atOnce } from '../db/client.ts'
-import type { Collections, StrategyDoc } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
@@ -7,12 +7,23 @@ import { chunks } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import { turn, walkFollowers } from './audience.ts'
 import type { Celebrities } from './celebrities.ts'
-import type { Delivery, Materialised } from './delivery.ts'
+import type { Delivery } from './delivery.ts'
 import type { EntryReader } from './entry-reader.ts'
-import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
-import type { Registry } from './registry.ts'
-import { type MaterialisedName, type StoredTimelines, type Stretch, under } from './strategy.ts'
+import type { Registration, Registry } from './registry.ts'
+import type { FanoutOnRead } from './strategies/fanout-on-read.ts'
+import {
+  type AuthorFilters,
+  type ByStrategy,
+  descriptors,
+  type MaterialisedName,
+} from './strategies/list.ts'
+import {
+  type MaterialisedStrategy,
+  type StoredTimelines,
+  type Stretch,
+  under,
+} from './strategies/strategy.ts'
 
 /** Posts that are added to, or taken out of, a timeline at a time. */
 const stretchSize = 500
@@ -27,7 +38,8 @@ export interface Pair {
 
 /** What a back-fill reads from and writes to. */
 export interface BackfillParts {
-  readonly strategies: Materialised
+  readonly strategies: ByStrategy<MaterialisedStrategy>
+  readonly filters: AuthorFilters
   readonly registry: Registry
   readonly delivery: Delivery
   readonly entries: EntryReader
@@ -53,7 +65,9 @@ export class Backfill {
     const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.targetsOf(followee, registered)
-    if (registered.has('HYBRID')) await this.parts.celebrities.noteFollow(follower, followee)
+    for (const { _id } of registered.values()) {
+      await this.parts.filters.get(_id)?.noteFollow(follower, followee)
+    }
     const isOver = turn()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
     for (;;) {
@@ -128,10 +142,10 @@ export class Backfill {
       run.signal.throwIfAborted()
       const registration = (await this.parts.registry.read()).get(name)
       if (registration?.epoch.toHexString() !== epoch) return undefined
-      const { backfilled } = this.parts.strategies[name]
+      const { backfilled } = descriptors[name]
       const readers = backfilled ? await this.readersAfter(registration.covered) : []
       for (const some of chunks(readers, readersTogether)) {
-        await Promise.all(some.map((reader) => this.fill(name, registration, reader, run.signal)))
+        await Promise.all(some.map((reader) => this.fill(registration, reader, run.signal)))
       }
       const last = readers.at(-1)
       if (last) await this.parts.registry.advance(name, epoch, last, readers.length)
@@ -146,9 +160,9 @@ export class Backfill {
 
   /** Fills all timelines of one reader anew, as far as they are kept. */
   async refill(reader: UserId, signal: AbortSignal): Promise<void> {
-    for (const [name, registration] of await this.parts.registry.read()) {
-      if (name === 'FANOUT_ON_READ' || !this.parts.strategies[name].backfilled) continue
-      await this.fill(name, registration, reader, signal)
+    for (const registration of (await this.parts.registry.read()).values()) {
+      if (!descriptors[registration._id].backfilled) continue
+      await this.fill(registration, reader, signal)
     }
   }
 
@@ -222,18 +236,16 @@ export class Backfill {
     await Promise.all(targets.map((strategy) => strategy.forget([reader], gone)))
   }
 
-  /** All that a reader's timeline holds now; what is read under HYBRID is not stored. */
+  /** All that a reader's timeline holds now, by the authors whose posts the strategy stores. */
   private async fill(
-    name: MaterialisedName,
-    registration: StrategyDoc,
+    registration: Registration,
     reader: UserId,
     signal: AbortSignal,
   ): Promise<void> {
-    const strategy = under(this.parts.strategies[name], registration)
-    const refused =
-      name === 'HYBRID'
-        ? await this.parts.celebrities.noteFollowed(reader, this.parts.follows)
-        : new Set<UserId>()
+    const { strategies, filters, follows } = this.parts
+    const strategy = under(strategies[registration._id], registration)
+    const filter = filters.get(registration._id)
+    const refused = (await filter?.noteFollowed(reader, follows)) ?? new Set<UserId>()
     let olderThan: PostId | undefined
     for (;;) {
       signal.throwIfAborted()

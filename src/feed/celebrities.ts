@@ -7,6 +7,7 @@ import type { Outbox } from '../jobs/outbox.ts'
 import { batches } from '../lib/batch.ts'
 import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
+import type { AuthorFilter } from './strategies/author-filter.ts'
 
 /** An author falls once followers are below this share of the threshold, so that one on the edge does not swing. */
 const fallShare = 0.8
@@ -34,7 +35,7 @@ export interface CelebritiesParts {
  * followers begins a fall: posts are delivered again, and a job delivers those that were left out.
  * So each reader has a post, or a note of its author, at every moment.
  */
-export class Celebrities {
+export class Celebrities implements AuthorFilter {
   constructor(private readonly parts: CelebritiesParts) {}
 
   /**
@@ -58,6 +59,11 @@ export class Celebrities {
   async noteFollow(follower: UserId, author: UserId): Promise<void> {
     if ((await this.standingOf(author)) === 'DELIVERED') return
     await this.parts.pulled.add([follower], [author])
+  }
+
+  /** Whether posts of the author are delivered, and so stored. One command. */
+  async accepts(author: UserId): Promise<boolean> {
+    return (await this.standingOf(author)) !== 'READ'
   }
 
   /** How posts of this author are treated now. One command. */
@@ -108,6 +114,17 @@ export class Celebrities {
   async fallen(author: UserId, fall: string): Promise<void> {
     const own = { _id: author, falling: toObjectId(fall as PostId) }
     await this.parts.collections.celebrities.deleteOne(own, bounded)
+  }
+
+  /**
+   * Before INBOX is dropped: what it delivered of celebrities stays in the inboxes while HYBRID is maintained, so any of
+   * their posts may be stored. One command.
+   */
+  async assumeStored(): Promise<void> {
+    await this.parts.collections.celebrities.updateMany(
+      { readFrom: { $exists: true } },
+      { $unset: { readFrom: '' } },
+    )
   }
 
   /** Removes all that is noted of a user who leaves, as a reader and as an author. */

@@ -1,4 +1,3 @@
-import type { EntryContent } from '../config.ts'
 import { atOnce } from '../db/client.ts'
 import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../db/collections.ts'
 import { GroupCommit } from '../db/group-commit.ts'
@@ -8,9 +7,9 @@ import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import { windowSize } from './audience.ts'
-import { entryOf } from './entries.ts'
+import { type EntryContent, entryOf } from './entries.ts'
 import { type Registered, registeredOf } from './registry.ts'
-import type { Entry } from './strategy.ts'
+import type { Entry } from './strategies/strategy.ts'
 
 /** What a delivery needs to know once its post is committed. */
 export interface DeliveryFacts {

@@ -1,29 +1,27 @@
-import type { StrategyDoc } from '../db/collections.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import { chunks } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { batchSize, type WalkCheckpoint, walkFollowers } from './audience.ts'
-import type { Celebrities } from './celebrities.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
-import { isMaintained, maintainedIn, type Registered, type Registry } from './registry.ts'
 import {
-  type MaterialisedName,
-  type MaterialisedStrategy,
-  type StoredTimelines,
-  under,
-} from './strategy.ts'
-
-/** Every strategy that stores timelines: deliveries go to those that are registered, whatever is served here. */
-export type Materialised = Readonly<Record<MaterialisedName, MaterialisedStrategy>>
+  maintainedIn,
+  type Registered,
+  type Registration,
+  type Registry,
+  writersIn,
+} from './registry.ts'
+import type { AuthorFilters, ByStrategy } from './strategies/list.ts'
+import { type MaterialisedStrategy, type StoredTimelines, under } from './strategies/strategy.ts'
 
 /** What deliveries work with. */
 export interface DeliveryParts {
-  readonly strategies: Materialised
+  /** Deliveries go to those that are registered, whichever are served here. */
+  readonly strategies: ByStrategy<MaterialisedStrategy>
+  readonly filters: AuthorFilters
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
   readonly follows: Follows
-  readonly celebrities: Celebrities
   /** The largest audience that is delivered to by the process that took the post. */
   readonly inlineMax: number
 }
@@ -105,17 +103,12 @@ export class Delivery {
     author: UserId,
     posts: readonly PostId[],
   ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
-    const all = withoutTwin(maintainedIn(await this.parts.registry.read()))
-    const from = all.some(({ _id }) => _id === 'HYBRID')
-      ? await this.parts.celebrities.unstoredFrom(author)
-      : undefined
-    const holdings = all.flatMap((registration) => {
-      const unstored = registration._id === 'HYBRID' ? from : undefined
+    const all = writersIn(await this.parts.registry.read()).map(async (registration) => {
+      const unstored = await this.parts.filters.get(registration._id)?.unstoredFrom(author)
       const stored = unstored === undefined ? posts : posts.filter((id) => id < unstored)
-      return stored.length > 0
-        ? this.of([registration]).map((strategy) => ({ strategy, stored }))
-        : []
+      return { strategy: this.of(registration), stored }
     })
+    const holdings = (await Promise.all(all)).filter(({ stored }) => stored.length > 0)
     if (holdings.length === 0) return undefined
     return async (readers) => {
       await Promise.all(holdings.map(({ strategy, stored }) => strategy.forget(readers, stored)))
@@ -127,9 +120,10 @@ export class Delivery {
    * HYBRID is all that is maintained, else none.
    */
   async unstoredFrom(author: UserId, registered: Registered): Promise<PostId | undefined> {
-    return maintainedIn(registered).every(({ _id }) => _id === 'HYBRID')
-      ? this.parts.celebrities.unstoredFrom(author)
-      : undefined
+    const filters = writersIn(registered).map(({ _id }) => this.parts.filters.get(_id))
+    if (filters.includes(undefined)) return undefined
+    const bounds = await Promise.all(filters.map((filter) => filter?.unstoredFrom(author)))
+    return bounds.includes(undefined) ? undefined : bounds.sort().at(-1)
   }
 
   /** Removes the timelines of a reader who leaves, and what is noted of the author they were. */
@@ -137,24 +131,21 @@ export class Delivery {
     for (const strategy of this.allOf(await this.parts.registry.read())) {
       await strategy.forgetReader(reader)
     }
-    await this.parts.celebrities.forget(reader)
+    for (const filter of this.parts.filters.values()) await filter.forget(reader)
   }
 
   /** The stored timelines of every strategy that the database maintains. */
   allOf(registered: Registered): StoredTimelines[] {
-    return this.of(maintainedIn(registered))
+    return maintainedIn(registered).map((one) => this.of(one))
   }
 
   /** The stored timelines that take an author's posts now, each under the registration that was read. */
   async targetsOf(author: UserId, registered: Registered): Promise<StoredTimelines[]> {
-    return this.of(await this.receiving(author, registered))
-  }
-
-  private async receiving(author: UserId, registered: Registered): Promise<StrategyDoc[]> {
-    const all = withoutTwin(maintainedIn(registered))
-    if (!all.some(({ _id }) => _id === 'HYBRID')) return all
-    const isRead = (await this.parts.celebrities.standingOf(author)) === 'READ'
-    return isRead ? all.filter(({ _id }) => _id !== 'HYBRID') : all
+    const writers = writersIn(registered)
+    const accepted = await Promise.all(
+      writers.map(async ({ _id }) => (await this.parts.filters.get(_id)?.accepts(author)) ?? true),
+    )
+    return writers.filter((_, at) => accepted[at]).map((one) => this.of(one))
   }
 
   /** As {@link targetsOf}, for a post that is being delivered: an author who crossed HYBRID's threshold changes sides first. */
@@ -163,23 +154,13 @@ export class Delivery {
     registered: Registered,
     followers: number,
   ): Promise<StoredTimelines[]> {
-    const hybrid = registered.get('HYBRID')
-    if (hybrid && !hybrid.dropping && !isMaintained(registered, 'INBOX')) {
-      await this.parts.celebrities.settle(author, followers, hybrid)
+    for (const registration of writersIn(registered)) {
+      await this.parts.filters.get(registration._id)?.settle(author, followers, registration)
     }
     return this.targetsOf(author, registered)
   }
 
-  private of(registrations: Iterable<StrategyDoc>): StoredTimelines[] {
-    return [...registrations].flatMap((registration) => {
-      const { _id: name } = registration
-      return name === 'FANOUT_ON_READ' ? [] : under(this.parts.strategies[name], registration)
-    })
+  private of(registration: Registration): StoredTimelines {
+    return under(this.parts.strategies[registration._id], registration)
   }
 }
-
-/** HYBRID and INBOX store in one collection: what INBOX takes, or removes, HYBRID does as well. */
-const withoutTwin = (registrations: readonly StrategyDoc[]): StrategyDoc[] =>
-  registrations.filter(
-    ({ _id }) => _id !== 'HYBRID' || !registrations.some((other) => other._id === 'INBOX'),
-  )

@@ -1,9 +1,12 @@
-import type { EntryContent } from '../config.ts'
 import type { EntryDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
-import type { Entry } from './strategy.ts'
+import type { Entry } from './strategies/strategy.ts'
+
+/** What an entry of a materialised timeline holds of its post (seed 1: linking, embedding). */
+export const entryContents = ['id', 'author', 'text'] as const
+export type EntryContent = (typeof entryContents)[number]
 
 /** What an entry is made from. */
 interface Source {

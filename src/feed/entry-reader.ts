@@ -1,8 +1,7 @@
-import type { EntryContent } from '../config.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
-import { entryOf } from './entries.ts'
-import type { Entry, Stretch } from './strategy.ts'
+import { type EntryContent, entryOf } from './entries.ts'
+import type { Entry, Stretch } from './strategies/strategy.ts'
 
 /** Reads posts as the entries that timelines hold of them. */
 export class EntryReader {

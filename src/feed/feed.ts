@@ -1,4 +1,3 @@
-import type { FeedStrategyName } from '../config.ts'
 import type { StrategyDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
 import { checkGroup } from '../follows/groups.ts'
@@ -9,7 +8,8 @@ import type { Post } from '../posts/post.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Pending } from './pending.ts'
 import { covers, isSame, type Registry } from './registry.ts'
-import type { Entry, FeedStrategy } from './strategy.ts'
+import type { FeedStrategyName } from './strategies/list.ts'
+import type { Entry, FeedStrategy } from './strategies/strategy.ts'
 import type { Facts, Truth } from './truth.ts'
 
 /** What of a post is needed: its id and author alone, the text too, or all of it. */

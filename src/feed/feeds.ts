@@ -1,4 +1,3 @@
-import type { Config, FeedStrategyName } from '../config.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
 import type { Edges } from '../follows/edges.ts'
@@ -10,24 +9,27 @@ import type { IdMint } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Backfill } from './backfill.ts'
-import { Cache } from './cache.ts'
 import { Celebrities } from './celebrities.ts'
-import { Delivery, type Materialised } from './delivery.ts'
+import type { FeedConfig } from './config.ts'
+import { Delivery } from './delivery.ts'
 import { DeliveryFactsReader } from './delivery-facts.ts'
 import { EntryReader } from './entry-reader.ts'
-import { FanoutOnRead } from './fanout-on-read.ts'
 import { FeedService } from './feed.ts'
-import { Hybrid } from './hybrid.ts'
-import { Inbox } from './inbox.ts'
 import { configuredOptions, type Options, optionWarnings } from './options.ts'
 import { Pending } from './pending.ts'
 import { PulledAuthors } from './pulled-authors.ts'
 import { Reasons } from './reasons.ts'
 import { Registrations } from './registrations.ts'
 import { Registry } from './registry.ts'
-import { SizedBuckets } from './sized-buckets.ts'
-import type { MaterialisedName } from './strategy.ts'
-import { TimeBuckets } from './time-buckets.ts'
+import { FanoutOnRead } from './strategies/fanout-on-read.ts'
+import {
+  type ByStrategy,
+  createFilters,
+  createStrategies,
+  type FeedStrategyName,
+  isMaterialised,
+} from './strategies/list.ts'
+import type { MaterialisedStrategy } from './strategies/strategy.ts'
 import { Truth } from './truth.ts'
 import { Upkeep } from './upkeep.ts'
 
@@ -56,9 +58,9 @@ export interface Feeds {
   readonly registry: Registry
   readonly registrations: Registrations
   readonly upkeep: TimelineUpkeep
-  readonly strategies: Materialised
+  readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes over from this process. */
-  readonly configured: Readonly<Record<MaterialisedName, Options>>
+  readonly configured: ByStrategy<Options>
   readonly celebrities: Celebrities
   readonly delivery: Delivery
   readonly backfill: Backfill
@@ -67,27 +69,20 @@ export interface Feeds {
 /** Wires every strategy: each delivers, whichever of them may be asked for here. */
 export function createFeeds(
   { collections, core, outbox, transactions, mint, now }: FeedParts,
-  config: Config['feed'],
+  config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges } = core
   const registry = new Registry(collections.strategies)
-  const registrations = new Registrations({ collections, outbox, transactions, mint })
   const truth = new Truth(collections, edges)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
   const pulled = new PulledAuthors(collections.pulled_authors)
   const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
-  const inbox = new Inbox(collections.inbox)
-  const strategies: Materialised = {
-    TIME_BUCKETS: new TimeBuckets(collections.timed_buckets),
-    SIZED_BUCKETS: new SizedBuckets(collections.sized_buckets, mint, config.sizedBucketSize),
-    CACHE: new Cache(collections.timeline_cache, { oracle, entries, mint, now }, config),
-    INBOX: inbox,
-    HYBRID: new Hybrid(inbox, oracle, pulled, follows),
-  }
-  const served = config.maintained.filter(
-    (name): name is MaterialisedName => name !== 'FANOUT_ON_READ',
-  )
+  const parts = { collections, follows, posts, entries, pulled, celebrities, mint, now }
+  const strategies = createStrategies(parts, config)
+  const filters = createFilters(parts)
+  const registrations = new Registrations({ collections, outbox, transactions, mint, filters })
+  const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
   const feed = new FeedService({
     strategies: {
@@ -102,14 +97,14 @@ export function createFeeds(
   })
   const delivery = new Delivery({
     strategies,
+    filters,
     registry,
     facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
     follows,
-    celebrities,
     inlineMax: config.inlineMax,
   })
   const backfill = new Backfill(
-    { strategies, registry, delivery, entries, follows, celebrities, pulled, oracle },
+    { strategies, filters, registry, delivery, entries, follows, celebrities, pulled, oracle },
     collections.user_stats,
     transactions,
   )
@@ -138,17 +133,10 @@ export function createFeeds(
  * @throws {ConfigError} when one of them is being dropped.
  */
 export async function registerStrategies(
-  {
-    registry,
-    registrations,
-    strategies,
-    configured,
-  }: Pick<Feeds, 'registry' | 'registrations' | 'strategies' | 'configured'>,
+  { registry, registrations, configured }: Pick<Feeds, 'registry' | 'registrations' | 'configured'>,
   maintained: readonly FeedStrategyName[],
 ): Promise<string[]> {
-  const names = maintained.filter((name): name is MaterialisedName => name !== 'FANOUT_ON_READ')
-  for (const name of names) {
-    await registrations.register(name, configured[name], strategies[name].backfilled)
-  }
+  const names = maintained.filter(isMaterialised)
+  for (const name of names) await registrations.register(name, configured[name])
   return optionWarnings(await registry.read(), configured, names)
 }

@@ -9,8 +9,13 @@ import { DomainError } from '../errors.ts'
 import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
 import { lacking, type Options } from './options.ts'
-import { assumeStored, removeSome, sharing } from './remove-stored.ts'
-import type { MaterialisedName } from './strategy.ts'
+import { removeSome } from './remove-stored.ts'
+import {
+  type AuthorFilters,
+  descriptors,
+  type MaterialisedName,
+  sharersOf,
+} from './strategies/list.ts'
 
 /** How long a registration waits for the number of readers, in milliseconds. */
 const estimateMsMax = 1_000
@@ -21,6 +26,7 @@ export interface RegistrationParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly mint: IdMint
+  readonly filters: AuthorFilters
 }
 
 /** A strategy whose readers are not all covered. */
@@ -44,11 +50,11 @@ export class Registrations {
    * are none. A strategy that is registered already stays as it is, and takes over only options that it lacks.
    * One command where there is nothing to do, else up to eleven.
    * @param options the options of a new registration.
-   * @param backfilled as in MaterialisedStrategy.
    * @throws {ConfigError} while the strategy is being dropped.
    */
-  async register(name: MaterialisedName, options: Options, backfilled: boolean): Promise<void> {
+  async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
+    const { backfilled } = descriptors[name]
     const before = await strategies.findOne({ _id: name }, bounded)
     if (before && !before.dropping && lacking(before, options) === undefined) return
     const total = await this.readersAbout()
@@ -84,8 +90,8 @@ export class Registrations {
 
   /**
    * Ends a registration: pages come from FANOUT_ON_READ at once, and what is stored is removed, 1,000 documents a
-   * transaction. The last transaction removes the registration. What INBOX and HYBRID share is removed only while the
-   * other one is not maintained, which each transaction looks at. A drop that was cut off goes on when it is repeated.
+   * transaction. The last transaction removes the registration. A shared collection is emptied only while no other
+   * strategy that shares it is maintained, which each transaction looks at. A repeated drop goes on where it was cut off.
    * @param signal ends it between two transactions, with its reason.
    * @returns false when there was no registration.
    * @throws {DomainError} CONFLICT when another process took the drop over.
@@ -102,7 +108,7 @@ export class Registrations {
       return matchedCount === 1
     })
     if (!begun) return false
-    if (name === 'INBOX') await assumeStored(this.parts.collections)
+    for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.alone(async (tx) => {
@@ -112,9 +118,7 @@ export class Registrations {
             `Another process is dropping ${name}. Wait until it finishes.`,
           )
         }
-        if (await removeSome(this.parts.collections, tx, name, await this.isSole(tx, name))) {
-          return true
-        }
+        if (await removeSome(this.parts.collections, tx, name)) return true
         await strategies.deleteOne(own, tx)
         return false
       })
@@ -168,9 +172,10 @@ export class Registrations {
     const uncovered = { complete: false, ...maintained }
     const found = await strategies.find(uncovered, bounded).toArray()
     const incomplete: Incomplete[] = []
-    for (const { _id: name, readers = { done: 0, total: 0 } } of found) {
-      const job = name === 'FANOUT_ON_READ' ? undefined : await this.restoreJob(name)
-      if (name !== 'FANOUT_ON_READ' && job) incomplete.push({ name, readers, job })
+    for (const { _id, readers = { done: 0, total: 0 } } of found) {
+      const name = _id as MaterialisedName
+      const job = await this.restoreJob(name)
+      if (job) incomplete.push({ name, readers, job })
     }
     return incomplete
   }
@@ -211,7 +216,7 @@ export class Registrations {
     const found = await this.parts.collections.strategies
       .find({ ...which, ...maintained }, { ...tx, projection: { _id: 1 } })
       .toArray()
-    return found.flatMap(({ _id }) => (_id === 'FANOUT_ON_READ' ? [] : _id))
+    return found.map(({ _id }) => _id as MaterialisedName)
   }
 
   private async uncover(
@@ -269,12 +274,6 @@ export class Registrations {
       await strategies.updateOne(registration, { $set: { complete: true } }, { session })
       await this.parts.outbox.cancel(tx, { ...jobsOf([name]), 'payload.epoch': epoch, fence: 0 })
     })
-  }
-
-  /** Whether what this strategy stores is of use to no other one. */
-  private async isSole(tx: Tx, name: MaterialisedName): Promise<boolean> {
-    const other = sharing[name]
-    return other === undefined || (await this.namesIn(tx, { _id: other })).length === 0
   }
 
   /**

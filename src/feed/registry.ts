@@ -1,25 +1,43 @@
-import type { FeedStrategyName } from '../config.ts'
 import { atOnce, bounded } from '../db/client.ts'
 import type { Collections, StrategyDoc } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import type { MaterialisedName } from './strategy.ts'
+import {
+  descriptors,
+  type FeedStrategyName,
+  type MaterialisedName,
+  sharersOf,
+} from './strategies/list.ts'
+
+/** The registration of a strategy. */
+export interface Registration extends StrategyDoc {
+  readonly _id: MaterialisedName
+}
 
 /** Which strategies the database maintains. */
-export type Registered = ReadonlyMap<FeedStrategyName, StrategyDoc>
+export type Registered = ReadonlyMap<FeedStrategyName, Registration>
 
 /** The registrations of the strategies that are not being dropped. */
-export const maintainedIn = (registered: Registered): StrategyDoc[] =>
+export const maintainedIn = (registered: Registered): Registration[] =>
   [...registered.values()].filter(({ dropping }) => !dropping)
 
-/** Whether a strategy is registered and not being dropped. */
-export const isMaintained = (registered: Registered, name: FeedStrategyName): boolean => {
-  const registration = registered.get(name)
-  return registration !== undefined && !registration.dropping
+/**
+ * The maintained registrations that write and remove entries. A strategy that stores the posts of some authors is left
+ * out while one that stores those of all authors is maintained in the same collection: the other writes for both.
+ */
+export const writersIn = (registered: Registered): Registration[] => {
+  const maintained = maintainedIn(registered)
+  const storing = maintained.filter(({ _id }) => descriptors[_id].authors === 'all')
+  return maintained.filter(({ _id }) => {
+    if (descriptors[_id].authors === 'all') return true
+    const sharers = sharersOf(_id)
+    return !storing.some((other) => sharers.includes(other._id))
+  })
 }
+
 /** The registrations by name, from all documents of `strategies`. */
 export const registeredOf = (docs: readonly StrategyDoc[]): Registered =>
-  new Map(docs.map((doc) => [doc._id, doc]))
+  new Map((docs as readonly Registration[]).map((doc) => [doc._id, doc]))
 
 /** Whether a reader's timeline holds all that was posted before the registration. */
 export const covers = (registration: StrategyDoc | undefined, reader: UserId): boolean =>

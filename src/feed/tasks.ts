@@ -3,7 +3,7 @@ import type { Task } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Backfill, Pair } from './backfill.ts'
 import type { Delivery } from './delivery.ts'
-import type { MaterialisedName } from './strategy.ts'
+import type { MaterialisedName } from './strategies/list.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 

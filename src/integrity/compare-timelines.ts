@@ -1,4 +1,4 @@
-import type { FeedStrategyName } from '../config.ts'
+import type { FeedStrategyName } from '../feed/strategies/list.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { pageSizeMax } from '../lib/page.ts'
 import type { IntegrityServices } from './invariant.ts'

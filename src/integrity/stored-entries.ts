@@ -1,7 +1,11 @@
-import type { EntryDoc, StrategyDoc } from '../db/collections.ts'
-import { fromObjectId, highestId } from '../db/object-id.ts'
-import type { MaterialisedName } from '../feed/strategy.ts'
-import { type PostId, timeOf, type UserId } from '../lib/ids.ts'
+import type { CollectionName, Documents } from '../db/collections.ts'
+import type { Collection } from '../db/mongo.ts'
+import { fromObjectId } from '../db/object-id.ts'
+import type { Registration } from '../feed/registry.ts'
+import type { StoredForm } from '../feed/strategies/descriptor.ts'
+import { descriptors, type MaterialisedName } from '../feed/strategies/list.ts'
+import { batches } from '../lib/batch.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
 import type { IntegrityServices } from './invariant.ts'
 
 /** Entries of one timeline that were read together. */
@@ -11,56 +15,25 @@ export interface StoredEntries {
   readonly flaw: string | undefined
 }
 
-const entriesAtOnce = 500
+/** Documents that one command reads. */
+const batchSize = 500
 
-/**
- * All that a strategy stores for a reader, a document or 500 entries at a time. The one place outside the strategies
- * that knows how buckets and caches are stored; entries of the inbox are asked of the strategy.
- */
+/** All that a strategy stores for a reader, in the parts that its descriptor names. */
 export async function* storedEntries(
-  { collections, strategies }: IntegrityServices,
+  { collections }: IntegrityServices,
   reader: UserId,
-  { _id: name, options }: StrategyDoc,
+  registration: Registration,
 ): AsyncGenerator<StoredEntries> {
-  const idsOf = (entries: readonly EntryDoc[]) =>
-    entries.map(({ post }) => fromObjectId<PostId>(post))
-  switch (name) {
-    case 'TIME_BUCKETS': {
-      const bounds = { $gte: { reader, period: 0 }, $lte: { reader, period: Infinity } }
-      for await (const { _id, entries } of collections.timed_buckets.find({ _id: bounds })) {
-        const posts = idsOf(entries)
-        const periodOf = (id: PostId) => Math.floor(timeOf(id).getTime() / (options.periodMs ?? 1))
-        const strange = posts.find((id) => periodOf(id) !== _id.period)
-        yield { posts, flaw: repeatIn(posts) ?? (strange && `${strange} in another period`) }
-      }
-      return
-    }
-    case 'SIZED_BUCKETS':
-      for await (const bucket of collections.sized_buckets.find({ reader })) {
-        const posts = idsOf(bucket.entries)
-        const [newest, oldest] = [bucket.newest, bucket.oldest].map((id) => id.toHexString())
-        const strange = posts.find((id) => id > (newest ?? '') || id < (oldest ?? ''))
-        yield { posts, flaw: repeatIn(posts) ?? (strange && `${strange} beyond its bucket`) }
-      }
-      return
-    case 'CACHE': {
-      const cache = await collections.timeline_cache.findOne({ _id: reader })
-      if (!cache) return
-      const posts = idsOf(cache.entries)
-      const strange = posts.find((id, at) => at > 0 && id > (posts[at - 1] ?? ''))
-      yield { posts, flaw: repeatIn(posts) ?? (strange && `${strange} below an older post`) }
-      return
-    }
-    default:
-      for (let olderThan: PostId | undefined; ; ) {
-        const range = { olderThan, oldestFirst: false, limit: entriesAtOnce }
-        const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
-        const { entries } = await strategies.INBOX.candidates({ ...ask, registration: undefined })
-        const posts = entries.map(({ id }) => id)
-        yield { posts, flaw: undefined }
-        if (posts.length < entriesAtOnce) return
-        olderThan = posts.at(-1)
-      }
+  const { storedForm: form } = descriptors[registration._id]
+  const documents = collectionOf(collections, form).find<Documents[CollectionName]>(
+    form.ofReader(reader),
+    { batchSize },
+  )
+  for await (const some of batches(documents, form.documentsTogether)) {
+    const entries = some.flatMap((document) => form.entriesIn(document))
+    const posts = entries.map(({ post }) => fromObjectId<PostId>(post))
+    const misplaced = some.flatMap((document) => form.misplacedIn(document, registration) ?? [])
+    yield { posts, flaw: repeatIn(posts) ?? misplaced[0] }
   }
 }
 
@@ -68,6 +41,22 @@ function repeatIn(posts: readonly PostId[]): string | undefined {
   const seen = new Set<PostId>()
   const again = posts.find((id) => seen.size === seen.add(id).size)
   return again && `${again} twice`
+}
+
+/**
+ * Whether the stored timeline of a reader can be compared: reading must not create it. No command for strategies whose
+ * timelines are never created by reading, else one.
+ */
+export async function isComparable(
+  { collections }: IntegrityServices,
+  reader: UserId,
+  registration: Registration,
+): Promise<boolean> {
+  const { storedForm: form } = descriptors[registration._id]
+  if (form.comparable === 'always') return true
+  const projection = { _id: 1 } as const
+  const timeline = form.comparable(reader, registration)
+  return (await collectionOf(collections, form).findOne(timeline, { projection })) !== null
 }
 
 /**
@@ -80,35 +69,15 @@ export async function storedReaders(
   after: string,
   upTo: string,
 ): Promise<string[]> {
-  const { timed_buckets, sized_buckets, timeline_cache, inbox } = collections
-  const group = (field: string) => [{ $group: { _id: field } }]
-  const handles = { $gt: after, $lte: upTo }
-  const found = (() => {
-    switch (name) {
-      case 'TIME_BUCKETS': {
-        const to = { reader: upTo, period: Infinity }
-        const _id = { $gt: { reader: after, period: Infinity }, $lte: to }
-        return timed_buckets.aggregate<{ _id: string }>([
-          { $match: { _id } },
-          ...group('$_id.reader'),
-        ])
-      }
-      case 'SIZED_BUCKETS':
-        return sized_buckets.aggregate<{ _id: string }>([
-          { $match: { reader: handles } },
-          ...group('$reader'),
-        ])
-      case 'CACHE':
-        return timeline_cache.aggregate<{ _id: string }>([
-          { $match: { _id: handles } },
-          { $project: { _id: 1 } },
-        ])
-      default: {
-        const to = { reader: upTo, post: highestId }
-        const _id = { $gt: { reader: after, post: highestId }, $lte: to }
-        return inbox.aggregate<{ _id: string }>([{ $match: { _id } }, ...group('$_id.reader')])
-      }
-    }
-  })()
+  const { storedForm: form } = descriptors[name]
+  const found = collectionOf(collections, form).aggregate<{ _id: string }>([
+    { $match: form.ofReaders(after, upTo) },
+    { $group: { _id: form.reader } },
+  ])
   return (await found.toArray()).map(({ _id }) => _id)
 }
+
+const collectionOf = (
+  collections: IntegrityServices['collections'],
+  { collection }: StoredForm<CollectionName>,
+) => collections[collection] as unknown as Collection

@@ -1,6 +1,5 @@
-import type { StrategyDoc } from '../db/collections.ts'
-import { isMaintained, maintainedIn, type Registered } from '../feed/registry.ts'
-import type { MaterialisedName } from '../feed/strategy.ts'
+import { type Registered, writersIn } from '../feed/registry.ts'
+import type { MaterialisedName } from '../feed/strategies/list.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Finding, IntegrityServices } from './invariant.ts'
@@ -59,7 +58,7 @@ export async function* checkTimelines(
     if (readers !== 'all') continue
     const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
     const findings: Finding[] = []
-    for (const [name] of stored(registered)) {
+    for (const { _id: name } of writersIn(registered)) {
       for (const { reader, finding } of await strayTimelines(services, name, from, upTo)) {
         findings.push(finding)
         if (repair) await services.strategies[name].forgetReader(reader)
@@ -81,9 +80,9 @@ async function checkReader(
   const onRead = (more: number) => {
     entries += more
   }
-  for (const [name, registration] of stored(registered)) {
+  for (const registration of writersIn(registered)) {
     for await (const verdict of checkEntries(services, reader, registration, onRead)) {
-      checked.push({ name, verdict })
+      checked.push({ name: registration._id, verdict })
       if (repair) await removeLeftovers(services, reader, registration, verdict)
     }
   }
@@ -98,14 +97,6 @@ async function checkReader(
     ...counts,
   }
 }
-
-/** The registered strategies that store timelines. INBOX and HYBRID store in one collection, which one of them stands for. */
-const stored = (registered: Registered): (readonly [MaterialisedName, StrategyDoc])[] =>
-  maintainedIn(registered).flatMap((one) => {
-    const { _id: name } = one
-    const isTwin = name === 'HYBRID' && isMaintained(registered, 'INBOX')
-    return name === 'FANOUT_ON_READ' || isTwin ? [] : [[name, one] as const]
-  })
 
 async function* readersOf(
   { collections: { user_stats } }: IntegrityServices,

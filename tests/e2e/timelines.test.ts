@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 import * as operations from '../support/operations.ts'

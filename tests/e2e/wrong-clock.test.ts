@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
 import { startApp } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/environment.ts'
 import { timeOf } from '../../src/lib/ids.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'

@@ -1,7 +1,7 @@
 import { BSON, type CommandStartedEvent } from 'mongodb'
 import { describe, expect, test } from 'vitest'
 import { lowestId, toObjectId } from '../../src/db/object-id.ts'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import { labelOf, shardProblemOf } from '../support/commands.ts'
 import { type FeedStage, type Job, useFeedStage } from '../support/feed-stage.ts'

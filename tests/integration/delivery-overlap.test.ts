@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { deliveryOf, type Job, useFeedStage } from '../support/feed-stage.ts'
 import { storeOf } from '../support/services.ts'

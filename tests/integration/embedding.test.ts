@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { entryContents, feedStrategyNames } from '../../src/config.ts'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import { entryContents } from '../../src/feed/entries.ts'
+import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'
@@ -13,7 +13,6 @@ import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { drain, handle, openAccounts, servicesOver, storeOf } from '../support/services.ts'
 
 const beside = feedStrategyNames.filter((name) => name !== 'HYBRID')
-const stored = Object.keys(entryReads) as MaterialisedName[]
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 interface Embedded {
@@ -49,7 +48,7 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
     ['id text likeCount', false],
   ]
 
-  describe.each(stored.filter((name) => name !== 'HYBRID'))('under %s', (name) => {
+  describe.each(materialisedNames.filter((name) => name !== 'HYBRID'))('under %s', (name) => {
     test.each(asked)('of { %s } fetches no more posts than it must', async (fields, embedded) => {
       const page = `timeline(first: 10, strategy: ${name}) { servedBy edges { node { ${fields} } } }`
       const query = `{ ${page} }`
@@ -74,7 +73,7 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
   })
 })
 
-describe.each(stored)('a post that is embedded under %s', (name) => {
+describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
   const stage = useFeedStage(name, 'text')
 
   async function scene() {

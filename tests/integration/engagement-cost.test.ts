@@ -1,6 +1,6 @@
 import { BSON, type CommandSucceededEvent } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/environment.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { labelsOf, shardProblemOf } from '../support/commands.ts'

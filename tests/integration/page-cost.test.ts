@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type FeedStrategyName, feedStrategyNames } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { FeedStrategyName } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { neighbour, type PostId, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import type { FeedStrategyName } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'

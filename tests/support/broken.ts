@@ -2,10 +2,11 @@ import type { StrategyDoc } from '../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../src/db/object-id.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../../src/feed/entries.ts'
 import type { EntryReader } from '../../src/feed/entry-reader.ts'
-import type { FanoutOnRead } from '../../src/feed/fanout-on-read.ts'
-import { optionOf } from '../../src/feed/options.ts'
-import type { Entry, MaterialisedName } from '../../src/feed/strategy.ts'
-import { TimeBuckets } from '../../src/feed/time-buckets.ts'
+import type { FanoutOnRead } from '../../src/feed/strategies/fanout-on-read.ts'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
+import { optionOf } from '../../src/feed/strategies/setting.ts'
+import type { Entry } from '../../src/feed/strategies/strategy.ts'
+import { TimeBuckets } from '../../src/feed/strategies/time-buckets.ts'
 import type { Facts, Truth } from '../../src/feed/truth.ts'
 import { type TimeId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -26,8 +27,11 @@ export function forgetful(right: Truth, spoilt?: keyof Facts): Truth {
 /** Breaks the strategies of one process on purpose. */
 type Spoil = (services: Services) => void
 
-/** Ways in which systems that keep timelines have gone wrong, for each strategy. */
-export const breaks: Readonly<Record<MaterialisedName, Readonly<Record<string, Spoil>>>> = {
+/** Ways to break a strategy, by what goes wrong. */
+type Spoils = Readonly<Record<string, Spoil>>
+
+/** Ways in which systems that keep timelines have gone wrong, for each strategy that has its own. */
+export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
   TIME_BUCKETS: {
     'an entry is put into the period in which it arrives': ({ strategies }) => {
       const right = strategies.TIME_BUCKETS

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
+import { readConfig } from '../../src/environment.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices } from '../../src/services.ts'

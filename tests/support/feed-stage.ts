@@ -1,7 +1,12 @@
-import type { EntryContent, FeedStrategyName } from '../../src/config.ts'
-import type { Collections, EntryDoc } from '../../src/db/collections.ts'
+import type { EntryDoc } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
+import type { EntryContent } from '../../src/feed/entries.ts'
 import type { Depth } from '../../src/feed/feed.ts'
+import {
+  descriptors,
+  type FeedStrategyName,
+  isMaterialised,
+} from '../../src/feed/strategies/list.ts'
 import type { Run } from '../../src/jobs/lease.ts'
 import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
@@ -105,8 +110,13 @@ export function useFeedStage(
   /** The entries that the strategy stores for a reader, newest first, repeats included. */
   async function entriesOf(reader: UserId): Promise<EntryDoc[]> {
     const key = ({ post }: EntryDoc) => post.toHexString()
-    const found = await storedBy[strategy](harness.services.collections, reader)
-    return found.sort((a, b) => (key(a) < key(b) ? 1 : -1))
+    if (!isMaterialised(strategy)) return []
+    const { storedForm: form } = descriptors[strategy]
+    const collection = harness.database.db.collection<never>(form.collection)
+    const documents = await collection.find(form.ofReader(reader)).toArray()
+    return documents
+      .flatMap((one) => [...form.entriesIn(one)])
+      .sort((a, b) => (key(a) < key(b) ? 1 : -1))
   }
 
   return {
@@ -153,25 +163,6 @@ export function useFeedStage(
     heldFor: async (reader: UserId): Promise<PostId[]> =>
       (await entriesOf(reader)).map(({ post }) => post.toHexString() as PostId),
   }
-}
-
-type Stored = (collections: Collections, reader: UserId) => Promise<EntryDoc[]>
-
-const inboxOf: Stored = async ({ inbox }, reader) =>
-  (await inbox.find({ '_id.reader': reader }).toArray()).map(({ _id: { post }, ...rest }) => {
-    return { post, ...rest }
-  })
-
-const storedBy: Readonly<Record<FeedStrategyName, Stored>> = {
-  FANOUT_ON_READ: async () => [],
-  TIME_BUCKETS: async ({ timed_buckets }, reader) =>
-    (await timed_buckets.find({ '_id.reader': reader }).toArray()).flatMap((doc) => doc.entries),
-  SIZED_BUCKETS: async ({ sized_buckets }, reader) =>
-    (await sized_buckets.find({ reader }).toArray()).flatMap((doc) => doc.entries),
-  CACHE: async ({ timeline_cache }, reader) =>
-    (await timeline_cache.find({ _id: reader }).toArray()).flatMap((doc) => doc.entries),
-  INBOX: inboxOf,
-  HYBRID: inboxOf,
 }
 
 /** The delivery of a post. */

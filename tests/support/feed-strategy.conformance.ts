@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
-import type { EntryContent, FeedStrategyName } from '../../src/config.ts'
+import type { EntryContent } from '../../src/feed/entries.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { describeFeedEntries } from './feed-entries.conformance.ts'
 import { describeFeedJobs } from './feed-jobs.conformance.ts'
 import { describeFeedPages } from './feed-pages.conformance.ts'

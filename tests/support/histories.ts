@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { entryContents } from '../../src/config.ts'
+import { entryContents } from '../../src/feed/entries.ts'
 import { type Effect, effects } from './faulty.ts'
 import { anyLook, anyOp, groupNames, type Look, type Op } from './model.ts'
 

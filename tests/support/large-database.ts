@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb'
-import { feedStrategyNames } from '../../src/config.ts'
 import type { CollectionName, Collections } from '../../src/db/collections.ts'
 import { highestId, lowestId, toObjectId } from '../../src/db/object-id.ts'
 import { engagementKinds } from '../../src/engagement/kinds.ts'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 
 /** Documents in each collection: enough that reading all of them shows. */

@@ -1,7 +1,6 @@
-import type { FeedStrategyName } from '../../src/config.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { reactionsTo } from '../../src/events.ts'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import type { FeedStrategyName, MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, type PostId, type PostRef, type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../src/services.ts'
 import type { Plan } from './histories.ts'

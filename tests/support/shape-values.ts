@@ -1,6 +1,6 @@
 import { type Document, ObjectId } from 'mongodb'
-import { feedStrategyNames } from '../../src/config.ts'
 import { highestId, lowestId } from '../../src/db/object-id.ts'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { hot, hotIds, hotPeriods, others } from './large-database.ts'
 
 /** Fields that hold a user's handle. */

@@ -8,7 +8,7 @@ import { root } from './process.ts'
 
 /** A statement that the test suite sent, as an example of all that differ from it in their values alone. */
 export interface Shape {
-  /** The source file whose code sent it, like `src/feed/inbox.ts`. */
+  /** The source file whose code sent it, like `src/feed/strategies/inbox.ts`. */
   readonly from: string
   readonly following: FollowingMode
   /** As `explain` takes it. */

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { ConfigError, type FeedStrategyName } from '../../src/config.ts'
+import { ConfigError } from '../../src/config.ts'
 import type { Db } from '../../src/db/mongo.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import type { MaterialisedName } from '../../src/feed/strategy.ts'
+import type { FeedStrategyName, MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { Deliveries } from './deliveries.ts'
@@ -220,7 +220,7 @@ export class Stage {
   private async settle(newestFirst: boolean): Promise<void> {
     await this.drain(newestFirst)
     for (const { _id: name, dropping } of (await this.processes[0].registry.read()).values()) {
-      if (dropping && name !== 'FANOUT_ON_READ') await drop(this.processes[1], name, false)
+      if (dropping) await drop(this.processes[1], name, false)
     }
     await this.register(this.setting.registered)
     await this.drain(newestFirst)

@@ -1,7 +1,7 @@
-import type { FeedStrategyName } from '../../src/config.ts'
 import type { Collections, EntryDoc } from '../../src/db/collections.ts'
 import type { Db, MongoClient } from '../../src/db/mongo.ts'
 import { fromObjectId } from '../../src/db/object-id.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'

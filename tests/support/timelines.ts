@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { FeedStrategyName } from '../../src/config.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'

@@ -17,7 +17,7 @@ const order = [
   ['imports'],
   ['feed'],
   ['integrity'],
-  ['services.ts', 'subscribers.ts', 'open-database.ts'],
+  ['environment.ts', 'services.ts', 'subscribers.ts', 'open-database.ts'],
   ['graphql'],
   ['app.ts'],
   ['cli'],

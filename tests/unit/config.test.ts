@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig, variableNames } from '../../src/config.ts'
+import { ConfigError } from '../../src/config.ts'
+import { readConfig, variableNames } from '../../src/environment.ts'
 
 const secret = 's'.repeat(32)
 const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret }

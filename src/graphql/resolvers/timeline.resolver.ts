@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
-import type { FeedStrategyName } from '../../config.ts'
 import { type Reason, reasonCodes } from '../../feed/reasons.ts'
+import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { prime } from '../loaders.ts'

@@ -6,9 +6,9 @@ import {
   ObjectType,
   registerEnumType,
 } from 'type-graphql'
-import { feedStrategyNames } from '../../config.ts'
 import { edgeSources } from '../../db/collections.ts'
 import { errorCodes } from '../../errors.ts'
+import { feedStrategyNames, strategies } from '../../feed/strategies/list.ts'
 
 @InterfaceType({
   description: 'An object with a global id. The node query reads it by this id.',
@@ -100,30 +100,9 @@ registerEnumType(FeedStrategyEnum, {
   name: 'FeedStrategy',
   description:
     'How the server assembles a timeline. The server rejects strategies that it does not maintain.',
-  valuesConfig: {
-    FANOUT_ON_READ: {
-      description: 'Assembles the timeline on each read from the posts of all followees.',
-    },
-    TIME_BUCKETS: {
-      description: 'Stores entries when posts are written, in one document per reader and period.',
-    },
-    SIZED_BUCKETS: {
-      description:
-        'Stores entries when posts are written, in documents with a fixed number of entries.',
-    },
-    CACHE: {
-      description:
-        'Stores entries when posts are written, in one capped document per active reader.',
-    },
-    INBOX: {
-      description:
-        'Stores entries when posts are written, as one small document per reader and post.',
-    },
-    HYBRID: {
-      description:
-        'Works like INBOX, but reads the posts of authors with many followers on each read.',
-    },
-  },
+  valuesConfig: Object.fromEntries(
+    strategies.map(({ name, description }) => [name, { description }]),
+  ),
 })
 
 export const ErrorCodeEnum = asEnum(Object.keys(errorCodes) as (keyof typeof errorCodes)[])

@@ -1,7 +1,7 @@
-import type { StrategyDoc } from '../../db/collections.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import { subscriptions } from '../../events.ts'
-import type { MaterialisedName } from '../../feed/strategy.ts'
+import type { Registration } from '../../feed/registry.ts'
+import type { MaterialisedName } from '../../feed/strategies/list.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
 import { storedEntries, storedReaders } from '../stored-entries.ts'
@@ -27,7 +27,7 @@ export interface EntryVerdict {
 export async function* checkEntries(
   services: IntegrityServices,
   reader: UserId,
-  registration: StrategyDoc,
+  registration: Registration,
   onRead: (entries: number) => void,
 ): AsyncGenerator<EntryVerdict> {
   const { collections, edges } = services
@@ -104,11 +104,10 @@ export async function strayTimelines(
 export async function removeLeftovers(
   { strategies, transactions, outbox }: IntegrityServices,
   reader: UserId,
-  registration: StrategyDoc,
+  registration: Registration,
   { dead, strangers }: EntryVerdict,
 ): Promise<void> {
-  const name = registration._id as MaterialisedName
-  if (dead.length > 0) await strategies[name].forget([reader], dead, registration)
+  if (dead.length > 0) await strategies[registration._id].forget([reader], dead, registration)
   if (strangers.length === 0) return
   const kind = subscriptions['follow.ended'].timelines
   await transactions.run((tx) =>

@@ -1,12 +1,15 @@
-import type { FeedStrategyName } from '../../config.ts'
-import type { StrategyDoc } from '../../db/collections.ts'
 import { subscriptions } from '../../events.ts'
 import { covers, type Registered } from '../../feed/registry.ts'
-import type { MaterialisedName } from '../../feed/strategy.ts'
+import {
+  descriptors,
+  type FeedStrategyName,
+  type MaterialisedName,
+} from '../../feed/strategies/list.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import { type Comparison, compareTimelines, postsMax } from '../compare-timelines.ts'
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
+import { isComparable } from '../stored-entries.ts'
 
 const invariant = { name: 'timelines', law: 'L1' } as const
 
@@ -31,7 +34,7 @@ export interface ReaderVerdict {
 /**
  * Law L1: a stored timeline shows the same posts as FANOUT_ON_READ. Compared for every strategy that the database
  * maintains and that covers the reader. Posts that a waiting job will deliver are in flight; parked jobs are no excuse.
- * A reader without a cache is not compared under CACHE: reading would make one. Walks the timeline once for each
+ * A timeline that reading would create, such as a CACHE, is not compared. Walks the timeline once for each
  * strategy, and up to twice more where one differs.
  */
 export async function compareReader(
@@ -93,27 +96,22 @@ export async function rebuildReader(
   wrong: readonly MaterialisedName[],
 ): Promise<void> {
   const names = [...lacking, ...wrong]
-  const dropped = names.filter((name) => wrong.includes(name) || !strategies[name].backfilled)
+  const dropped = names.filter((name) => wrong.includes(name) || !descriptors[name].backfilled)
   for (const name of new Set(dropped)) await strategies[name].forgetReader(reader)
-  if (names.some((name) => strategies[name].backfilled)) {
+  if (names.some((name) => descriptors[name].backfilled)) {
     await backfill.refill(reader, new AbortController().signal)
   }
 }
 
-/** The strategies whose stored timeline of the reader can be compared. One command. */
+/** The strategies whose stored timeline of the reader can be compared. One command for each that reading may create. */
 async function strategiesFor(
-  { collections: { timeline_cache } }: IntegrityServices,
+  services: IntegrityServices,
   reader: UserId,
   registered: Registered,
 ): Promise<FeedStrategyName[]> {
   const covering = [...registered.values()].filter((one) => covers(one, reader))
-  const isWhole = async ({ epoch }: StrategyDoc) =>
-    (await timeline_cache.findOne(
-      { _id: reader, epoch, building: { $exists: false } },
-      { projection: { _id: 1 } },
-    )) !== null
   const names: FeedStrategyName[] = []
-  for (const one of covering) if (one._id !== 'CACHE' || (await isWhole(one))) names.push(one._id)
+  for (const one of covering) if (await isComparable(services, reader, one)) names.push(one._id)
   return names
 }
 

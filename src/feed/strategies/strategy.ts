@@ -1,8 +1,7 @@
-import type { FeedStrategyName } from '../config.ts'
-import type { StrategyDoc } from '../db/collections.ts'
-import type { Tx } from '../db/transaction.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
-import type { Range } from '../lib/page.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
 
 /** A post in a timeline, with what its timeline holds of it (seed 1: linking, or embedding). */
 export interface Entry {
@@ -57,8 +56,6 @@ export interface Stretch {
  * configuration of the process.
  */
 export interface MaterialisedStrategy extends FeedStrategy {
-  /** Whether a reader who was never delivered to lacks something, so that a new registration is to be back-filled. */
-  readonly backfilled: boolean
   /** How many of the newest entries of a timeline it can use at most. */
   depthMax(registration: StrategyDoc): number
   /** Adds a post to the timelines of so many readers, of a batch's size. */
@@ -78,9 +75,6 @@ export interface MaterialisedStrategy extends FeedStrategy {
   /** Removes a reader's timeline. Housekeeping. */
   forgetReader(reader: UserId): Promise<void>
 }
-
-/** Every strategy that stores timelines, by name. */
-export type MaterialisedName = Exclude<FeedStrategyName, 'FANOUT_ON_READ'>
 
 /** A strategy's stored timelines under one registration. */
 export interface StoredTimelines {

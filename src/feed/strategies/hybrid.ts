@@ -1,12 +1,45 @@
-import type { StrategyDoc } from '../db/collections.ts'
-import type { Tx } from '../db/transaction.ts'
-import type { Follows } from '../follows/follows.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
-import { inOrder } from './entries.ts'
-import type { FanoutOnRead } from './fanout-on-read.ts'
-import type { Inbox } from './inbox.ts'
-import type { PulledAuthors } from './pulled-authors.ts'
+import { z } from 'zod'
+import type { StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import { inOrder } from '../entries.ts'
+import type { PulledAuthors } from '../pulled-authors.ts'
+import { defineStrategy } from './descriptor.ts'
+import { FanoutOnRead } from './fanout-on-read.ts'
+import { Inbox, inbox } from './inbox.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+/** The descriptor of HYBRID, which stores as INBOX does. */
+export const hybrid = defineStrategy({
+  name: 'HYBRID',
+  description: 'Works like INBOX, but reads the posts of authors with many followers on each read.',
+  table: {
+    post: 'as `INBOX`, unless its author has very many followers',
+    page: 'that scan, merged with the celebrities that the reader follows',
+    stored: "everything but celebrities' posts",
+  },
+  collections: { own: ['celebrities', 'pulled_authors'], shared: ['inbox'] },
+  settings: {
+    /** An author with this many followers is read instead of delivered. */
+    hybridThreshold: {
+      variable: 'HYBRID_THRESHOLD',
+      schema: z.coerce.number().int().min(1).max(1e9).default(10_000),
+      option: {
+        name: 'threshold',
+        toStored: (followers) => followers,
+        toVariable: (followers) => followers,
+        howToChange: () => 'run "feedline timelines threshold NUMBER"',
+      },
+      whenChecked: undefined,
+    },
+  },
+  backfilled: true,
+  authors: ({ celebrities }) => celebrities,
+  storedForm: inbox.storedForm,
+  create: ({ collections, follows, posts, pulled }) =>
+    new Hybrid(new Inbox(collections.inbox), new FanoutOnRead(follows, posts), pulled, follows),
+})
 
 /**
  * The inbox for ordinary authors; those with very many followers are read instead of delivered, and merged in.
@@ -14,8 +47,6 @@ import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './st
  * authors are delivered, and note with each reader those who are not ({@link PulledAuthors}).
  */
 export class Hybrid implements MaterialisedStrategy {
-  readonly backfilled = true
-
   constructor(
     private readonly inbox: Inbox,
     private readonly read: FanoutOnRead,

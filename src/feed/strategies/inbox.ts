@@ -1,18 +1,50 @@
-import { atOnce } from '../db/client.ts'
-import type { Collections, InboxDoc, StrategyDoc } from '../db/collections.ts'
-import { repeatsIn } from '../db/errors.ts'
-import type { GroupCommit } from '../db/group-commit.ts'
-import type { Condition } from '../db/mongo.ts'
-import { highestId, lowestId, toObjectId } from '../db/object-id.ts'
-import type { Tx } from '../db/transaction.ts'
-import { chunks } from '../lib/batch.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
-import type { Range } from '../lib/page.ts'
-import { smallMax, together } from './audience.ts'
-import { fromEntryDoc, toEntryDoc } from './entries.ts'
+import { atOnce } from '../../db/client.ts'
+import type { Collections, InboxDoc, StrategyDoc } from '../../db/collections.ts'
+import { repeatsIn } from '../../db/errors.ts'
+import type { GroupCommit } from '../../db/group-commit.ts'
+import type { Condition } from '../../db/mongo.ts'
+import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { chunks } from '../../lib/batch.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
+import { smallMax, together } from '../audience.ts'
+import { fromEntryDoc, toEntryDoc } from '../entries.ts'
+import { defineStrategy, type StoredForm } from './descriptor.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 const removedAtOnce = 1_000
+
+const storedForm: StoredForm<'inbox'> = {
+  collection: 'inbox',
+  documentsTogether: 500,
+  reader: '$_id.reader',
+  ofReader: (reader) => ({ _id: keysOf(reader, {}) }),
+  ofReaders: (after, upTo) => ({
+    _id: { $gt: { reader: after, post: highestId }, $lte: { reader: upTo, post: highestId } },
+  }),
+  comparable: 'always',
+  entriesIn: ({ _id: { post }, ...content }) => [{ post, ...content }],
+  // The key of an entry is its place.
+  misplacedIn: () => undefined,
+}
+
+/** The descriptor of INBOX. */
+export const inbox = defineStrategy({
+  name: 'INBOX',
+  description: 'Stores entries when posts are written, as one small document per reader and post.',
+  table: {
+    post: 'inserted as one small document a reader, in clustered order',
+    page: 'one scan in stored order',
+    stored: 'everything, a document an entry',
+  },
+  collections: { own: [], shared: ['inbox'] },
+  settings: {},
+  backfilled: true,
+  authors: 'all',
+  storedForm,
+  create: ({ collections }) => new Inbox(collections.inbox),
+})
 
 /**
  * Fan-out on write, one small document an entry in a clustered collection: a delivery rewrites no array, a page is
@@ -20,8 +52,6 @@ const removedAtOnce = 1_000
  * of one reader's keys.
  */
 export class Inbox implements MaterialisedStrategy {
-  readonly backfilled = true
-
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
   constructor(private readonly inbox: Collections['inbox']) {

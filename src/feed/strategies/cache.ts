@@ -1,20 +1,77 @@
-import type { Config } from '../config.ts'
-import { bounded } from '../db/client.ts'
-import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../db/collections.ts'
-import { isDuplicateKey } from '../db/errors.ts'
-import type { GroupCommit } from '../db/group-commit.ts'
-import type { AnyBulkWriteOperation, Document, ObjectId } from '../db/mongo.ts'
-import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
-import type { Tx } from '../db/transaction.ts'
-import { type IdMint, neighbour, type PostId, type UserId } from '../lib/ids.ts'
-import { smallMax, together } from './audience.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
-import type { EntryReader } from './entry-reader.ts'
-import type { FanoutOnRead } from './fanout-on-read.ts'
-import { optionOf } from './options.ts'
+import { z } from 'zod'
+import { bounded } from '../../db/client.ts'
+import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
+import { isDuplicateKey } from '../../db/errors.ts'
+import type { GroupCommit } from '../../db/group-commit.ts'
+import type { AnyBulkWriteOperation, Document, ObjectId } from '../../db/mongo.ts'
+import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { type IdMint, neighbour, type PostId, type UserId } from '../../lib/ids.ts'
+import { smallMax, together } from '../audience.ts'
+import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
+import type { EntryReader } from '../entry-reader.ts'
+import { defineStrategy, type StoredForm } from './descriptor.ts'
+import { FanoutOnRead } from './fanout-on-read.ts'
+import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
 
 const dayMs = 86_400_000
+
+const storedForm: StoredForm<'timeline_cache'> = {
+  collection: 'timeline_cache',
+  documentsTogether: 1,
+  reader: '$_id',
+  ofReader: (reader) => ({ _id: reader }),
+  ofReaders: (after, upTo) => ({ _id: { $gt: after, $lte: upTo } }),
+  comparable: (reader, { epoch }) => ({ _id: reader, epoch, building: { $exists: false } }),
+  entriesIn: ({ entries }) => entries,
+  misplacedIn({ entries }) {
+    const posts = entries.map(({ post }) => fromObjectId<PostId>(post))
+    const misplaced = posts.find((id, at) => at > 0 && id > (posts[at - 1] ?? ''))
+    return misplaced && `${misplaced} below an older post`
+  },
+}
+
+/** The descriptor of CACHE. */
+export const cache = defineStrategy({
+  name: 'CACHE',
+  description: 'Stores entries when posts are written, in one capped document per active reader.',
+  table: {
+    post: 'pushed into one document of 50, only for readers who came',
+    page: 'that document; beyond its end fan-out on read',
+    stored: 'the newest 50 of active readers',
+  },
+  collections: { own: ['timeline_cache'], shared: [] },
+  settings: {
+    cacheSize: {
+      variable: 'CACHE_SIZE',
+      schema: entriesOfDocument.default(50),
+      option: {
+        name: 'size',
+        toStored: (entries) => entries,
+        toVariable: (entries) => entries,
+        howToChange: dropAndStart,
+      },
+      whenChecked: undefined,
+    },
+    /** How long a reader may be away before their cache is dropped. */
+    cacheAwayDays: {
+      variable: 'CACHE_AWAY_DAYS',
+      schema: z.coerce.number().min(0.01).max(3660).default(30),
+      option: undefined,
+      // A check prolongs the life of no cache.
+      whenChecked: 0,
+    },
+  },
+  backfilled: false,
+  authors: 'all',
+  storedForm,
+  create: ({ collections, follows, posts, entries, mint, now }, { cacheAwayDays }) => {
+    const oracle = new FanoutOnRead(follows, posts)
+    const awayMs = cacheAwayDays * dayMs
+    return new Cache(collections.timeline_cache, { oracle, entries, mint, now, awayMs })
+  },
+})
 
 /** What a cache is made from, and by. */
 export interface CacheParts {
@@ -23,6 +80,8 @@ export interface CacheParts {
   readonly mint: IdMint
   /** Milliseconds since 1970. */
   readonly now: () => number
+  /** How long its reader may be away before it is dropped. */
+  readonly awayMs: number
 }
 
 /**
@@ -33,18 +92,12 @@ export interface CacheParts {
  * built, it holds all that was posted and followed before.
  */
 export class Cache implements MaterialisedStrategy {
-  readonly backfilled = false
-
   private readonly small: GroupCommit<readonly Push[], undefined>
-  /** How long its reader may be away before it is dropped. */
-  private readonly awayMs: number
 
   constructor(
     private readonly caches: Collections['timeline_cache'],
     private readonly parts: CacheParts,
-    { cacheAwayDays }: Pick<Config['feed'], 'cacheAwayDays'>,
   ) {
-    this.awayMs = cacheAwayDays * dayMs
     this.small = together((pushes) => caches.bulkWrite(pushes))
   }
 
@@ -149,7 +202,7 @@ export class Cache implements MaterialisedStrategy {
     if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
     const expiresAt = this.expiry()
     // Once in a while, not with every read.
-    if (expiresAt.getTime() - found.expiresAt.getTime() > this.awayMs / 8) {
+    if (expiresAt.getTime() - found.expiresAt.getTime() > this.parts.awayMs / 8) {
       await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, bounded)
     }
     return found
@@ -196,7 +249,7 @@ export class Cache implements MaterialisedStrategy {
   }
 
   private expiry(): Date {
-    return new Date(this.parts.now() + this.awayMs)
+    return new Date(this.parts.now() + this.parts.awayMs)
   }
 }
 

@@ -1,9 +1,21 @@
-import type { Follows } from '../follows/follows.ts'
-import { batches } from '../lib/batch.ts'
-import type { PostRef, UserId } from '../lib/ids.ts'
-import type { Range } from '../lib/page.ts'
-import type { Posts } from '../posts/posts.ts'
+import type { Follows } from '../../follows/follows.ts'
+import { batches } from '../../lib/batch.ts'
+import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
+import type { Posts } from '../../posts/posts.ts'
+import type { StrategyTexts } from './descriptor.ts'
 import type { Ask, Candidates, FeedStrategy } from './strategy.ts'
+
+/** The strategy that stores nothing, so it has texts only. */
+export const fanoutOnRead = {
+  name: 'FANOUT_ON_READ',
+  description: 'Assembles the timeline on each read from the posts of all followees.',
+  table: {
+    post: 'written once',
+    page: 'merged from everyone followed, 200 authors a command',
+    stored: 'nothing',
+  },
+} as const satisfies StrategyTexts
 
 /** The most authors for which MongoDB merges the index instead of sorting everything: 201 cost 100 times as much. */
 const authorsPerQuery = 200

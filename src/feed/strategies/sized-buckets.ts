@@ -1,14 +1,59 @@
-import { atOnce } from '../db/client.ts'
-import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../db/collections.ts'
-import { repeatsIn } from '../db/errors.ts'
-import type { ObjectId } from '../db/mongo.ts'
-import { fromObjectId, highestId, lowestId, toObjectId } from '../db/object-id.ts'
-import type { Tx } from '../db/transaction.ts'
-import { chunks, groupBy } from '../lib/batch.ts'
-import type { IdMint, PostId, UserId } from '../lib/ids.ts'
-import type { Range } from '../lib/page.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from './entries.ts'
+import { atOnce } from '../../db/client.ts'
+import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../../db/collections.ts'
+import { repeatsIn } from '../../db/errors.ts'
+import type { ObjectId } from '../../db/mongo.ts'
+import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { chunks, groupBy } from '../../lib/batch.ts'
+import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
+import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
+import { defineStrategy, type StoredForm } from './descriptor.ts'
+import { entriesOfDocument } from './setting.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+const storedForm: StoredForm<'sized_buckets'> = {
+  collection: 'sized_buckets',
+  documentsTogether: 1,
+  reader: '$reader',
+  ofReader: (reader) => ({ reader }),
+  ofReaders: (after, upTo) => ({ reader: { $gt: after, $lte: upTo } }),
+  comparable: 'always',
+  entriesIn: ({ entries }) => entries,
+  misplacedIn(bucket) {
+    const [newest, oldest] = [idOf(bucket.newest), idOf(bucket.oldest)]
+    const misplaced = bucket.entries
+      .map(({ post }) => idOf(post))
+      .find((id) => id > newest || id < oldest)
+    return misplaced && `${misplaced} beyond its bucket`
+  },
+}
+
+/** The descriptor of SIZED_BUCKETS. */
+export const sizedBuckets = defineStrategy({
+  name: 'SIZED_BUCKETS',
+  description:
+    'Stores entries when posts are written, in documents with a fixed number of entries.',
+  table: {
+    post: "pushed into each reader's open document of 50",
+    page: 'the newest documents, merged where they overlap',
+    stored: 'everything, a document for 50',
+  },
+  collections: { own: ['sized_buckets'], shared: [] },
+  settings: {
+    sizedBucketSize: {
+      variable: 'SIZED_BUCKET_SIZE',
+      schema: entriesOfDocument.default(50),
+      option: undefined,
+      whenChecked: undefined,
+    },
+  },
+  backfilled: true,
+  authors: 'all',
+  storedForm,
+  create: ({ collections, mint }, { sizedBucketSize }) =>
+    new SizedBuckets(collections.sized_buckets, mint, sizedBucketSize),
+})
 
 /** Buckets read at once, beyond those that the page would fill. */
 const spareBuckets = 3
@@ -19,8 +64,6 @@ const spareBuckets = 3
  * back-filled makes buckets overlap: they are merged when read, and repeats vanish.
  */
 export class SizedBuckets implements MaterialisedStrategy {
-  readonly backfilled = true
-
   /** @param size how many entries a bucket takes. */
   constructor(
     private readonly buckets: Collections['sized_buckets'],
@@ -246,4 +289,5 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 }
 
+const idOf = (id: ObjectId) => fromObjectId<PostId>(id)
 const none = (): number[] => []

@@ -1,14 +1,64 @@
-import { atOnce } from '../db/client.ts'
-import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../db/collections.ts'
-import { repeatsIn } from '../db/errors.ts'
-import type { Document, Filter } from '../db/mongo.ts'
-import { toObjectId } from '../db/object-id.ts'
-import type { Tx } from '../db/transaction.ts'
-import { groupBy } from '../lib/batch.ts'
-import { type PostId, type TimeId, timeOf, type UserId } from '../lib/ids.ts'
-import { fromEntryDoc, toEntryDoc } from './entries.ts'
-import { optionOf } from './options.ts'
+import { z } from 'zod'
+import { atOnce } from '../../db/client.ts'
+import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
+import { repeatsIn } from '../../db/errors.ts'
+import type { Document, Filter } from '../../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { groupBy } from '../../lib/batch.ts'
+import { type PostId, type TimeId, timeOf, type UserId } from '../../lib/ids.ts'
+import { fromEntryDoc, toEntryDoc } from '../entries.ts'
+import { defineStrategy, type StoredForm } from './descriptor.ts'
+import { dropAndStart, optionOf } from './setting.ts'
 import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+
+const dayMs = 86_400_000
+
+const storedForm: StoredForm<'timed_buckets'> = {
+  collection: 'timed_buckets',
+  documentsTogether: 1,
+  reader: '$_id.reader',
+  ofReader: (reader) => ({ _id: keysOf(reader) }),
+  ofReaders: (after, upTo) => ({
+    _id: { $gt: { reader: after, period: Infinity }, $lte: { reader: upTo, period: Infinity } },
+  }),
+  comparable: 'always',
+  entriesIn: ({ entries }) => entries,
+  misplacedIn({ _id: { period }, entries }, { options }) {
+    const posts = entries.map(({ post }) => fromObjectId<PostId>(post))
+    const misplaced = posts.find((id) => periodAt(id, options.periodMs ?? 1) !== period)
+    return misplaced && `${misplaced} in another period`
+  },
+}
+
+/** The descriptor of TIME_BUCKETS. */
+export const timeBuckets = defineStrategy({
+  name: 'TIME_BUCKETS',
+  description: 'Stores entries when posts are written, in one document per reader and period.',
+  table: {
+    post: 'pushed into a document a reader and period',
+    page: 'the newest periods, until the page is full',
+    stored: 'everything, a document a period',
+  },
+  collections: { own: ['timed_buckets'], shared: [] },
+  settings: {
+    timeBucketDays: {
+      variable: 'TIME_BUCKET_DAYS',
+      schema: z.coerce.number().min(0.01).max(366).default(7),
+      option: {
+        name: 'periodMs',
+        toStored: (days) => Math.round(days * dayMs),
+        toVariable: (ms) => ms / dayMs,
+        howToChange: dropAndStart,
+      },
+      whenChecked: undefined,
+    },
+  },
+  backfilled: true,
+  authors: 'all',
+  storedForm,
+  create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
+})
 
 /** Entries a bucket holds at most: with 3,000 bytes of text each, well below MongoDB's 16 MB. */
 const bucketMax = 2_000
@@ -21,8 +71,6 @@ type Key = TimedBucketDoc['_id']
  * How long a period is belongs to the registration.
  */
 export class TimeBuckets implements MaterialisedStrategy {
-  readonly backfilled = true
-
   constructor(private readonly buckets: Collections['timed_buckets']) {}
 
   depthMax(): number {
@@ -129,13 +177,11 @@ export class TimeBuckets implements MaterialisedStrategy {
 
   /** One command. */
   async forgetReader(reader: UserId): Promise<void> {
-    await this.buckets.deleteMany({
-      _id: { $gte: { reader, period: 0 }, $lte: { reader, period: Infinity } },
-    })
+    await this.buckets.deleteMany({ _id: keysOf(reader) })
   }
 
   private periodOf(id: TimeId, registration: StrategyDoc): number {
-    return Math.floor(timeOf(id).getTime() / optionOf(registration, 'periodMs'))
+    return periodAt(id, optionOf(registration, 'periodMs'))
   }
 
   /** @returns how many buckets took it. One command. */
@@ -164,6 +210,15 @@ export class TimeBuckets implements MaterialisedStrategy {
 }
 
 const none = (): number[] => []
+
+const periodAt = (id: TimeId, periodMs: number): number =>
+  Math.floor(timeOf(id).getTime() / periodMs)
+
+/** The keys of all buckets of a reader. */
+const keysOf = (reader: string) => ({
+  $gte: { reader, period: 0 },
+  $lte: { reader, period: Infinity },
+})
 
 const lacking = (keys: readonly Key[], { post }: EntryDoc): Filter<TimedBucketDoc> => ({
   _id: { $in: [...keys] },

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { commaList, type Given, readVariables } from '../config.ts'
+import { type EntryContent, entryContents } from './entries.ts'
+import {
+  type FeedStrategyName,
+  feedStrategyNames,
+  type SettingName,
+  type SettingValues,
+  settings,
+} from './strategies/list.ts'
+
+/** How timelines are stored and served, with the settings of all strategies. */
+export interface FeedConfig extends SettingValues {
+  readonly strategy: FeedStrategyName
+  /** Those that a query may name; FANOUT_ON_READ and the default are always among them. */
+  readonly maintained: readonly FeedStrategyName[]
+  /** What the entries of materialised timelines hold. */
+  readonly entries: EntryContent
+  /** Audiences up to this size are delivered to by the process that took the post. */
+  readonly inlineMax: number
+}
+
+const common = z.object({
+  FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
+  FEED_MAINTAINED: commaList.pipe(z.array(z.enum(feedStrategyNames))).default([]),
+  TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
+  FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
+})
+const settingNames = Object.keys(settings) as SettingName[]
+const ofStrategies = z.object(
+  Object.fromEntries(Object.values(settings).map(({ variable, schema }) => [variable, schema])),
+)
+
+/** The names of the environment variables that timelines depend on. */
+export const feedVariableNames = [common, ofStrategies].flatMap(({ shape }) => Object.keys(shape))
+
+/** Reads the part of the configuration that timelines depend on. */
+export function readFeedConfig(given: Given): { config: FeedConfig; problems: readonly string[] } {
+  const { values: e, problems } = readVariables(common, given)
+  const own = readVariables(ofStrategies, given)
+  const valueFor = (name: SettingName) => own.values[settings[name].variable]
+  const maintained = feedStrategyNames.filter(
+    (name) =>
+      name === 'FANOUT_ON_READ' || name === e.FEED_STRATEGY || e.FEED_MAINTAINED.includes(name),
+  )
+  const config = {
+    strategy: e.FEED_STRATEGY,
+    maintained,
+    entries: e.TIMELINE_ENTRIES,
+    inlineMax: e.FANOUT_INLINE_MAX,
+    ...(Object.fromEntries(settingNames.map((name) => [name, valueFor(name)])) as SettingValues),
+  }
+  return { config, problems: [...problems, ...own.problems] }
+}

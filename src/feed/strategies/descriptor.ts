@@ -1,0 +1,92 @@
+import type {
+  CollectionName,
+  Collections,
+  Documents,
+  EntryDoc,
+  StrategyDoc,
+} from '../../db/collections.ts'
+import type { Document } from '../../db/mongo.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { IdMint, UserId } from '../../lib/ids.ts'
+import type { Posts } from '../../posts/posts.ts'
+import type { EntryReader } from '../entry-reader.ts'
+import type { PulledAuthors } from '../pulled-authors.ts'
+import type { AuthorFilter } from './author-filter.ts'
+import type { Settings } from './setting.ts'
+import type { MaterialisedStrategy } from './strategy.ts'
+
+/** What strategies are created from. */
+export interface StrategyParts {
+  readonly collections: Collections
+  readonly follows: Follows
+  readonly posts: Posts
+  readonly entries: EntryReader
+  readonly pulled: PulledAuthors
+  /** The authors whose posts HYBRID reads instead of storing. */
+  readonly celebrities: AuthorFilter
+  readonly mint: IdMint
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** The texts about a strategy. */
+export interface StrategyTexts<Name extends string = string> {
+  /** The name in the API, in the configuration and in the registration. Persisted. */
+  readonly name: Name
+  /** The description of the GraphQL enum value. */
+  readonly description: string
+  /** The row of the strategy in docs/strategies.md. */
+  readonly table: { readonly post: string; readonly page: string; readonly stored: string }
+}
+
+/**
+ * All that the rest of Feedline knows about a strategy that stores timelines. The configuration, the GraphQL enum, the
+ * commands, deliveries, the integrity checks and the documents derive from it.
+ */
+export interface StrategyDescriptor<Name extends string = string, Own extends Settings = Settings>
+  extends StrategyTexts<Name> {
+  readonly collections: {
+    /** Emptied when the strategy is dropped. */
+    readonly own: readonly CollectionName[]
+    /** Emptied when the last strategy that shares them is dropped. */
+    readonly shared: readonly CollectionName[]
+  }
+  /** The settings by their names in the configuration. All strategies share one namespace. */
+  readonly settings: Own
+  /**
+   * Whether a timeline lacks something until it is filled. If so, jobs and repairs fill it. If not, a repair deletes the
+   * timeline, and the next read creates it.
+   */
+  readonly backfilled: boolean
+  /** Whose posts it stores: those of all authors, or of those that a filter accepts. */
+  readonly authors: 'all' | ((parts: StrategyParts) => AuthorFilter)
+  /** How the integrity checks find and check the stored entries. */
+  readonly storedForm: StoredForm
+  create(
+    parts: StrategyParts,
+    settings: { readonly [S in keyof Own]: number },
+  ): MaterialisedStrategy
+}
+
+/** How the entries of a strategy lie in their collection. */
+export interface StoredForm<Name extends CollectionName = CollectionName> {
+  readonly collection: Name
+  /** How many documents are read as one part of a timeline. Each part is checked, and its posts are looked up, at once. */
+  readonly documentsTogether: number
+  /** The path of the reader's handle, for aggregations. */
+  readonly reader: `$${string}`
+  /** Matches the documents of one reader. */
+  ofReader(reader: UserId): Document
+  /** Matches the documents of all readers with handles from `after`, excluded, up to `upTo`. */
+  ofReaders(after: string, upTo: string): Document
+  /** Matches the timeline of a reader if it can be compared without creating it. 'always': no timeline is created by reading. */
+  readonly comparable: 'always' | ((reader: UserId, registration: StrategyDoc) => Document)
+  entriesIn(document: Documents[Name]): readonly EntryDoc[]
+  /** Says which entry of a document is not in its place. Undefined: every entry is. */
+  misplacedIn(document: Documents[Name], registration: StrategyDoc): string | undefined
+}
+
+/** Checks that a descriptor is complete, and gives `create` the types of its settings. */
+export const defineStrategy = <const Name extends string, const Own extends Settings>(
+  descriptor: StrategyDescriptor<Name, Own>,
+): StrategyDescriptor<Name, Own> => descriptor

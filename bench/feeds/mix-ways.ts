@@ -21,7 +21,7 @@ export async function ourMix(
   worker.start()
   services.inline.start(services.tasks, log)
   return {
-    home: (reader) => services.feed.timeline(reader, { window, strategy, depth: 'text' }),
+    home: (reader) => services.feed.timeline(reader, { window, strategy, projection: 'text' }),
     wall: (author) => services.posts.byAuthors([author], window, true),
     compose: async (author, text) => {
       const { id } = await services.posts.create(author, { text })
@@ -29,7 +29,7 @@ export async function ourMix(
       return id
     },
     sees: async (reader, post) => {
-      const page = await services.feed.timeline(reader, { window, strategy, depth: 'ref' })
+      const page = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
       return page.items.some(({ id }) => id === post)
     },
     idle: () => emptied(services),

@@ -48,7 +48,7 @@ export const pageOf = async (
   after: PostId | undefined,
 ): Promise<PostId[]> => {
   const window = { limit: pageSize, after, backward: false }
-  const page = await services.feed.timeline(reader, { window, strategy, depth: 'text' })
+  const page = await services.feed.timeline(reader, { window, strategy, projection: 'text' })
   if (after === undefined && page.servedBy !== strategy) throw new Error(`not by ${strategy}`)
   await page.hasNextPage()
   return page.items.map(({ id }) => id)

@@ -14,11 +14,8 @@ import type { FeedConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { DeliveryFactsReader } from './delivery-facts.ts'
 import { EntryReader } from './entry-reader.ts'
-import { FeedService } from './feed.ts'
 import { configuredOptions, type Options, optionWarnings } from './options.ts'
-import { Pending } from './pending.ts'
 import { PulledAuthors } from './pulled-authors.ts'
-import { Reasons } from './reasons.ts'
 import { Registrations } from './registrations.ts'
 import { Registry } from './registry.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
@@ -30,7 +27,10 @@ import {
   isMaterialised,
 } from './strategies/list.ts'
 import type { MaterialisedStrategy } from './strategies/strategy.ts'
-import { Truth } from './truth.ts'
+import { FeedService } from './timeline/feed-service.ts'
+import { PageFactsReader } from './timeline/page-facts.ts'
+import { Pending } from './timeline/pending.ts'
+import { Reasons } from './timeline/reasons.ts'
 import { Upkeep } from './upkeep.ts'
 
 /** What timelines are built upon. */
@@ -54,7 +54,7 @@ export interface Feeds {
   readonly feed: FeedService
   readonly pending: Pending
   readonly reasons: Reasons
-  readonly truth: Truth
+  readonly pageFacts: PageFactsReader
   readonly registry: Registry
   readonly registrations: Registrations
   readonly upkeep: TimelineUpkeep
@@ -73,7 +73,7 @@ export function createFeeds(
 ): Feeds {
   const { follows, posts, edges } = core
   const registry = new Registry(collections.strategies)
-  const truth = new Truth(collections, edges)
+  const pageFacts = new PageFactsReader(collections, edges)
   const entries = new EntryReader(posts, config.entries)
   const oracle = new FanoutOnRead(follows, posts)
   const pulled = new PulledAuthors(collections.pulled_authors)
@@ -91,7 +91,7 @@ export function createFeeds(
     },
     standard: config.strategy,
     registry,
-    truth,
+    pageFacts,
     pending,
     posts,
   })
@@ -114,7 +114,7 @@ export function createFeeds(
     feed,
     pending,
     reasons,
-    truth,
+    pageFacts,
     registry,
     registrations,
     upkeep: new Upkeep(registrations, outbox),

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
-import type { Facts } from '../feed/truth.ts'
+import type { PageFacts } from '../feed/timeline/page-facts.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
@@ -121,7 +121,7 @@ export type Loaders = ReturnType<typeof createLoaders>
  */
 export function prime(
   { viewerFollows, restrictions, stats }: Loaders,
-  pages: readonly Facts[],
+  pages: readonly PageFacts[],
   group: string | undefined,
 ): void {
   for (const { authors, followed, restrictions: between, stats: counted } of pages) {

@@ -1,6 +1,6 @@
 import { engagementKinds, entryKey, kinds, viewerFields } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
-import type { Depth } from '../feed/feed.ts'
+import type { Projection } from '../feed/timeline/page.ts'
 import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/post.ts'
@@ -20,7 +20,7 @@ const entryFields = ['id', 'author', 'createdAt', ...viewerFields.keys(), ...eng
 export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
 
 /** How much of its posts a selection on Post needs of a timeline. */
-export const depthOf = (post: Selection): Depth =>
+export const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
 
 /**

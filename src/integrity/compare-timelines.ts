@@ -42,7 +42,11 @@ async function* walk(
 ): AsyncGenerator<PostRef> {
   for (let after: PostId | undefined; ; ) {
     const window = { limit: pageSizeMax, backward: false, after }
-    const { items, hasNextPage } = await feed.timeline(reader, { strategy, window, depth: 'ref' })
+    const { items, hasNextPage } = await feed.timeline(reader, {
+      strategy,
+      window,
+      projection: 'ref',
+    })
     yield* items
     const last = items.at(-1)?.id
     // A cursor that does not move on would make this walk endless. The comparison reports its posts as misplaced.

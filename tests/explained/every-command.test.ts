@@ -34,7 +34,7 @@ const known: readonly {
   readonly why: string
 }[] = [
   {
-    from: 'src/feed/pending.ts',
+    from: 'src/feed/timeline/pending.ts',
     command: 'aggregate',
     problem: /^looks at \d+ for \d+$/,
     why: 'it looks at a few keys for each author with waiting deliveries, 2,000 authors at most, and answers with those of the reader',
@@ -123,7 +123,7 @@ test('the tests before sent what pages, deliveries, purges and jobs send', () =>
   const sent = new Set(shapes.map(({ from, statement }) => `${from} ${Object.keys(statement)[0]}`))
   expect([...sent]).toEqual(
     expect.arrayContaining([
-      'src/feed/truth.ts aggregate',
+      'src/feed/timeline/page-facts.ts aggregate',
       'src/feed/delivery-facts.ts aggregate',
       'src/feed/strategies/inbox.ts find',
       'src/feed/strategies/inbox.ts delete',

@@ -97,7 +97,7 @@ function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
     if (damages === timelineDamages) {
       const window = { limit: 1, backward: false, after: undefined as PostId | undefined }
       for (const { a } of result.scenes) {
-        await services.feed.timeline(a, { strategy: 'CACHE', window, depth: 'ref' })
+        await services.feed.timeline(a, { strategy: 'CACHE', window, projection: 'ref' })
       }
     }
     result.before = await documents(services, result.scenes)

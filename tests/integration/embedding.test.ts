@@ -90,7 +90,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
 
   const shown = async (reader: UserId, services: Services = stage.services) => {
     const window = { limit: 10, backward: false }
-    const page = await services.feed.timeline(reader, { window, depth: 'text' })
+    const page = await services.feed.timeline(reader, { window, projection: 'text' })
     expect(page.servedBy).toBe(name)
     return page.items
   }

@@ -42,7 +42,11 @@ test('a document of the most and largest entries still takes what is delivered, 
     const late = { entries: newest.slice(2), newest: true, oldest: false }
     await store.merge(reader, late)
     const window = { limit: 2, backward: false }
-    const page = await services.feed.timeline(reader, { window, strategy: name, depth: 'text' })
+    const page = await services.feed.timeline(reader, {
+      window,
+      strategy: name,
+      projection: 'text',
+    })
     expect(page.items.map(({ id }) => id)).toEqual(
       newest
         .slice(1)

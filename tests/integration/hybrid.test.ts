@@ -40,7 +40,7 @@ const publishAndDeliver = async () => {
 }
 const page = async (reader: UserId, services = harness.services) => {
   const window = { limit: 20, backward: false }
-  const found = await services.feed.timeline(reader, { window, depth: 'ref' })
+  const found = await services.feed.timeline(reader, { window, projection: 'ref' })
   expect(found.servedBy).toBe('HYBRID')
   return found.items.map(({ id }) => id)
 }

@@ -126,7 +126,7 @@ describe('deliveries to small audiences', () => {
     for (const fan of fans) {
       for (const author of authors) await services.follows.follow(fan, author)
       const window = { limit: 1, backward: false }
-      await services.feed.timeline(fan, { window, strategy: 'CACHE', depth: 'ref' })
+      await services.feed.timeline(fan, { window, strategy: 'CACHE', projection: 'ref' })
     }
     await harness.rest()
     const expected = new Map([...fans, ...authors].map((user) => [user, new Set<never>()]))

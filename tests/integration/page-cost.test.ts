@@ -66,7 +66,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
   ) {
     const { result, commands } = await recorded(harness.database.client, async () => {
       const window = { limit, backward: false }
-      const asked = { window, strategy, depth: 'content' } as const
+      const asked = { window, strategy, projection: 'content' } as const
       const page = await services.feed.timeline(reader(followees), asked)
       expect(await page.hasNextPage()).toBe(true)
       return page

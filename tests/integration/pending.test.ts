@@ -130,7 +130,7 @@ describe('a page', () => {
 
   const read = async (reader: UserId, strategy: 'CACHE' | 'INBOX', limit = 20) => {
     const window = { limit, backward: false }
-    const asked = { window, depth: 'ref', strategy, pending: true } as const
+    const asked = { window, projection: 'ref', strategy, pending: true } as const
     const page = await stage.services.feed.timeline(reader, asked)
     return { ...page, ids: page.items.map(({ id }) => id) }
   }

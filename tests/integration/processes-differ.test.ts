@@ -195,7 +195,7 @@ test('a server, a worker and a second server with other settings each lose no po
     for (;;) {
       const cursor = backward ? { before: all[0] } : { after: all.at(-1) }
       const window = { limit: 7, backward, ...cursor }
-      const { items } = await feed.timeline(of, { window, strategy, depth: 'ref' })
+      const { items } = await feed.timeline(of, { window, strategy, projection: 'ref' })
       const ids = items.map(({ id }) => id)
       if (backward) all.unshift(...ids)
       else all.push(...ids)

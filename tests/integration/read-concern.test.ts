@@ -27,7 +27,7 @@ test('every read outside a transaction returns what a majority holds', async () 
     await harness.rest()
     await services.engagements.add('likes', ann, { id, author: ben })
     for (const strategy of ['FANOUT_ON_READ', 'CACHE', 'INBOX', 'HYBRID'] as const) {
-      await services.feed.timeline(ann, { window, strategy, depth: 'ref' })
+      await services.feed.timeline(ann, { window, strategy, projection: 'ref' })
     }
     await services.follows.followers([ben], window)
     await services.users.byIds([ann])

@@ -15,7 +15,7 @@ const author = handle('author')
 /** A page as a process with these services serves it. */
 async function page(services: Services, reader: UserId, strategy: FeedStrategyName) {
   const window = { limit: 20, backward: false }
-  const found = await services.feed.timeline(reader, { window, strategy, depth: 'ref' })
+  const found = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
   return { ids: found.items.map(({ id }) => id), servedBy: found.servedBy }
 }
 

@@ -55,7 +55,7 @@ describe('timelines threshold', () => {
 
   async function page(reader: UserId, by: Services): Promise<PostId[]> {
     const window = { limit: 20, backward: false }
-    const { servedBy, items } = await by.feed.timeline(reader, { window, depth: 'ref' })
+    const { servedBy, items } = await by.feed.timeline(reader, { window, projection: 'ref' })
     expect(servedBy).toBe('HYBRID')
     return items.map(({ id }) => id)
   }

@@ -90,7 +90,7 @@ const drop: Step = async ({ registry, registrations }) => {
 
 async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {
   const window = { limit, backward: false }
-  const page = await services.feed.timeline(of, { window, strategy, depth: 'ref' })
+  const page = await services.feed.timeline(of, { window, strategy, projection: 'ref' })
   return page.items.map(({ id }) => id)
 }
 const readCache: Step = (main) => read(main, reader, 'CACHE')

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { FeedService } from '../../src/feed/feed.ts'
 import { FanoutOnRead } from '../../src/feed/strategies/fanout-on-read.ts'
 import type { FeedStrategy } from '../../src/feed/strategies/strategy.ts'
-import type { Facts } from '../../src/feed/truth.ts'
+import { FeedService } from '../../src/feed/timeline/feed-service.ts'
+import type { PageFacts } from '../../src/feed/timeline/page-facts.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
@@ -103,8 +103,8 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       group: string | undefined,
       content: boolean,
     ): Promise<PostId[]> {
-      const depth = content ? 'content' : 'ref'
-      const page = await feed.timeline(reader, { window, group, depth })
+      const projection = content ? 'content' : 'ref'
+      const page = await feed.timeline(reader, { window, group, projection })
       const found = {
         ids: page.items.map(({ id }) => id),
         next: await page.hasNextPage(),
@@ -146,12 +146,19 @@ describe('the law can fail', () => {
   const harness = useServices()
 
   const withStrategy =
-    (wrap: (right: FeedStrategy) => FeedStrategy, spoilt?: keyof Facts) =>
-    ({ follows, posts, registry, truth, pending }: Services) => {
+    (wrap: (right: FeedStrategy) => FeedStrategy, spoilt?: keyof PageFacts) =>
+    ({ follows, posts, registry, pageFacts, pending }: Services) => {
       const standard = 'FANOUT_ON_READ'
       const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts)) }
-      const spoiltTruth = forgetful(truth, spoilt)
-      return new FeedService({ strategies, standard, registry, truth: spoiltTruth, pending, posts })
+      const spoiltFacts = forgetful(pageFacts, spoilt)
+      return new FeedService({
+        strategies,
+        standard,
+        registry,
+        pageFacts: spoiltFacts,
+        pending,
+        posts,
+      })
     }
 
   const breaks: Record<string, (services: Services) => FeedService> = {
@@ -206,7 +213,11 @@ describe('timeline', () => {
   }
 
   async function read(reader: UserId, limit: number, after?: PostId, group?: string) {
-    const request = { window: { limit, backward: false, after }, depth: 'content', group } as const
+    const request = {
+      window: { limit, backward: false, after },
+      projection: 'content',
+      group,
+    } as const
     return (await harness.services.feed.timeline(reader, request)).items.map(({ id }) => id)
   }
 

@@ -62,7 +62,7 @@ test('processes killed at any moment of a delivery lose no post and leave none t
   // Some of them have a cache.
   for (const reader of readers.slice(0, 40)) {
     const window = { limit: 1, backward: false }
-    await services.feed.timeline(reader, { window, strategy: 'CACHE', depth: 'ref' })
+    await services.feed.timeline(reader, { window, strategy: 'CACHE', projection: 'ref' })
   }
 
   const acknowledged: PostRef[] = []

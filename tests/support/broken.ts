@@ -7,17 +7,17 @@ import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { optionOf } from '../../src/feed/strategies/setting.ts'
 import type { Entry } from '../../src/feed/strategies/strategy.ts'
 import { TimeBuckets } from '../../src/feed/strategies/time-buckets.ts'
-import type { Facts, Truth } from '../../src/feed/truth.ts'
+import type { PageFacts, PageFactsReader } from '../../src/feed/timeline/page-facts.ts'
 import { type TimeId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
 /** Broken on purpose: nothing is ever known of mutes and blocks, or of what else is named. */
-export function forgetful(right: Truth, spoilt?: keyof Facts): Truth {
+export function forgetful(right: PageFactsReader, spoilt?: keyof PageFacts): PageFactsReader {
   if (!spoilt) return right
   return Object.create(right, {
-    about: {
-      value: async (...asked: Parameters<Truth['about']>) => ({
-        ...(await right.about(...asked)),
+    load: {
+      value: async (...asked: Parameters<PageFactsReader['load']>) => ({
+        ...(await right.load(...asked)),
         [spoilt]: new Map(),
       }),
     },

@@ -26,8 +26,8 @@ export function describeFeedEntries(stage: FeedStage): void {
     const { engagements } = stage.services
     for (const who of [reader, author]) await engagements.add('likes', who, posts[1] as Post)
     await engagements.add('comments', reader, posts[0] as Post, { text: 'a comment' })
-    const of = async (depth: 'ref' | 'text' | 'content') =>
-      (await page(reader, {}, { depth })).items
+    const of = async (projection: 'ref' | 'text' | 'content') =>
+      (await page(reader, {}, { projection })).items
     expect(await of('ref')).toEqual(posts.map(({ id, author }) => ({ id, author })))
     expect(await of('text')).toMatchObject(posts)
     const counts = [

@@ -1,12 +1,12 @@
 import type { EntryDoc } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { EntryContent } from '../../src/feed/entries.ts'
-import type { Depth } from '../../src/feed/feed.ts'
 import {
   descriptors,
   type FeedStrategyName,
   isMaterialised,
 } from '../../src/feed/strategies/list.ts'
+import type { Projection } from '../../src/feed/timeline/page.ts'
 import type { Run } from '../../src/jobs/lease.ts'
 import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
@@ -29,7 +29,7 @@ export interface Job {
 export interface Asked {
   readonly strategy?: FeedStrategyName
   readonly group?: string
-  readonly depth?: Depth
+  readonly projection?: Projection
 }
 
 /** What a test does with one strategy. */
@@ -63,7 +63,7 @@ export function useFeedStage(
   async function page(reader: UserId, window: Partial<Window> = {}, asked: Asked = {}) {
     const found = await harness.services.feed.timeline(reader, {
       window: { limit: 10, backward: false, ...window },
-      depth: 'ref',
+      projection: 'ref',
       ...asked,
     })
     return {

@@ -124,7 +124,7 @@ async function walked(
   const servedBy: FeedStrategyName[] = []
   for (let limit = first; ; limit = Math.min(2 * limit, pageSizeMax)) {
     const window = { limit, backward: false, after: found.at(-1) }
-    const page = await feed.timeline(reader, { window, strategy, depth: 'ref', pending: true })
+    const page = await feed.timeline(reader, { window, strategy, projection: 'ref', pending: true })
     servedBy.push(page.servedBy)
     pending ||= page.pending === true
     found.push(...page.items.map(({ id }) => id))

@@ -136,8 +136,8 @@ export class Timelines {
     window: Window,
     probed: boolean,
   ): Promise<Found> {
-    const depth = content ? 'content' : 'text'
-    const page = await feed.timeline(reader, { window, group, strategy, depth, pending: true })
+    const projection = content ? 'content' : 'text'
+    const page = await feed.timeline(reader, { window, group, strategy, projection, pending: true })
     this.count(`${strategy} by ${page.servedBy}`)
     for (const item of page.items) {
       const author = this.authorOf(item.id)

@@ -33,7 +33,7 @@ export async function addJob(
   await outbox.insertOne({ ...about, runAt, fence: 0, attempts: 0 })
 }
 
-const firstPage = { window: { limit: 1, backward: false }, depth: 'ref' } as const
+const firstPage = { window: { limit: 1, backward: false }, projection: 'ref' } as const
 
 /**
  * People who did a bit of everything: all follow each other, all posted and did everything to every post; the first

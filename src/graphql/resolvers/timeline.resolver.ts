@@ -1,12 +1,12 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
-import { type Reason, reasonCodes } from '../../feed/reasons.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
+import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { prime } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
-import { depthOf, presentPostPage } from '../present.ts'
+import { presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { Timeline, TimelineReason } from '../types/post.ts'
@@ -59,7 +59,7 @@ export class TimelineResolver {
       window: windowOf(args),
       strategy: args.strategy ?? undefined,
       group,
-      depth: depthOf(asked.of('edges', 'node')),
+      projection: projectionOf(asked.of('edges', 'node')),
       pending: asked.has('pending'),
     })
     prime(ctx.loaders, page.facts, group)

@@ -1,7 +1,7 @@
 import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import { kinds } from '../../engagement/kinds.ts'
-import { type ReasonCode, reasonCodes } from '../../feed/reasons.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
+import { type ReasonCode, reasonCodes } from '../../feed/timeline/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
 import { User } from './user.ts'

@@ -1,11 +1,11 @@
-import type { Follows } from '../follows/follows.ts'
-import { checkGroup } from '../follows/groups.ts'
-import { hasBlock, type Restrictions } from '../follows/restrictions.ts'
-import type { PostRef, UserId } from '../lib/ids.ts'
-import type { Posts } from '../posts/posts.ts'
-import type { UserStats } from '../users/stats.ts'
+import type { Follows } from '../../follows/follows.ts'
+import { checkGroup } from '../../follows/groups.ts'
+import { hasBlock, type Restrictions } from '../../follows/restrictions.ts'
+import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { Posts } from '../../posts/posts.ts'
+import type { UserStats } from '../../users/stats.ts'
+import type { Registry } from '../registry.ts'
 import type { Pending } from './pending.ts'
-import type { Registry } from './registry.ts'
 
 /** Why a post is in a timeline, or is not. */
 export const reasonCodes = {

@@ -1,32 +1,32 @@
-import { atOnce } from '../db/client.ts'
+import { atOnce } from '../../db/client.ts'
 import type {
   Collections,
   PostDoc,
   RestrictionDoc,
   StrategyDoc,
   UserStatsDoc,
-} from '../db/collections.ts'
-import type { Document, ObjectId } from '../db/mongo.ts'
-import { fromObjectId } from '../db/object-id.ts'
-import { idIn } from '../db/pages.ts'
-import type { Edges } from '../follows/edges.ts'
-import type { RestrictionKind } from '../follows/restrictions.ts'
-import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import { contentProjection, type Post, toPost } from '../posts/post.ts'
-import type { Stats } from '../users/stats.ts'
-import { type Registered, registeredOf } from './registry.ts'
+} from '../../db/collections.ts'
+import type { Document, ObjectId } from '../../db/mongo.ts'
+import { fromObjectId } from '../../db/object-id.ts'
+import { idIn } from '../../db/pages.ts'
+import type { Edges } from '../../follows/edges.ts'
+import type { RestrictionKind } from '../../follows/restrictions.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import { contentProjection, type Post, toPost } from '../../posts/post.ts'
+import type { Stats } from '../../users/stats.ts'
+import { type Registered, registeredOf } from '../registry.ts'
 
-/** What is so now about the candidates of a page, from the reader's side. */
-export interface Facts {
-  /** The authors asked about, the reader left out of those who may be followed or restricted. */
+/** The facts about the candidates of a page, from the reader's side. */
+export interface PageFacts {
+  /** The authors of the candidates. */
   readonly authors: readonly UserId[]
   readonly followed: ReadonlySet<UserId>
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
-  /** The counters of those who are live. */
+  /** The counters of live authors. */
   readonly stats: ReadonlyMap<UserId, Stats>
-  /** The posts that exist; whole ones when content was asked for. */
+  /** The existing posts: whole posts if content was requested. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
-  /** The registrations as they were when all of this was read. */
+  /** The registrations at the time of this read. */
   readonly registered: Registered
 }
 
@@ -38,20 +38,20 @@ interface Row {
   readonly strategies: StrategyDoc[]
 }
 
-/** Reads what the graph, the accounts and the posts say now (law L1), for all candidates of a page at once. */
-export class Truth {
+/** The second step of a page: reads what decides law L1 for all candidates at once, in the graph, accounts and posts. */
+export class PageFactsReader {
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
   ) {}
 
-  /** One command, each part of which names its shard; without content nothing but stats and registrations is fetched. */
-  async about(
+  /** One command; each of its parts names its shard. Without `content`, it reads no documents but counters and registrations. */
+  async load(
     reader: UserId,
     refs: readonly PostRef[],
     group: string | undefined,
     content: boolean,
-  ): Promise<Facts> {
+  ): Promise<PageFacts> {
     const authors = [...new Set(refs.map(({ author }) => author))]
     const others = authors.filter((author) => author !== reader)
     const { collection, owner, other } = this.edges.following
@@ -94,7 +94,7 @@ export class Truth {
     return this.factsOf(row, authors, refs)
   }
 
-  private factsOf(row: Row, authors: readonly UserId[], refs: readonly PostRef[]): Facts {
+  private factsOf(row: Row, authors: readonly UserId[], refs: readonly PostRef[]): PageFacts {
     const restrictions = new Map<UserId, Set<RestrictionKind>>()
     for (const { other, kind } of row.restrictions) {
       const kinds = restrictions.get(other as UserId)

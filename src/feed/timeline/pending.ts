@@ -1,10 +1,10 @@
-import { atOnce, bounded } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
-import type { Document } from '../db/mongo.ts'
-import { subscriptions } from '../events.ts'
-import type { Edges } from '../follows/edges.ts'
-import type { PostRef, UserId } from '../lib/ids.ts'
-import type { Pair } from './backfill.ts'
+import { atOnce, bounded } from '../../db/client.ts'
+import type { Collections } from '../../db/collections.ts'
+import type { Document } from '../../db/mongo.ts'
+import { subscriptions } from '../../events.ts'
+import type { Edges } from '../../follows/edges.ts'
+import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { Pair } from '../backfill.ts'
 
 const deliveries = subscriptions['post.created'].timelines
 const backfills = subscriptions['follow.created'].timelines

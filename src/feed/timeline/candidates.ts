@@ -1,0 +1,76 @@
+import type { UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
+import type { Registration } from '../registry.ts'
+import type { FeedStrategyName } from '../strategies/list.ts'
+import type { Entry, FeedStrategy } from '../strategies/strategy.ts'
+
+/** The strategies that may be requested here, by name. */
+export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrategy>>> & {
+  readonly FANOUT_ON_READ: FeedStrategy
+}
+
+/** The timeline whose candidates are read. */
+export interface CandidatesQuery {
+  readonly strategy: FeedStrategyName
+  readonly registration: Registration | undefined
+  readonly reader: UserId
+  readonly group: string | undefined
+  readonly range: Range
+}
+
+/**
+ * How often a page is refilled from stored entries. Each refill reads twice as many, so 31 pages of entries that do not
+ * show, above all of muted authors, are passed over. Then FANOUT_ON_READ goes on, which leaves these authors out.
+ */
+const storedRoundsMax = 5
+
+/** The first step of a page: the entries that a strategy proposes, and those of FANOUT_ON_READ where it has no more. */
+export class Candidates {
+  /** Authors whose posts the page does not show. */
+  readonly excludedAuthors = new Set<UserId>()
+  /** The strategy that proposed the last entries. */
+  servedBy: FeedStrategyName
+  /** Whether stored entries decide a part of the range. */
+  isStored = false
+  private rounds = 0
+
+  constructor(
+    private readonly strategies: FeedStrategies,
+    private readonly query: CandidatesQuery,
+  ) {
+    this.servedBy = query.strategy
+  }
+
+  /**
+   * Proposes the next entries of the range. Fewer than `limit` means that the range ends.
+   * @param last the entry after which to go on; undefined at the start of the range.
+   */
+  async next(last: Entry | undefined, limit: number): Promise<readonly Entry[]> {
+    const rest = past(this.query.range, last, limit)
+    if (++this.rounds > storedRoundsMax) this.servedBy = 'FANOUT_ON_READ'
+    const { entries, complete } = await this.propose(rest)
+    if (this.servedBy !== 'FANOUT_ON_READ' && (complete || entries.length > 0)) this.isStored = true
+    if (complete || entries.length >= limit) return entries
+    this.servedBy = 'FANOUT_ON_READ'
+    const more = await this.propose(past(rest, entries.at(-1), limit - entries.length))
+    return [...entries, ...more.entries]
+  }
+
+  private propose(range: Range) {
+    const { reader, group, registration } = this.query
+    const strategy = this.strategies[this.servedBy] ?? this.strategies.FANOUT_ON_READ
+    return strategy.candidates({
+      reader,
+      range,
+      group,
+      refused: this.excludedAuthors,
+      registration,
+    })
+  }
+}
+
+/** The part of a range that follows an entry. */
+function past(range: Range, last: Entry | undefined, limit: number): Range {
+  const bound = last && (range.oldestFirst ? { newerThan: last.id } : { olderThan: last.id })
+  return { ...range, ...bound, limit }
+}

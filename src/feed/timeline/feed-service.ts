@@ -1,0 +1,144 @@
+import { badInput } from '../../errors.ts'
+import { checkGroup } from '../../follows/groups.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
+import type { Posts } from '../../posts/posts.ts'
+import { covers, isSame, type Registration, type Registry } from '../registry.ts'
+import type { FeedStrategyName } from '../strategies/list.ts'
+import type { Entry } from '../strategies/strategy.ts'
+import { Candidates, type FeedStrategies } from './candidates.ts'
+import type {
+  TimelineItem,
+  TimelinePage,
+  TimelineQuery,
+  TimelineRequest,
+  TimelineSlice,
+} from './page.ts'
+import type { PageFacts, PageFactsReader } from './page-facts.ts'
+import type { Pending } from './pending.ts'
+import { holdText, presentPosts } from './presentation.ts'
+import { hiddenAuthors } from './visibility.ts'
+
+/** The parts that {@link FeedService} works with. */
+export interface FeedServiceParts {
+  readonly strategies: FeedStrategies
+  /** The strategy of requests that name none. */
+  readonly standard: FeedStrategyName
+  readonly registry: Registry
+  readonly pageFacts: PageFactsReader
+  readonly pending: Pending
+  readonly posts: Posts
+}
+
+/** How often a page is read again because registrations changed while it was read. */
+const triesMax = 3
+
+/**
+ * Serves timelines (seed 1's feed service). A page is four steps, repeated until it is full: candidates of the strategy,
+ * facts of the graph and the posts, visibility, presentation. So unfollow, mute, block and delete show at once with
+ * every strategy.
+ * @see law L1
+ */
+export class FeedService {
+  constructor(private readonly parts: FeedServiceParts) {}
+
+  /**
+   * One page of the reader's timeline, newest first, without gaps or repeats along its cursors.
+   * Costs the strategy's commands and one for the facts, content included; as many again for a refill.
+   * With `pending`, one or two more, unless FANOUT_ON_READ was requested.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that is not maintained.
+   */
+  async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
+    const { window, projection } = request
+    const { strategies, standard, pending } = this.parts
+    const strategy = request.strategy ?? standard
+    if (!strategies[strategy]) {
+      const maintained = Object.keys(strategies).join(', ')
+      throw badInput(
+        'strategy',
+        `this server does not maintain ${strategy}. Maintained strategies: ${maintained}`,
+      )
+    }
+    const group = request.group === undefined ? undefined : checkGroup('group', request.group)
+    // Before the candidates: a delivery that ends in between has written its entries.
+    const waits =
+      request.pending && strategy !== 'FANOUT_ON_READ' && (await pending.to(reader, group))
+    const query = { reader, group, projection, range: rangeOf(window) }
+    const { items, servedBy, isStored, facts } = await this.read(strategy, query)
+    // A page without stored entries has not asked whether they lack a post: its probes do not read them either.
+    const probed = isStored ? strategy : 'FANOUT_ON_READ'
+    const any = async (range: Range) =>
+      (await this.read(probed, { reader, group, projection: 'ref', range })).items.length > 0
+    return {
+      ...pageFrom(window, items, any),
+      strategy,
+      servedBy,
+      pending: request.pending && isStored && waits,
+      facts,
+    }
+  }
+
+  /**
+   * Reads under the registrations that this process saw last, and again under those that the page itself has read if
+   * they differ. After three tries, and for a reader that the back-fill has not reached, FANOUT_ON_READ serves, which
+   * depends on no registration.
+   */
+  private async read(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
+    const { registry } = this.parts
+    let registered = await registry.lastSeen()
+    for (let tries = 1; ; tries++) {
+      const registration = registered.get(name)
+      const isCovered = tries <= triesMax && covers(registration, query.reader)
+      const slice = await this.fill(isCovered ? name : 'FANOUT_ON_READ', registration, query)
+      const seen = slice.facts.map((facts) => facts.registered)
+      // A page without candidates has read no facts.
+      if (isCovered && seen.length === 0) seen.push(await registry.read())
+      const last = seen.at(-1) ?? registered
+      registry.update(last)
+      if (!isCovered || seen.every((now) => isSame(registration, now.get(name)))) return slice
+      registered = last
+    }
+  }
+
+  private async fill(
+    strategy: FeedStrategyName,
+    registration: Registration | undefined,
+    query: TimelineQuery,
+  ): Promise<TimelineSlice> {
+    const candidates = new Candidates(this.parts.strategies, { ...query, strategy, registration })
+    const { excludedAuthors } = candidates
+    const facts: PageFacts[] = []
+    const items = await fillPage<Entry, TimelineItem>(
+      query.range.limit,
+      (last, limit) => candidates.next(last, limit),
+      async (proposed) => {
+        const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
+        if (entries.length === 0) return []
+        const found = await this.loadPageFacts(entries, query)
+        facts.push(found)
+        for (const author of hiddenAuthors(found, query.reader, query.group))
+          excludedAuthors.add(author)
+        return presentPosts(entries, found, query.projection).filter(
+          ({ author }) => !excludedAuthors.has(author),
+        )
+      },
+    )
+    return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
+  }
+
+  private async loadPageFacts(
+    entries: readonly Entry[],
+    { reader, group, projection }: TimelineQuery,
+  ): Promise<PageFacts> {
+    const content = projection !== 'ref' && !holdText(entries, projection)
+    return this.parts.pageFacts.load(reader, await this.refsOf(entries), group, content)
+  }
+
+  /** The posts of entries. One command if an entry does not hold its author. */
+  private async refsOf(entries: readonly Entry[]): Promise<PostRef[]> {
+    const unknown = entries.filter(({ author }) => author === undefined).map(({ id }) => id)
+    const authors =
+      unknown.length > 0 ? await this.parts.posts.authorsOf(unknown) : new Map<PostId, UserId>()
+    return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
+  }
+}

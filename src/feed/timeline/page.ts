@@ -1,0 +1,56 @@
+import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { Page, Range, Window } from '../../lib/page.ts'
+import type { Post } from '../../posts/post.ts'
+import type { FeedStrategyName } from '../strategies/list.ts'
+import type { PageFacts } from './page-facts.ts'
+
+/** The needed part of a post: its id and author, also its text, or everything. */
+export type Projection = 'ref' | 'text' | 'content'
+
+/** A request for a page of a timeline. */
+export interface TimelineRequest {
+  readonly window: Window
+  /** Default: the configured strategy. */
+  readonly strategy?: FeedStrategyName | undefined
+  /** Only authors in this group of the reader's. The reader's own posts are in no group. */
+  readonly group?: string | undefined
+  readonly projection: Projection
+  /** Whether {@link TimelinePage.pending} is needed. Default: no. */
+  readonly pending?: boolean
+}
+
+/** A post on a page: the whole post, or the part that the projection needs. */
+export type TimelineItem = Post | (PostRef & { readonly text?: string | undefined })
+
+/** A page of a timeline. */
+export interface TimelinePage extends Page<TimelineItem> {
+  /** The requested strategy, or the configured one. */
+  readonly strategy: FeedStrategyName
+  /** The strategy of the page: FANOUT_ON_READ if the other one does not reach back far enough or does not cover the reader yet. */
+  readonly servedBy: FeedStrategyName
+  /**
+   * Whether a post that belongs to the timeline may be missing because its delivery has not ended. False means that
+   * the page holds every post of its window that belonged there when the page was requested.
+   * Undefined if the request did not ask for it.
+   */
+  readonly pending: boolean | undefined
+  /** The facts that were read about the authors, for resolvers that need them too. */
+  readonly facts: readonly PageFacts[]
+}
+
+/** A part of a reader's timeline, and the needed part of its posts. */
+export interface TimelineQuery {
+  readonly reader: UserId
+  readonly group: string | undefined
+  readonly projection: Projection
+  readonly range: Range
+}
+
+/** What a {@link TimelineQuery} found. */
+export interface TimelineSlice {
+  readonly items: readonly TimelineItem[]
+  readonly servedBy: FeedStrategyName
+  /** Whether stored entries decide a part of the range. */
+  readonly isStored: boolean
+  readonly facts: readonly PageFacts[]
+}

@@ -1,12 +1,9 @@
 import { Command } from 'commander'
 import { readConfig } from '../environment.ts'
-import type { RelationCounts } from '../imports/choose-relations.ts'
-import {
-  importRelations,
-  previewRelations,
-  type RelationImportResult,
-} from '../imports/import-relations.ts'
-import { ImportInterrupted } from '../imports/interrupted.ts'
+import type { RelationCounts } from '../imports/classify-rows.ts'
+import { importRelations, type RelationImportResult } from '../imports/import-relations.ts'
+import { ImportInterrupted } from '../imports/importer.ts'
+import { previewRelations } from '../imports/preview-relations.ts'
 import { RelationFile } from '../imports/relation-file.ts'
 import type { Services } from '../services.ts'
 import { beginRebuilds, openForCommand, say } from './database.ts'
@@ -18,7 +15,7 @@ interface RelationsOptions {
   readonly json?: true
 }
 
-/** `feedline import-relations FILE`: follows with their history, from a table that kept a time for each source. */
+/** `feedline import-relations FILE`: follows with their history, from a table with one time per source. */
 export const importRelationsCommand = (): Command =>
   new Command('import-relations')
     .description('Import the relations of a legacy table: edges, their history and exact counters.')
@@ -75,7 +72,7 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
     report(await relations(database.services, file, dryRun, interrupt.signal))
   } catch (error) {
     if (!(error instanceof ImportInterrupted)) throw error
-    report(error.soFar, { interrupted: true })
+    report(error.partialResult, { interrupted: true })
     throw error.cause
   }
 }
@@ -104,36 +101,40 @@ const passedOver = ({ known, blocked, deleted, empty }: RelationCounts) => ({
   empty,
 })
 
-function text({ run, rows, contradictions }: RelationImportResult, dryRun: boolean, ms: number) {
+function text(
+  { written, rows, contradictions }: RelationImportResult,
+  dryRun: boolean,
+  ms: number,
+) {
   const counted = (counts: object) =>
     Object.entries(counts).map(([name, count]) => `${name} ${count}`)
-  const { users, pairs, edges, events } = run
+  const { users, pairs, edges, events } = written
   return [
     `${dryRun ? 'Nothing was written. An import would write ' : ''}${users} users, ${edges} edges and ${events} events ` +
       `for ${pairs} pairs in ${(ms / 1000).toFixed(1)} s (${perSecond(rows, ms)} rows/s)`,
-    `Skipped rows: ${counted(passedOver(run)).join(', ')}`,
+    `Skipped rows: ${counted(passedOver(written)).join(', ')}`,
     `Rows that contradict themselves: ${counted(contradictions).join(', ')}`,
   ].join('\n')
 }
 
 function summary(
-  { run, total, rows, contradictions, bad }: RelationImportResult,
+  { written, total, rows, contradictions, bad }: RelationImportResult,
   ms: number,
 ): object {
-  const written = ({ users, pairs, edges, events }: RelationCounts) => ({
+  const stored = ({ users, pairs, edges, events }: RelationCounts) => ({
     users,
     pairs,
     edges,
     events,
   })
   return {
-    ...written(run),
-    passedOver: passedOver(run),
+    ...stored(written),
+    passedOver: passedOver(written),
     rows,
     contradictions,
     badLines: bad.count,
     seconds: Math.round(ms) / 1000,
-    total: { ...written(total), passedOver: passedOver(total) },
+    total: { ...stored(total), passedOver: passedOver(total) },
   }
 }
 

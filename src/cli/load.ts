@@ -1,12 +1,9 @@
 import { Command } from 'commander'
 import { readConfig } from '../environment.ts'
-import { type BadLines, EdgeList } from '../imports/edge-list.ts'
-import {
-  type GraphImportResult,
-  type ImportServices,
-  importGraph,
-} from '../imports/import-graph.ts'
-import { ImportInterrupted } from '../imports/interrupted.ts'
+import type { BadLines } from '../imports/bad-lines.ts'
+import { EdgeList } from '../imports/edge-list.ts'
+import { type GraphImportResult, importGraph } from '../imports/import-graph.ts'
+import { ImportInterrupted, type ImportServices } from '../imports/importer.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
 import { TextFile } from '../imports/text-file.ts'
 import { beginRebuilds, openForCommand, say } from './database.ts'
@@ -21,7 +18,7 @@ interface LoadOptions {
   readonly json?: true
 }
 
-/** `feedline load FILE`: a follow graph from a file, and made-up posts to read in it. */
+/** `feedline load FILE`: a follow graph from a file, and synthetic posts of its users. */
 export const loadCommand = (): Command =>
   new Command('load')
     .description(
@@ -80,7 +77,7 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     if (options.posts > 0) done.posts = await loadPosts(services, file, options, signal)
   } catch (error) {
     if (!(error instanceof ImportInterrupted)) throw error
-    done[done.graph ? 'posts' : 'graph'] = error.soFar
+    done[done.graph ? 'posts' : 'graph'] = error.partialResult
     report({ interrupted: true })
     throw error.cause
   } finally {
@@ -136,7 +133,7 @@ async function loadPosts(
   const given = { file, postsPerUser, seed }
   const result = await seedPosts(services, { ...given, signal, onProgress: display.update, onBusy })
   display[Symbol.dispose]()
-  tell(`${result.written} posts`, result.written, startedAt, 'posts')
+  tell(`${result.written.posts} posts`, result.written.posts, startedAt, 'posts')
   return result
 }
 
@@ -153,10 +150,10 @@ function summary({ graph, posts }: Done, seconds: number) {
   const none = { users: 0, edges: 0 }
   return {
     ...(graph?.written ?? none),
-    posts: posts?.written ?? 0,
+    posts: posts?.written.posts ?? 0,
     seconds,
     badLines: graph?.bad.count ?? 0,
-    total: { ...(graph?.total ?? none), posts: posts?.total ?? 0 },
+    total: { ...(graph?.total ?? none), posts: posts?.total.posts ?? 0 },
   }
 }
 

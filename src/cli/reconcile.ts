@@ -76,11 +76,8 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
 /** @throws {DomainError} BAD_USER_INPUT naming the first line that is no handle. */
 async function handlesIn(path: string): Promise<string[]> {
   const handles: string[] = []
-  let line = 0
-  for await (const text of (await TextFile.open(path)).lines()) {
-    line++
-    if (text.trim() === '') continue
-    const handle = parseUserId(text.trim())
+  for await (const { line, text } of (await TextFile.open(path)).lines()) {
+    const handle = parseUserId(text)
     if (!handle) throw new DomainError('BAD_USER_INPUT', `${path}: line ${line} is not a handle`)
     handles.push(handle)
   }

@@ -1,47 +1,76 @@
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
+import type { Pair } from '../follows/last-events.ts'
 import type { UserId } from '../lib/ids.ts'
+import type { StatsChange } from '../users/stats.ts'
 
-/**
- * Which of the handles asked for are live accounts now, and which of those were opened just now.
- */
+/** The accounts of the handles that a batch names. */
 export interface Accounts {
+  /** Handles that have an account, or get one from this batch. A deleted account is not live. */
   readonly live: ReadonlySet<UserId>
+  /** Those of `live` that had no account before. */
   readonly opened: ReadonlySet<UserId>
 }
 
+/** Every handle of some pairs, once. */
+export const handlesOf = (pairs: readonly Pair[]): Set<UserId> =>
+  new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))
+
+/** Whether both users of a pair are in a set. */
+export const bothIn = ({ follower, followee }: Pair, users: ReadonlySet<UserId>): boolean =>
+  users.has(follower) && users.has(followee)
+
+/** Returns the accounts as {@link openAccounts} would, and writes nothing. One command. */
+export async function findAccounts(
+  { users }: Pick<Collections, 'users'>,
+  { session }: Tx,
+  handles: ReadonlySet<UserId>,
+): Promise<Accounts> {
+  const [live, opened] = [new Set(handles), new Set(handles)]
+  const known = users.find(
+    { _id: { $in: [...handles] } },
+    { session, projection: { _id: 1, deletedAt: 1 } },
+  )
+  for await (const { _id, deletedAt } of known) {
+    opened.delete(_id as UserId)
+    if (deletedAt) live.delete(_id as UserId)
+  }
+  return { live, opened }
+}
+
 /**
- * Opens an account, with its counters, for each handle that is free; a deleted one that is still
- * being cleared stays so. Within the caller's transaction: one command, three when one is free.
- * @param createdAt the date of those opened.
+ * Opens an account, with its counters, for each free handle, in the caller's transaction. The handle of a deleted
+ * account is not free until its purge ends. One command, or three if a handle is free.
+ * @param createdAt the date of the new accounts.
  */
 export async function openAccounts(
-  { users, user_stats }: Pick<Collections, 'users' | 'user_stats'>,
+  collections: Pick<Collections, 'users' | 'user_stats'>,
   tx: Tx,
   handles: ReadonlySet<UserId>,
   createdAt: Date,
 ): Promise<Accounts> {
   const { session } = tx
-  const known = await users
-    .find({ _id: { $in: [...handles] } }, { session, projection: { _id: 1, deletedAt: 1 } })
-    .toArray()
-  const live = new Set(handles)
-  const free = new Set(handles)
-  for (const { _id, deletedAt } of known) {
-    free.delete(_id as UserId)
-    if (deletedAt) live.delete(_id as UserId)
+  const accounts = await findAccounts(collections, tx, handles)
+  const ids = [...accounts.opened]
+  if (ids.length > 0) {
+    const users = ids.map((_id) => ({ _id, name: _id, createdAt }))
+    await collections.users.insertMany(users, { session })
+    const stats = ids.map((_id) => ({ _id, followers: 0, following: 0, posts: 0 }))
+    await collections.user_stats.insertMany(stats, { session })
   }
-  if (free.size > 0) {
-    const ids = [...free]
-    await users.insertMany(
-      ids.map((_id) => ({ _id, name: _id, createdAt })),
-      { session },
-    )
-    const none = { followers: 0, following: 0, posts: 0 }
-    await user_stats.insertMany(
-      ids.map((_id) => ({ _id, ...none })),
-      { session },
-    )
+  return accounts
+}
+
+/** Sums what new edges add to the counters of their users. */
+export function countEdges(edges: readonly Pair[]): Map<UserId, StatsChange> {
+  const changes = new Map<UserId, StatsChange>()
+  const add = (id: UserId, field: 'followers' | 'following') => {
+    const change = changes.get(id)
+    changes.set(id, { ...change, [field]: (change?.[field] ?? 0) + 1 })
   }
-  return { live, opened: free }
+  for (const { follower, followee } of edges) {
+    add(follower, 'following')
+    add(followee, 'followers')
+  }
+  return changes
 }

@@ -5,33 +5,48 @@ import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { type TimeId, timeIdAt } from '../lib/ids.ts'
 
-/**
- * How far an import has come: moves in the transactions that write what it imports, so it is exact.
- */
-export interface Checkpoint<Counter extends string> {
-  readonly id: string
-  /** When the import first began; everything it writes is dated by it. */
-  readonly startedAt: Date
-  /** How much of the source is written, in the import's own units. */
-  readonly position: number
-  readonly done: boolean
-  /** What it has written since it first began. */
-  readonly counts: Readonly<Record<Counter, number>>
+export type Counts<Counter extends string> = Readonly<Record<Counter, number>>
+
+/** Adds (1) or subtracts (-1) each counter of `other`. */
+export const combineCounts = <Counter extends string>(
+  counts: Counts<Counter>,
+  other: Counts<Counter>,
+  sign: 1 | -1,
+): Counts<Counter> => {
+  const names = Object.keys(counts) as Counter[]
+  const combined = names.map((name) => [name, counts[name] + sign * other[name]])
+  return Object.fromEntries(combined) as Counts<Counter>
 }
 
-/** What tells one import from another: the same file, unchanged, with the same options is the same import. */
+/** The part of a checkpoint that changes with each batch. */
+export interface Progress<Counter extends string = string> {
+  /** How much of the source is written: a line number or a number of rows. */
+  readonly position: number
+  readonly done: boolean
+  /** Written by all runs of this import. */
+  readonly counts: Counts<Counter>
+}
+
+/** The state of an import. It is exact, because the transaction of each batch updates it. */
+export interface Checkpoint<Counter extends string = string> extends Progress<Counter> {
+  readonly id: string
+  /** The start of the first run. It dates everything that the import writes. */
+  readonly startedAt: Date
+}
+
+/** Identifies an import: an unchanged file with the same options is the same import. */
 export interface ImportKey {
   readonly kind: 'graph' | 'posts' | 'relations'
   readonly file: {
     readonly path: string
     readonly sizeBytes: number
-    /** Tells apart what was edited without becoming longer or shorter. */
+    /** Detects a file that was edited but has the same size. */
     readonly modifiedMs: number
   }
   readonly options: Readonly<Record<string, number | boolean>>
 }
 
-/** The hash of a key: 32 hex digits. */
+/** Hashes a key to 32 hex digits. */
 function idOf({ kind, file, options }: ImportKey): string {
   const { path, sizeBytes, modifiedMs } = file
   const parts = [kind, resolve(path), sizeBytes, modifiedMs, Object.entries(options).sort()]
@@ -43,25 +58,19 @@ export class Checkpoints {
   constructor(private readonly imports: Collections['imports']) {}
 
   /**
-   * Where the import stands, at the beginning when it is new. Ends the session that moved it last:
-   * MongoDB would keep the open transaction of a run that was killed, and its locks, for up to 90 s.
-   * A run that is alive tries again, and one of the two meets a CONFLICT. At most two commands.
+   * Returns the checkpoint of an import, and creates it for a new import. Ends the session that moved it last,
+   * because MongoDB would keep the open transaction of a killed run, with its locks, for up to 90 s.
+   * A live run retries, and one of the two runs gets a CONFLICT. At most two commands.
    * @param now milliseconds since 1970.
    */
   async open<Counter extends string>(
     key: ImportKey,
-    zero: Readonly<Record<Counter, number>>,
+    zero: Counts<Counter>,
     now: number,
   ): Promise<Checkpoint<Counter>> {
     const path = resolve(key.file.path)
-    const fresh = {
-      kind: key.kind,
-      path,
-      startedAt: new Date(now),
-      position: 0,
-      done: false,
-      counts: zero,
-    }
+    const startedAt = new Date(now)
+    const fresh = { kind: key.kind, path, startedAt, position: 0, done: false, counts: zero }
     const found = await this.imports.findOneAndUpdate(
       { _id: idOf(key) },
       { $setOnInsert: fresh },
@@ -72,12 +81,7 @@ export class Checkpoints {
     return fromDoc(found)
   }
 
-  /** Leaves it where it is, but records the session, for {@link open}. One command. */
-  async claim<Counter extends string>(tx: Tx, at: Checkpoint<Counter>): Promise<void> {
-    await this.move(tx, at, at)
-  }
-
-  /** Where it stands now. One command. */
+  /** Reads the checkpoint again. One command. */
   async reload<Counter extends string>({ id }: Checkpoint<Counter>): Promise<Checkpoint<Counter>> {
     const found = await this.imports.findOne({ _id: id })
     if (!found)
@@ -89,14 +93,13 @@ export class Checkpoints {
   }
 
   /**
-   * Moves it within the caller's transaction. One command.
-   * @throws {DomainError} CONFLICT when it no longer stands at `before`; the transaction must not
-   *   commit then.
+   * Moves the checkpoint in the caller's transaction, and records the session for {@link open}. One command.
+   * @throws {DomainError} CONFLICT if another run moved it. The transaction must not commit then.
    */
   async move<Counter extends string>(
     tx: Tx,
     before: Checkpoint<Counter>,
-    { position, done, counts }: Pick<Checkpoint<Counter>, 'position' | 'done' | 'counts'>,
+    { position, done, counts }: Progress<Counter>,
   ): Promise<Checkpoint<Counter>> {
     const { matchedCount } = await this.imports.updateOne(
       { _id: before.id, position: before.position, done: before.done },
@@ -115,18 +118,21 @@ export class Checkpoints {
   }
 }
 
-/**
- * An id that depends on nothing but the import, the time and the place in the source, so that a
- * repeat makes the same. Ids of one import never meet; those of two do by chance of 1 in 65,536,
- * and only within one millisecond.
- * @param atMs milliseconds since 1970.
- * @param place 0 to 4,294,967,295, each used once.
- */
-export const importedId = <Id extends TimeId>(importId: string, atMs: number, place: number): Id =>
-  timeIdAt<Id>(atMs, importId.slice(0, 4) + place.toString(16).padStart(8, '0'))
-
-/** How many places there are in an import. */
+/** How many places an import has. */
 export const placesMax = 2 ** 32
+
+/**
+ * Makes an id from the import, the time and the place in the source, so a repeated batch makes the same ids.
+ * Ids of one import are unique. Ids of two imports are equal with a chance of 1 in 65,536, and only within one
+ * millisecond.
+ * @param atMs milliseconds since 1970.
+ * @param place each used once.
+ * @throws {DomainError} BAD_USER_INPUT if the place is not below {@link placesMax}.
+ */
+export function importedId<Id extends TimeId>(importId: string, atMs: number, place: number): Id {
+  if (place >= placesMax) throw new DomainError('BAD_USER_INPUT', 'The file has too many lines')
+  return timeIdAt<Id>(atMs, importId.slice(0, 4) + place.toString(16).padStart(8, '0'))
+}
 
 function fromDoc<Counter extends string>(doc: ImportDoc): Checkpoint<Counter> {
   const { startedAt, position, done, counts } = doc as unknown as Checkpoint<Counter>

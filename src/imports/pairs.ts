@@ -1,52 +1,59 @@
-import type { Collection, Filter } from '../db/mongo.ts'
+import type { Collections } from '../db/collections.ts'
+import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
+import { type Pair, pairKey } from '../follows/last-events.ts'
 import { chunks, groupBy } from '../lib/batch.ts'
-import type { UserId } from '../lib/ids.ts'
 
-/** An ordered pair of people. */
-export interface Pair {
-  readonly one: UserId
-  readonly other: UserId
-}
+/** The collections that store pairs: the fields of the two users, and the index that begins with them. */
+const indexes = {
+  followers: { follower: 'follower', followee: 'user', hint: { user: 1, follower: 1 }, where: {} },
+  follow_events: {
+    follower: 'user',
+    followee: 'followee',
+    hint: { user: 1, followee: 1, _id: 1, type: 1 },
+    where: {},
+  },
+  /** Both directions of a block are stored. */
+  restrictions: {
+    follower: 'owner',
+    followee: 'other',
+    hint: { owner: 1, other: 1, kind: 1 },
+    where: { kind: { $in: ['BLOCK', 'BLOCKED_BY'] } },
+  },
+} as const
 
-/** Where pairs are looked up: two fields that begin a unique index. */
-export interface PairIndex<Doc> {
-  readonly collection: Collection<Doc & { _id: unknown }>
-  readonly one: string
-  readonly other: string
-  readonly hint: Readonly<Record<string, 1>>
-  readonly where?: object
-}
-
-/** As many owners are looked up in one command. */
-const ownersMax = 500
-
-/** A pair as one string: no handle holds a space. */
-export const pairKey = ({ one, other }: Pair): string => `${one} ${other}`
+const groupsPerCommand = 500
 
 /**
- * The keys of those pairs that are stored. One command per 500 owners, covered by the index,
- * which costs one seek a pair; the hint spares the planner a trial for each owner.
+ * Returns the keys of the pairs that a collection stores: edges, history or blocks.
+ * One command per 500 followers or per 500 followees, whichever is less. It is covered by the index and examines
+ * one key per pair; the hint saves the planner a trial per group.
  */
-export async function storedPairs<Doc>(
-  { collection, one, other, hint, where }: PairIndex<Doc>,
+export async function storedPairs(
+  collections: Pick<Collections, keyof typeof indexes>,
   tx: Tx,
+  name: keyof typeof indexes,
   pairs: readonly Pair[],
 ): Promise<Set<string>> {
+  const { hint, where, ...fields } = indexes[name]
+  const byFollower = groupBy(pairs, ({ follower }) => follower)
+  const byFollowee = groupBy(pairs, ({ followee }) => followee)
+  const [groups, one, other] =
+    byFollower.size < byFollowee.size
+      ? [byFollower, 'follower' as const, 'followee' as const]
+      : [byFollowee, 'followee' as const, 'follower' as const]
+  const collection = collections[name] as unknown as Collection<Record<string, string>>
   const stored = new Set<string>()
-  for (const owners of chunks([...groupBy(pairs, (pair) => pair.one)], ownersMax)) {
-    const $or = owners.map(([owner, own]) => ({
-      [one]: owner,
-      [other]: { $in: own.map((pair) => pair.other) },
+  for (const group of chunks([...groups], groupsPerCommand)) {
+    const $or = group.map(([user, some]) => ({
+      [fields[one]]: user,
+      [fields[other]]: { $in: some.map((pair) => pair[other]) },
       ...where,
     }))
-    const found = collection.find({ $or } as Filter<Doc & { _id: unknown }>, {
-      session: tx.session,
-      hint,
-      projection: { _id: 0, [one]: 1, [other]: 1 },
-    })
-    for await (const doc of found as AsyncIterable<Record<string, UserId>>) {
-      stored.add(`${doc[one]} ${doc[other]}`)
+    const projection = { _id: 0, [fields.follower]: 1, [fields.followee]: 1 }
+    for await (const doc of collection.find({ $or }, { session: tx.session, hint, projection })) {
+      const [follower, followee] = [doc[fields.follower], doc[fields.followee]] as [string, string]
+      stored.add(pairKey({ follower, followee }))
     }
   }
   return stored

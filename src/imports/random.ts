@@ -1,6 +1,6 @@
 /**
- * A number from 0 up to but not 1 that depends on nothing but its arguments: the `index`-th of a
- * stream. Any place of a stream costs the same, so that a run can go on in its middle.
+ * Returns a pseudo-random number, at least 0 and below 1, that depends on its arguments alone. Every index of a
+ * stream costs the same, so a run can resume at any index.
  * @param seed, index, stream integers from 0 to 4,294,967,295.
  */
 export function randomAt(seed: number, index: number, stream: number): number {
@@ -8,7 +8,7 @@ export function randomAt(seed: number, index: number, stream: number): number {
   return (mixed >>> 0) / 2 ** 32
 }
 
-/** The finaliser of MurmurHash3: each bit of the input changes half of the output's. */
+/** The finaliser of MurmurHash3: each bit of the input changes half of the bits of the output. */
 function mix(value: number): number {
   let h = value
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
@@ -17,9 +17,9 @@ function mix(value: number): number {
 }
 
 /**
- * Draws ranks by Zipf's law: rank r (from 0) with a weight of 1 / (r + 1).
- * @param size how many ranks; holds 8 bytes for each.
- * @returns turns a number from 0 up to but not 1 into a rank, in log2(size) steps.
+ * Draws ranks by Zipf's law: rank r (from 0) has the weight 1 / (r + 1).
+ * @param size the number of ranks. Each takes 8 bytes.
+ * @returns a function from a random number, at least 0 and below 1, to a rank. It takes log2(size) steps.
  */
 export function zipf(size: number): (random: number) => number {
   const upTo = new Float64Array(size)
@@ -40,7 +40,7 @@ export function zipf(size: number): (random: number) => number {
   }
 }
 
-/** The numbers from 0 to `size` - 1 in an order that the seed determines. */
+/** Returns the numbers from 0 to `size` - 1 in an order that depends on the seed and the stream. */
 export function shuffled(size: number, seed: number, stream: number): Uint32Array {
   const order = Uint32Array.from({ length: size }, (_, at) => at)
   for (let at = size - 1; at > 0; at--) {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import { shortened } from './bad-lines.ts'
 
-/** The columns of a legacy relation (seed 3): `user_id` follows `target_user_id`. */
+/** The columns of the legacy table (seed 3): `user_id` follows `target_user_id`. */
 export const relationColumns = [
   'user_id',
   'target_user_id',
@@ -14,7 +15,7 @@ export const relationColumns = [
 ] as const
 type Column = (typeof relationColumns)[number]
 
-/** What kept one fact in several columns: they say different things (seed 3). */
+/** The ways in which the columns of one row disagree (seed 3). */
 export const contradictions = [
   'followed-not-counted',
   'unfollowed-still-counted',
@@ -23,11 +24,11 @@ export const contradictions = [
 ] as const
 export type Contradiction = (typeof contradictions)[number]
 
-/** Where a relation may have come from, in the order that decides between follows of one moment. */
+/** The sources of a relation. Of two follows at the same time, the one whose source is listed first is earlier. */
 export const relationSources = ['TWITTER', 'FACEBOOK', 'MEDIUM'] as const satisfies EdgeSource[]
 type RelationSource = (typeof relationSources)[number]
 
-/** What one row says of a pair. Times are in milliseconds since 1970; 0 is never. */
+/** The columns of one row. Times are in milliseconds since 1970; 0 is never. */
 export interface Relation {
   readonly follower: UserId
   readonly followee: UserId
@@ -36,24 +37,24 @@ export interface Relation {
   readonly latestFollowedAt: number
 }
 
-/** A change of a pair's state. An unfollow has the source of the follow that it ends. */
+/** A follow or an unfollow. An unfollow has the source of the follow that it ends. */
 export interface RelationEvent {
   readonly type: FollowEventDoc['type']
   readonly source: RelationSource
   readonly atMs: number
 }
 
-/** A row's history, and where its columns contradict each other. */
+/** The history of a row, and how its columns contradict each other. */
 export interface ResolvedRelation {
-  /** At most three, in the order of time, FOLLOWED and UNFOLLOWED in turn; the last one is the state. */
+  /** At most three, in the order of time. FOLLOWED and UNFOLLOWED alternate; the last one is the current state. */
   readonly events: readonly RelationEvent[]
   readonly contradiction?: Contradiction | undefined
 }
 
 /**
- * Derives a pair's history from the times of its row; what changes nothing is left out, so that the first source of
- * a stretch is its source. The latest event is the state, whatever `latest_followed_at` says; of a follow and an
- * unfollow at one moment the unfollow is the later, as Medium had it.
+ * Derives the history of a pair from the times of its row. Omits events that change nothing, so a follow has the
+ * source of its first event. The latest event is the current state; `latest_followed_at` does not decide it. If a
+ * follow and an unfollow have the same time, the unfollow is later, as in Medium's table.
  */
 export function resolveRelation(relation: Relation): ResolvedRelation {
   const { followedAt, unfollowedAt } = relation
@@ -71,7 +72,7 @@ export function resolveRelation(relation: Relation): ResolvedRelation {
   return { events: [...follow(first), end, ...follow(again)], contradiction }
 }
 
-/** The first two are Medium's own queries, as they stand. */
+/** The first two checks are Medium's own queries. */
 function contradictionOf(relation: Relation): Contradiction | undefined {
   const { followedAt, unfollowedAt, latestFollowedAt: latest } = relation
   const greatest = Math.max(...Object.values(followedAt))
@@ -83,9 +84,9 @@ function contradictionOf(relation: Relation): Contradiction | undefined {
 }
 
 /**
- * Reads a row's columns; one that is absent is empty. Names are lower-cased.
- * @param nowMs milliseconds since 1970: what is to come after the import has no later time.
- * @returns the relation, or what is wrong with the row.
+ * Parses the columns of a row. A missing column is empty. Handles become lower case.
+ * @param nowMs milliseconds since 1970. A later time is a problem: writes after the import must be later than its rows.
+ * @returns the relation, or the problem with the row.
  */
 export function parseRelation(
   fields: Readonly<Record<string, unknown>>,
@@ -104,7 +105,7 @@ export function parseRelation(
   return { follower, followee, followedAt, unfollowedAt, latestFollowedAt }
 }
 
-/** @returns what is wrong with the names of a header's columns, or undefined. */
+/** Returns the problem with the column names of a header, or undefined. */
 export function headerProblem(names: readonly string[]): string | undefined {
   const absent = relationColumns.slice(0, 2).find((column) => !names.includes(column))
   if (absent) return `is not a header: the column ${absent} is missing`
@@ -122,16 +123,16 @@ interface Problem {
 const [, , ...timeColumns] = relationColumns
 const isColumn = (name: string) => (relationColumns as readonly string[]).includes(name)
 const unknownColumn = (name: string) =>
-  `"${shown(name)}" is not a known column. Known columns: ${relationColumns.join(', ')}`
+  `"${shortened(name)}" is not a known column. Known columns: ${relationColumns.join(', ')}`
 
 function handleIn(fields: Readonly<Record<string, unknown>>, column: Column): UserId | Problem {
   const value = textOf(fields[column])
   const handle = value === undefined ? undefined : parseUserId(value.toLowerCase())
   if (handle) return handle
-  return { problem: `${column}: ${told(fields[column])} is not a handle: ${handleRule}` }
+  return { problem: `${column}: ${quoted(fields[column])} is not a handle: ${handleRule}` }
 }
 
-/** The first of the three services was founded later: what lies before is a time in seconds. */
+/** None of the three sources existed before. An earlier time is in seconds, not in milliseconds. */
 const earliestMs = Date.UTC(2000)
 const isoTime = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
@@ -143,7 +144,7 @@ function timeIn(
   const text = textOf(fields[column] ?? '')
   if (text === '' || text?.toLowerCase() === 'null') return 0
   const wrong = (what: string): Problem => ({
-    problem: `${column}: ${told(fields[column])} ${what}`,
+    problem: `${column}: ${quoted(fields[column])} ${what}`,
   })
   const atMs = text === undefined ? Number.NaN : millisecondsOf(text)
   if (Number.isNaN(atMs)) return wrong('is neither epoch milliseconds nor ISO 8601 with a zone')
@@ -160,6 +161,5 @@ function millisecondsOf(text: string): number {
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() : undefined
 
-const told = (value: unknown) =>
-  value === undefined ? 'nothing' : shown(JSON.stringify(value) ?? String(value))
-const shown = (text: string) => (text.length > 80 ? `${text.slice(0, 80)}…` : text)
+const quoted = (value: unknown) =>
+  value === undefined ? 'nothing' : shortened(JSON.stringify(value) ?? String(value))

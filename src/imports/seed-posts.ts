@@ -1,65 +1,69 @@
 import { toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import type { StatsChange } from '../users/stats.ts'
-import { type Checkpoint, Checkpoints, importedId, placesMax } from './checkpoint.ts'
+import { importedId, placesMax } from './checkpoint.ts'
 import { EdgeList } from './edge-list.ts'
-import type { ImportRun, ImportServices } from './import-graph.ts'
-import { withSoFar } from './interrupted.ts'
-import { type MadeUpPost, madeUpPosts } from './made-up-posts.ts'
-import { type BatchWriter, writePatiently } from './patience.ts'
+import {
+  type ImportOptions,
+  type ImportResult,
+  type ImportServices,
+  runImport,
+  type WrittenBatch,
+} from './importer.ts'
+import { type SyntheticPost, syntheticPosts } from './synthetic-posts.ts'
 import { TextFile } from './text-file.ts'
-import { smallImportMax, type TimelineUpkeep } from './upkeep.ts'
+import { smallImportMax } from './upkeep.ts'
 
-export interface SeedPostsOptions extends ImportRun {
-  /** The edge list whose people post. */
+export interface SeedPostsOptions extends ImportOptions {
+  /** The edge list whose users post. */
   readonly file: string
-  /** Posts for each person in the file on average; at least 1. */
+  /** The average number of posts per user in the file; at least 1. */
   readonly postsPerUser: number
   /** 0 to 4,294,967,295. The same seed makes the same posts. */
   readonly seed: number
-  /** Posts in one transaction. */
-  readonly batchSize?: number | undefined
 }
 
-/** What seeding has come to. */
-export interface SeedPostsResult {
-  /** Written by this run: none when it was complete before. */
-  readonly written: number
-  /** Written by all runs. */
-  readonly total: number
-}
+export type SeedPostsResult = ImportResult<'posts'>
 
 const batchPosts = 2_000
-/** The handles of a file are held in memory, about 100 bytes each. */
+/** The handles of the file stay in memory, about 100 bytes each. */
 const usersMax = 5_000_000
 
 /**
- * Writes `postsPerUser` times as many posts as the file names people, by {@link madeUpPosts}.
- * One transaction a batch writes posts, counters and the checkpoint: a kill at any moment resumes
- * exactly where it was and a repeat changes nothing. Posts of people without an account are left
- * out. Stored timelines come to hold the posts by jobs of the same transaction ({@link TimelineUpkeep}).
- * Cost: six to nine commands per batch of 2,000 posts; one walk through the file and up to 500 MB for
- * 5 million people.
- * @throws {DomainError} BAD_USER_INPUT for a file that cannot be read or is too large, and for
- *   numbers out of bounds; CONFLICT when another process seeds the same; UNAVAILABLE after 150 s
- *   without progress.
+ * Writes `postsPerUser` synthetic posts per user of a file, by {@link runImport}. Skips posts of users without an
+ * account.
+ * Cost: six to nine commands per batch of 2,000 posts; reads the file once; up to 500 MB for 5 million users.
+ * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or it or a number is too large; else as
+ *   {@link runImport}.
  */
 export async function seedPosts(
   services: ImportServices,
   options: SeedPostsOptions,
 ): Promise<SeedPostsResult> {
-  const { postsPerUser, seed, now = Date.now } = options
+  const { postsPerUser, seed } = options
   const file = await TextFile.open(options.file)
   const authors = await handlesIn(new EdgeList(file))
   const total = authors.length * postsPerUser
   if (total > placesMax)
     throw badInput('posts', `would create more than ${placesMax} posts in total`)
-  const checkpoints = new Checkpoints(services.collections.imports)
-  const key = { kind: 'posts', file, options: { postsPerUser, seed } } as const
-  const start = await checkpoints.open(key, { posts: 0 }, now())
-  const post = madeUpPosts(authors, total, seed, start.startedAt.getTime())
-  return new Seeding({ services, checkpoints, start, post, total, options }).run()
+  return runImport(services, options, {
+    key: { kind: 'posts', file, options: { postsPerUser, seed } },
+    source: {
+      rows: ({ position, startedAt }) =>
+        syntheticPosts({ authors, total, seed, untilMs: startedAt.getTime() }, position),
+      positionOf: ({ index }: SyntheticPost) => index + 1,
+      lastPosition: total,
+      progress: (position) => ({ done: position, total }),
+      findings: () => ({}),
+    },
+    write: (tx, posts, { id }) => writePosts(services, tx, posts, id),
+    counters: { posts: 0 },
+    progressCounter: 'posts',
+    size: total <= smallImportMax ? 'SMALL' : 'LARGE',
+    batchSize: batchPosts,
+  })
 }
 
 /** In the order in which the file first names them. */
@@ -73,90 +77,26 @@ async function handlesIn(list: EdgeList): Promise<UserId[]> {
   return [...handles]
 }
 
-/** What one run of a seeding works with. */
-interface SeedingParts {
-  readonly services: ImportServices
-  readonly checkpoints: Checkpoints
-  readonly start: Checkpoint<'posts'>
-  readonly post: (index: number) => MadeUpPost
-  /** Posts that all runs write together. */
-  readonly total: number
-  readonly options: SeedPostsOptions
-}
-
-class Seeding implements BatchWriter<number> {
-  private checkpoint: Checkpoint<'posts'>
-
-  constructor(private readonly parts: SeedingParts) {
-    this.checkpoint = parts.start
-  }
-
-  async run(): Promise<SeedPostsResult> {
-    try {
-      await this.writeAll()
-    } catch (error) {
-      throw withSoFar(error, this.parts.options.signal, () => this.result())
-    }
-    return this.result()
-  }
-
-  private async writeAll(): Promise<void> {
-    const { services, checkpoints, start, total, options } = this.parts
-    if (!start.done) await services.transactions.run((tx) => checkpoints.claim(tx, start))
-    const { onProgress, batchSize = batchPosts } = options
-    while (this.checkpoint.position < total) {
-      const { position } = this.checkpoint
-      const size = Math.min(batchSize, total - position)
-      const indexes = Array.from({ length: size }, (_, at) => position + at)
-      await writePatiently(indexes, this, options)
-      onProgress?.({ done: this.checkpoint.position, total, written: this.written() })
-    }
-  }
-
-  private result(): SeedPostsResult {
-    return { written: this.written(), total: this.checkpoint.counts.posts }
-  }
-
-  async unwritten(indexes: readonly number[]): Promise<readonly number[]> {
-    this.checkpoint = await this.parts.checkpoints.reload(this.checkpoint)
-    return indexes.filter((index) => index >= this.checkpoint.position)
-  }
-
-  async write(indexes: readonly number[]): Promise<void> {
-    const { services, checkpoints, post, total } = this.parts
-    const { checkpoint } = this
-    const size = total <= smallImportMax ? 'SMALL' : 'LARGE'
-    const docs = indexes.map((index) => {
-      const { author, text, atMs } = post(index)
-      const id = importedId<PostId>(checkpoint.id, atMs, index)
-      return { _id: toObjectId(id), id, author, text }
+async function writePosts(
+  { collections, stats }: ImportServices,
+  tx: Tx,
+  rows: readonly SyntheticPost[],
+  importId: string,
+): Promise<WrittenBatch<'posts'>> {
+  const live = await stats.liveAmong([...new Set(rows.map(({ author }) => author))], tx)
+  const posts = rows
+    .filter(({ author }) => live.has(author))
+    .map(({ index, author, text, atMs }) => {
+      return { id: importedId<PostId>(importId, atMs, index), author, text }
     })
-    const position = (indexes.at(-1) ?? checkpoint.position) + 1
-    this.checkpoint = await services.transactions.run(async (tx) => {
-      const live = await services.stats.liveAmong(
-        [...new Set(docs.map(({ author }) => author))],
-        tx,
-      )
-      const own = docs.filter(({ author }) => live.has(author))
-      if (own.length > 0) {
-        await services.stats.change(tx, changesOf(own))
-        const posts = own.map(({ id: _, ...doc }) => doc)
-        await services.collections.posts.insertMany(posts, { session: tx.session })
-        await services.upkeep.leaveJobs(tx, { follows: [], posts: own }, size)
-      }
-      const posts = checkpoint.counts.posts + own.length
-      const done = position >= total
-      return checkpoints.move(tx, checkpoint, { position, done, counts: { posts } })
-    })
+  if (posts.length > 0) {
+    const byAuthor = groupBy(posts, ({ author }) => author)
+    await stats.change(
+      tx,
+      new Map([...byAuthor].map(([author, own]) => [author, { posts: own.length }])),
+    )
+    const docs = posts.map(({ id, author, text }) => ({ _id: toObjectId(id), author, text }))
+    await collections.posts.insertMany(docs, { session: tx.session })
   }
-
-  private written(): number {
-    return this.checkpoint.counts.posts - this.parts.start.counts.posts
-  }
-}
-
-function changesOf(docs: readonly { readonly author: UserId }[]): Map<UserId, StatsChange> {
-  const posts = new Map<UserId, number>()
-  for (const { author } of docs) posts.set(author, (posts.get(author) ?? 0) + 1)
-  return new Map([...posts].map(([author, count]) => [author, { posts: count }]))
+  return { counts: { posts: posts.length }, follows: [], posts }
 }

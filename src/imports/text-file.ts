@@ -4,27 +4,32 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { DomainError } from '../errors.ts'
 
-/**
- * The longest line that is handed out whole, in UTF-16 units; a longer one comes cut to one more.
- */
+/** The longest complete line, in UTF-16 units. A longer line is cut to one unit more. */
 export const lineUnitsMax = 4_096
 
-/** A text file, gzipped or not, read line by line. */
+/** One line of a file, trimmed. */
+export interface Line {
+  /** From 1, counting every line of the file. */
+  readonly line: number
+  readonly text: string
+}
+
+/** A text file in UTF-8, gzipped or not, read line by line. */
 export class TextFile {
   private read = 0
 
   private constructor(
     readonly path: string,
-    /** On disk, so compressed where it is gzipped. */
+    /** On disk: the compressed size of a gzipped file. */
     readonly sizeBytes: number,
-    /** When it was last written, in milliseconds since 1970. */
+    /** The last change of the file, in milliseconds since 1970. */
     readonly modifiedMs: number,
     private readonly zipped: boolean,
   ) {}
 
   /**
-   * Opens what is named `.gz` or begins like gzip as gzip, anything else as UTF-8.
-   * @throws {DomainError} BAD_USER_INPUT when it is not there or not a readable file.
+   * Opens a file. A name that ends in `.gz` or the first two bytes identify gzip.
+   * @throws {DomainError} BAD_USER_INPUT if the path is not a readable file.
    */
   static async open(path: string): Promise<TextFile> {
     try {
@@ -39,30 +44,40 @@ export class TextFile {
     }
   }
 
-  /** How many of {@link sizeBytes} the latest walk has consumed. */
+  /** How many of {@link sizeBytes} the latest stream of lines has read. */
   get bytesRead(): number {
     return this.read
   }
 
   /**
-   * Every line in order, without its end. Holds one chunk and one line, whatever the size of the
-   * file.
-   * @throws {DomainError} BAD_USER_INPUT when the file cannot be read to its end.
+   * Streams the lines that are not blank, in order. Holds one chunk and one line of the file in memory.
+   * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end.
    */
-  async *lines(): AsyncGenerator<string> {
+  async *lines(): AsyncGenerator<Line> {
+    let line = 0
+    for await (const texts of this.chunks()) {
+      for (const whole of texts) {
+        line++
+        const text = cut(whole).trim()
+        if (text !== '') yield { line, text }
+      }
+    }
+  }
+
+  /** Splits each chunk of the file into the lines that end in it. */
+  private async *chunks(): AsyncGenerator<readonly string[]> {
     const decoder = new TextDecoder()
     let rest = ''
     try {
       for await (const chunk of this.bytes()) {
         const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
         rest = cut(lines.pop() ?? '')
-        for (const line of lines) yield cut(line)
+        yield lines
       }
     } catch (error) {
       throw problemOf(this.path, error)
     }
-    rest += decoder.decode()
-    if (rest !== '') yield cut(rest)
+    yield [rest + decoder.decode()]
   }
 
   private bytes(): AsyncIterable<Buffer> {
@@ -76,19 +91,18 @@ export class TextFile {
   }
 }
 
+/** Splits a CSV line. Handles, ids and numbers hold no comma, so quotes only enclose whole fields. */
+export const csvFields = (line: string): string[] =>
+  line.split(',').map((field) => field.trim().replace(/^"(.*)"$/, '$1'))
+
 const gzipMagic = 0x1f8b
 
 const cut = (line: string) =>
   line.length > lineUnitsMax + 1 ? line.slice(0, lineUnitsMax + 1) : line
 
-function problemOf(path: string, error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code?.startsWith('Z_')) {
-    return new DomainError('BAD_USER_INPUT', `${path} is not a gzip file, or is damaged`, {
-      cause: error,
-    })
-  }
-  return syscall && code
-    ? new DomainError('BAD_USER_INPUT', `${path} cannot be read (${code})`, { cause: error })
-    : error
+function problemOf(path: string, cause: unknown): unknown {
+  const { code, syscall } = cause as NodeJS.ErrnoException
+  const problem = (text: string) => new DomainError('BAD_USER_INPUT', `${path} ${text}`, { cause })
+  if (code?.startsWith('Z_')) return problem('is not a gzip file, or is damaged')
+  return syscall && code ? problem(`cannot be read (${code})`) : cause
 }

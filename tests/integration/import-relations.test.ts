@@ -4,11 +4,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { fromObjectId } from '../../src/db/object-id.ts'
-import {
-  importRelations,
-  previewRelations,
-  type RelationImportOptions,
-} from '../../src/imports/import-relations.ts'
+import { importRelations, type RelationImportOptions } from '../../src/imports/import-relations.ts'
+import { previewRelations } from '../../src/imports/preview-relations.ts'
 import { RelationFile } from '../../src/imports/relation-file.ts'
 import { type EdgeId, timeOf } from '../../src/lib/ids.ts'
 import { recorded } from '../support/mongo.ts'
@@ -61,7 +58,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   test('edges, their history and exact counters are there, as the latest event says', async () => {
     const at = Date.UTC(2026, 0, 2)
     expect(await run({ now: () => at })).toEqual({
-      run: { ...written, ...passedOver },
+      written: { ...written, ...passedOver },
       total: { ...written, ...passedOver },
       rows: 10,
       contradictions,
@@ -98,14 +95,14 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     const before = await snapshot()
     const repeat = await run()
     expect(repeat).toMatchObject({
-      run: none,
+      written: none,
       total: { ...written, ...passedOver },
       contradictions,
     })
     expect(await snapshot()).toEqual(before)
     await writeFile(join(folder, 'copy.csv.gz'), gzipSync(csv(mixed)))
     const copy = await run({ file: await RelationFile.open(join(folder, 'copy.csv.gz')) })
-    expect(copy.run).toEqual({ ...none, known: 8, empty: 2 })
+    expect(copy.written).toEqual({ ...none, known: 8, empty: 2 })
     expect((await snapshot()).slice(0, 4)).toEqual(before.slice(0, 4))
   })
 
@@ -137,7 +134,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     const aborted = run({ batchSize: 4, onProgress, signal: controller.signal })
     await expect(aborted).rejects.toMatchObject({
       message: 'enough',
-      soFar: { run: { pairs: 4 }, total: { pairs: 4 } },
+      partialResult: { written: { pairs: 4 }, total: { pairs: 4 } },
     })
     await expectSound()
   })
@@ -168,7 +165,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
       const before = await snapshot()
       const told = await preview({ batchSize })
       expect(await snapshot()).toEqual(before)
-      expect(told.run).toEqual({
+      expect(told.written).toEqual({
         users: 2,
         pairs: 6,
         edges: 5,
@@ -193,7 +190,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     const { follow_events } = harness.database.collections
     const own = { user: { $in: ['ann', 'bob'] }, source: 'FEEDLINE' } as const
     const before = await follow_events.find(own).toArray()
-    expect((await run()).run).toMatchObject({ known: 3, pairs: 5, users: 1 })
+    expect((await run()).written).toMatchObject({ known: 3, pairs: 5, users: 1 })
     expect(await follow_events.find(own).toArray()).toEqual(before)
     expect(await follow_events.countDocuments({ user: 'bob', followee: 'cem' })).toBe(2)
     await expectSound()
@@ -228,7 +225,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
       }
     }
     const running = [traffic(0), traffic(3)]
-    const { run: counts } = await run({ batchSize: 10 }).finally(() => {
+    const { written: counts } = await run({ batchSize: 10 }).finally(() => {
       going = false
     })
     await Promise.all(running)
@@ -241,7 +238,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     const rows = Array.from({ length: 900 }, (_, n) => `a${n % 30} b${n % 31} 1 0 9 5 9`)
     await writeFile(file, csv(rows))
     const { result, commands } = await recorded(harness.database.client, () => run())
-    expect(result.run).toMatchObject({ pairs: 900, events: 2_700 })
+    expect(result.written).toMatchObject({ pairs: 900, events: 2_700 })
     // The owner of a key that the test before made hot reads requests for a second more.
     const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))
     const names = sent.map(({ name }) => name)

@@ -53,7 +53,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await posts()
     const before = await snapshot()
     expect((await graph({ mutual: true })).written).toEqual({ users: 0, edges: 0 })
-    expect((await posts()).written).toBe(0)
+    expect((await posts()).written.posts).toBe(0)
     expect(await snapshot()).toEqual(before)
     await writeFile(join(imports.folder, 'copy.txt'), ring(60, 5))
     const copy = await importGraph(services(), {
@@ -104,6 +104,33 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     },
   )
 
+  test('the stored record of an import keeps its fields, so that a later version can resume it', async () => {
+    const record = (kind: string, position: number, counts: object) => ({
+      _id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      path: imports.file,
+      startedAt: expect.any(Date),
+      ...{ kind, position, done: true, counts },
+    })
+    const stop = () => {
+      throw new Error('stopped')
+    }
+    await expect(graph({ batchSize: 50, onProgress: stop })).rejects.toThrow('stopped')
+    const stored = () => database.collections.imports.find().sort({ kind: 1 }).toArray()
+    expect(await stored()).toEqual([
+      {
+        ...record('graph', 51, { users: 15, edges: 50 }),
+        done: false,
+        session: { id: expect.anything() },
+      },
+    ])
+    await graph()
+    await posts()
+    expect(await stored()).toEqual([
+      record('graph', 301, { users: 60, edges: 300 }),
+      record('posts', 600, { posts: 600 }),
+    ])
+  })
+
   test('an abort ends it between batches, and tells what it has come to', async () => {
     const aborting = () => {
       const controller = new AbortController()
@@ -112,11 +139,14 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     }
     await expect(graph({ batchSize: 50, ...aborting() })).rejects.toMatchObject({
       message: 'enough',
-      soFar: { written: { edges: 50 }, total: { edges: 50 }, bad: { count: 0 } },
+      partialResult: { written: { edges: 50 }, total: { edges: 50 }, bad: { count: 0 } },
     })
     expect(await expectExact()).toBe(50)
     await graph()
-    const aborted = { message: 'enough', soFar: { written: 40, total: 40 } }
+    const aborted = {
+      message: 'enough',
+      partialResult: { written: { posts: 40 }, total: { posts: 40 } },
+    }
     await expect(posts({ batchSize: 40, ...aborting() })).rejects.toMatchObject(aborted)
     expect(await database.collections.posts.countDocuments()).toBe(40)
   })

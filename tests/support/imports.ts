@@ -20,7 +20,7 @@ export interface ImportsHarness {
   readonly file: string
   /** Imports {@link file}. */
   readonly graph: (options?: Partial<GraphImportOptions>) => ReturnType<typeof importGraph>
-  /** Makes up 10 posts for each user of {@link file}. */
+  /** Writes 10 synthetic posts per user of {@link file}. */
   readonly posts: (options?: Partial<SeedPostsOptions>) => ReturnType<typeof seedPosts>
   /** Fails unless all counters equal what is stored, in both collections of edges. @returns the number of edges. */
   readonly expectExact: () => Promise<number>

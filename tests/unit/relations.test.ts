@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { badLinesKept } from '../../src/imports/edge-list.ts'
+import { badLinesKept } from '../../src/imports/bad-lines.ts'
 import { RelationFile } from '../../src/imports/relation-file.ts'
 import {
   parseRelation,

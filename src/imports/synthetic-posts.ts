@@ -1,37 +1,44 @@
 import type { UserId } from '../lib/ids.ts'
 import { randomAt, shuffled, zipf } from './random.ts'
 
-/** A post that nobody wrote. */
-export interface MadeUpPost {
+/** A generated post. */
+export interface SyntheticPost {
+  /** From 0, in the order of time. */
+  readonly index: number
   readonly author: UserId
   readonly text: string
   /** Milliseconds since 1970. */
   readonly atMs: number
 }
 
+/** Each post depends on these parameters and its index alone. */
+export interface SyntheticPostOptions {
+  readonly authors: readonly UserId[]
+  readonly total: number
+  /** An integer from 0 to 4,294,967,295. */
+  readonly seed: number
+  /** Milliseconds since 1970. */
+  readonly untilMs: number
+}
+
 const daysMs = 30 * 86_400_000
 const streams = { order: 0, author: 1, time: 2, length: 3, words: 16 }
 
 /**
- * Makes up posts: who wrote the `index`-th, what and when depends on nothing but the arguments.
- * Authors are drawn by Zipf's law, which of them are the busy ones by the seed. Times rise with the
- * index, evenly over the 30 days before `untilMs`.
- * @param authors at least one; 12 bytes are held for each.
+ * Generates the posts from index `from` to the last. The number of posts per author follows Zipf's law; the seed
+ * decides which authors post most. Times are even over the 30 days before `untilMs`. Holds 12 bytes per author.
  */
-export function madeUpPosts(
-  authors: readonly UserId[],
-  total: number,
-  seed: number,
-  untilMs: number,
-): (index: number) => MadeUpPost {
+export function* syntheticPosts(
+  { authors, total, seed, untilMs }: SyntheticPostOptions,
+  from: number,
+): Generator<SyntheticPost> {
   const order = shuffled(authors.length, seed, streams.order)
   const rankOf = zipf(authors.length)
-  return (index) => {
-    const author = authors[order[rankOf(randomAt(seed, index, streams.author))] ?? 0]
-    if (author === undefined) throw new RangeError('there are no authors')
+  for (let index = from; index < total; index++) {
+    const author = authors[order[rankOf(randomAt(seed, index, streams.author))] as number] as UserId
     const part = (index + randomAt(seed, index, streams.time)) / total
     const atMs = untilMs - daysMs + Math.floor(part * daysMs)
-    return { author, text: textOf(seed, index), atMs }
+    yield { index, author, text: textOf(seed, index), atMs }
   }
 }
 

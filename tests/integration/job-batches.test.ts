@@ -92,7 +92,7 @@ describe('a worker', () => {
         running--
         if (n === 7) throw new Error('not this one')
       },
-      { together: 8 },
+      { batchSize: 8 },
     )
     const drain = async () => {
       const options = { concurrency: 2, pollMs: 60_000, leaseMs }

@@ -9,7 +9,10 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   test('seeding writes as many posts as asked for, most by few users, all in the last 30 days', async () => {
     const at = Date.UTC(2026, 0, 31)
     await graph()
-    expect(await posts({ now: () => at, batchSize: 250 })).toEqual({ written: 600, total: 600 })
+    expect(await posts({ now: () => at, batchSize: 250 })).toEqual({
+      written: { posts: 600 },
+      total: { posts: 600 },
+    })
     await expectExact()
     const stored = await database.collections.posts.find().sort({ _id: 1 }).toArray()
     expect(stored).toHaveLength(600)

@@ -249,13 +249,9 @@ export class Registrations {
     epoch: PostId,
     delayMs = 0,
   ): Promise<true> {
-    const jobs = names.map(
-      (strategy): NewJob => ({
-        kind: 'strategy.backfill',
-        payload: { strategy, epoch },
-        lane: 'BULK',
-      }),
-    )
+    const jobs = names.map((strategy): NewJob => {
+      return { kind: 'strategy.backfill', payload: { strategy, epoch }, lane: 'BULK' }
+    })
     await this.parts.outbox.enqueue(tx, jobs, delayMs)
     return true
   }

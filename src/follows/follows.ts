@@ -32,7 +32,7 @@ interface AmongOptions {
   readonly tx?: Tx | undefined
 }
 
-/** The follow graph (seeds 3 and 4): who follows whom, since when, from which source, and in which groups. */
+/** The follow graph (seeds 3 and 4): follows with their start, source and groups. */
 export class Follows {
   constructor(private readonly parts: FollowsParts) {}
 

@@ -93,8 +93,9 @@ export class Celebrities implements AuthorFilter {
     if (threshold === undefined) return
     const found = await this.find(author)
     if (followers >= threshold) {
-      if (!found) await this.beginPromotion(author)
-      else if (found.falling) await this.endChange(author, { falling: found.falling })
+      const rose = found?.falling && (await this.endChange(author, { falling: found.falling }))
+      // No mark, or one that its fall lifted since it was read.
+      if (!found || (found.falling && !rose)) await this.beginPromotion(author)
     } else if (followers < threshold * fallShare && standing(found) === 'READ') {
       await this.beginFall(author)
     }
@@ -138,13 +139,13 @@ export class Celebrities implements AuthorFilter {
     return this.parts.collections.celebrities.findOne({ _id: author }, bounded)
   }
 
-  /** Has posts read alone from now on. */
+  /** Has posts read alone from now on. @returns false if the change was over: nothing was written. */
   private async endChange(
     author: UserId,
     change: Pick<CelebrityDoc, 'promoting' | 'falling'>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { collections, mint } = this.parts
-    await collections.celebrities.updateOne(
+    const { matchedCount } = await collections.celebrities.updateOne(
       { _id: author, ...change },
       {
         $unset: { promoting: '', falling: '' },
@@ -152,6 +153,7 @@ export class Celebrities implements AuthorFilter {
       },
       bounded,
     )
+    return matchedCount > 0
   }
 
   private async beginPromotion(author: UserId): Promise<void> {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
@@ -48,6 +48,18 @@ const inboxOf = async (reader: UserId) => {
   const { inbox } = harness.services.collections
   const found = await inbox.find({ '_id.reader': reader }).sort({ _id: -1 }).toArray()
   return found.map(({ _id }) => _id.post.toHexString())
+}
+/** Has the delivery of a post find few followers; the fall that it begins stays in the outbox. */
+const beginFall = async () => {
+  await unfollow(...fans.slice(2))
+  await publish()
+  await runJob('post.created', { post: posts[0] })
+}
+const runJob = async (kind: 'post.created', about: { post: PostId | undefined }) => {
+  const { outbox } = harness.services.collections
+  const job = await outbox.findOneAndDelete({ kind, 'payload.post': about.post })
+  expect(job).not.toBeNull()
+  await harness.services.tasks[kind]?.(job?.payload ?? {}, freshRun())
 }
 /** A job's first try. */
 const freshRun = () => {
@@ -130,17 +142,32 @@ describe('an author who has few followers again', () => {
   })
 
   test('and rises while falling, is read: the fall that goes on then lifts nothing', async () => {
-    await unfollow(...fans.slice(2))
-    await publish()
+    await beginFall()
     const { outbox } = harness.services.collections
-    const created = await outbox.findOne({ kind: 'post.created' })
-    await harness.services.tasks['post.created']?.(created?.payload ?? {}, freshRun())
-    const fell = await outbox.findOne({ kind: 'author.fell' })
+    const fell = await outbox.findOneAndDelete({ kind: 'author.fell' })
     expect((await mark())?.falling).toBeDefined()
     await follow(...fans.slice(2))
     await publishAndDeliver()
     expect(await mark()).toEqual(read())
     await harness.services.tasks['author.fell']?.(fell?.payload ?? {}, freshRun())
+    expect(await mark()).toEqual(read())
+    for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
+  })
+
+  test('and rises in the moment that the fall ends, is read all the same', async () => {
+    await beginFall()
+    await follow(...fans.slice(2))
+    const { celebrities } = harness.services.collections
+    const find = celebrities.findOne.bind(celebrities) as (...args: unknown[]) => Promise<unknown>
+    const found = vi.spyOn(celebrities, 'findOne') as MockInstance<typeof find>
+    found.mockImplementationOnce(async (...args) => {
+      const falling = await find(...args)
+      await celebrities.deleteOne({ _id: author })
+      return falling
+    })
+    await publish()
+    await runJob('post.created', { post: posts[0] })
+    await harness.rest()
     expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })

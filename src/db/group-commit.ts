@@ -11,6 +11,11 @@ export interface GroupCommitBounds {
   readonly waitMsMax: number
   /** How long a key waits for more writes after a batch of several, in milliseconds. */
   readonly lingerMs: number
+  /**
+   * When a write of an idle key is committed. AT_ONCE where a write alone costs less than a batch; AFTER_TURN, with the
+   * other writes of the same turn of the event loop, where they share a command.
+   */
+  readonly begins: 'AT_ONCE' | 'AFTER_TURN'
 }
 
 /** The result of one write: a value, an error of this write alone, or a promise that the next batch does not wait for. */
@@ -25,7 +30,7 @@ interface Waiting<Op, Result> {
 
 /**
  * Combines writes that would collide or could share a command. Writes that arrive during a commit of their key share
- * the next commit, in order of arrival. Each caller gets its own result. A write of an idle key is committed at once.
+ * the next commit, in order of arrival. Each caller gets its own result.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
  */
 export class GroupCommit<Op, Result> {
@@ -55,7 +60,8 @@ export class GroupCommit<Op, Result> {
       } else {
         const first = [write]
         this.queues.set(key, first)
-        void this.drain(key, first)
+        if (this.bounds.begins === 'AT_ONCE') void this.drain(key, first)
+        else setImmediate(() => void this.drain(key, first))
       }
     })
   }

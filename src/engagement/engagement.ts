@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { DomainError } from '../errors.ts'
@@ -63,7 +63,13 @@ interface EntryWrite {
   readonly once: OnceKey | undefined
 }
 
-const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
+const bounds: GroupCommitBounds = {
+  batchMax: 256,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 1,
+  begins: 'AFTER_TURN',
+}
 
 /** How far an id's time is ahead of the database's clock at most, in milliseconds. */
 const aheadMsMax = 1_000

@@ -1,7 +1,7 @@
 import type { Refusals } from '../db/admitted.ts'
 import { bounded } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
@@ -17,7 +17,13 @@ import type { ListLimits } from './list-limits.ts'
 import { type ListChange, ListPlan, type ListResult, type ListWrite } from './list-plan.ts'
 import { embedded, levelWrites, readState, storedKey } from './list-store.ts'
 
-const bounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
+const bounds: GroupCommitBounds = {
+  batchMax: 256,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 2,
+  begins: 'AT_ONCE',
+}
 
 /** What the lists are stored through. */
 export interface OutlierParts {
@@ -53,7 +59,7 @@ export class OutlierLists {
     this.commits = new GroupCommit((key, batch) => this.hotKeys.run(key, batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
     this.fast = new FastPath(collections.posts, limits)
-    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0 })
+    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0, begins: 'AFTER_TURN' })
   }
 
   /**

@@ -1,4 +1,4 @@
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import { chunks } from '../lib/batch.ts'
@@ -21,7 +21,13 @@ export function turn(): () => boolean {
 
 /** Combines the writes for small audiences: while some are under way, others gather and go together. */
 export function together<T>(write: (ops: T[]) => Promise<unknown>) {
-  const bounds = { batchMax: 16, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
+  const bounds: GroupCommitBounds = {
+    batchMax: 16,
+    waitingMax: 20_000,
+    waitMsMax: 30_000,
+    lingerMs: 0,
+    begins: 'AFTER_TURN',
+  }
   const run = async (_: string, some: readonly (readonly T[])[]) => {
     await write(some.flat())
     return some.map(() => undefined)

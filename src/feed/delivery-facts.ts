@@ -1,6 +1,6 @@
 import { atOnce } from '../db/client.ts'
 import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../db/collections.ts'
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Edges } from '../follows/edges.ts'
@@ -36,7 +36,13 @@ interface Row {
 }
 
 /** Deliveries that read together at most: their first followers are held at the same time. */
-const bounds = { batchMax: 32, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
+const bounds: GroupCommitBounds = {
+  batchMax: 32,
+  waitingMax: 20_000,
+  waitMsMax: 30_000,
+  lingerMs: 0,
+  begins: 'AFTER_TURN',
+}
 
 /** Reads what deliveries begin with. */
 export class DeliveryFactsReader {

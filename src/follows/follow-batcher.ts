@@ -1,5 +1,5 @@
 import type { Collections } from '../db/collections.ts'
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import type { OnceKey } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
@@ -18,7 +18,13 @@ import {
 import type { Edges, FollowEdge } from './edges.ts'
 import { hasBlock, type Restrictions } from './restrictions.ts'
 
-const bounds = { batchMax: 64, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 2 }
+const bounds: GroupCommitBounds = {
+  batchMax: 64,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 2,
+  begins: 'AT_ONCE',
+}
 
 /** A follow or unfollow, with its idempotency key and its jobs. */
 export interface FollowWrite extends FollowRequest {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { atOnce, bounded } from '../db/client.ts'
 import { type Collections, type JobDoc, type JobLane, jobLanes } from '../db/collections.ts'
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { TimeId } from '../lib/ids.ts'
@@ -39,7 +39,13 @@ export class LeaseLost extends Error {
 
 const backoff = { baseMs: 1_000, capMs: 300_000 }
 const errorCharactersMax = 2_000
-const completionBounds = { batchMax: 256, waitingMax: 20_000, waitMsMax: 30_000, lingerMs: 0 }
+const completionBounds: GroupCommitBounds = {
+  batchMax: 256,
+  waitingMax: 20_000,
+  waitMsMax: 30_000,
+  lingerMs: 0,
+  begins: 'AFTER_TURN',
+}
 const parkedMax = 1_000
 
 /**

@@ -1,5 +1,5 @@
 import type { Collections, PostDoc } from '../db/collections.ts'
-import { GroupCommit } from '../db/group-commit.ts'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OnceKey, repeatsAmong } from '../db/once.ts'
@@ -11,7 +11,13 @@ import { noAccount, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
 import { type Post, toPost } from './post.ts'
 
-const bounds = { batchMax: 64, waitingMax: 20_000, waitMsMax: 4_000, lingerMs: 1 }
+const bounds: GroupCommitBounds = {
+  batchMax: 64,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 1,
+  begins: 'AT_ONCE',
+}
 
 /** Number of followers above which a delivery is a BULK job. */
 const bulkAudience = 2_000

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
 
-const bounds: GroupCommitBounds = { batchMax: 3, waitingMax: 5, waitMsMax: 1_000, lingerMs: 0 }
+const bounds: GroupCommitBounds = {
+  batchMax: 3,
+  waitingMax: 5,
+  waitMsMax: 1_000,
+  lingerMs: 0,
+  begins: 'AT_ONCE',
+}
 
 /** A combiner whose commits end when told to. */
 function held(given: Partial<GroupCommitBounds> = {}) {
@@ -41,6 +47,21 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:a', 'p:bc'])
     await end()
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
+  })
+
+  test('writes that share a command are committed with those of the same turn', async () => {
+    const { commits, batches, end } = held({ begins: 'AFTER_TURN' })
+    const all = ['a', 'b'].map((op) => commits.submit('p', op))
+    await Promise.resolve()
+    all.push(commits.submit('p', 'c'))
+    expect(batches).toEqual([])
+    await new Promise(setImmediate)
+    expect(batches).toEqual(['p:abc'])
+    all.push(commits.submit('p', 'd'))
+    await end()
+    expect(batches).toEqual(['p:abc', 'p:d'])
+    await end()
+    expect(await Promise.all(all)).toEqual(['A', 'B', 'C', 'D'])
   })
 
   test('lanes do not wait for each other', () => {

@@ -113,11 +113,12 @@ async function storedAmong(
           $or: [{ [`${kind}._id`]: entry._id }, { [`last.${kind}`]: entry._id }],
         })),
       },
-      { ...atOnce, projection: { _id: 1 } },
+      { ...atOnce, projection: { _id: 1, author: 1 } },
     )
     .toArray()
-  const ids = new Set(found.map(({ _id }) => _id.toHexString()))
-  return new Set(adds.filter(({ post }) => ids.has(post.id)))
+  // Two authors may be named for one post: one of them is forged.
+  const keys = new Set(found.map(({ _id, author }) => `${author}/${_id.toHexString()}`))
+  return new Set(adds.filter(({ post: { author, id } }) => keys.has(`${author}/${id}`)))
 }
 
 function updateFor(

@@ -45,7 +45,8 @@ export class UnsureEntries {
     for (const [kind, some] of groupBy(due, ({ entry }) => entry.kind)) {
       for (const batch of chunks(some, batchSize)) {
         const entries = batch.map(({ entry }) => entry)
-        const posts = new Map(entries.map(({ post }) => [post.id, post]))
+        // An entry may name a forged author beside one that names the real author.
+        const posts = new Map(entries.map(({ post }) => [`${post.author}/${post.id}`, post]))
         const keys = [...new Set(entries.map(({ id, user }) => entryKey(kind, user, id)))]
         try {
           const stored = await this.reader.entries([kind], [...posts.values()], keys)

@@ -131,7 +131,7 @@ export class JobQueue {
   }
 
   /**
-   * Removes a finished job. Jobs that finish at the same time share one command, or two if a lease was lost.
+   * Removes a finished job. Jobs that finish at the same time share one command, and one more if a lease was lost.
    * @throws LeaseLost
    */
   async complete(job: Job): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { UserId } from '../../src/lib/ids.ts'
+import { type EngagementId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { gate } from '../support/jobs.ts'
@@ -9,6 +9,8 @@ import { handle, openAccounts, servicesOver, useServices } from '../support/serv
 const limits = sameLimits({ threshold: 1, capacity: 2 })
 const harness = useServices('collection', limits)
 let scenes = 0
+const mint = new IdMint(Date.now)
+const newId = () => mint.next<EngagementId>()
 
 /** A post, and someone who is about to like it; so many others have. */
 async function newScene(likes: number) {
@@ -78,6 +80,17 @@ test('settling keeps the log of a like that was stored', async () => {
   const { entry } = await engagements.add('likes', ben, post)
   if (!entry) throw new Error('the like has an entry')
   engagements.unsure.add({ id: entry.id, user: ben, kind: 'likes', post })
+  await engagements.unsure.settle(0)
+  expect(await collections.engaged.countDocuments({ user: ben })).toBe(1)
+})
+
+test('settling keeps the log of a stored like beside one of the same post with a forged author', async () => {
+  const { post, ben } = await newScene(1)
+  const { engagements, collections } = harness.services
+  const { entry } = await engagements.add('likes', ben, post)
+  const like = { id: entry.id, user: ben, kind: 'likes', post } as const
+  engagements.unsure.add(like)
+  engagements.unsure.add({ ...like, id: newId(), post: { id: post.id, author: ben } })
   await engagements.unsure.settle(0)
   expect(await collections.engaged.countDocuments({ user: ben })).toBe(1)
 })

@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { startApp } from '../app.ts'
 import { readConfig } from '../environment.ts'
 import { createLog } from '../log.ts'
 import { untilTold } from './until-told.ts'
@@ -11,5 +10,7 @@ export const serveCommand = (): Command =>
     .action(async () => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)
+      // The GraphQL server takes longer to load than all else, and no other command needs it.
+      const { startApp } = await import('../app.ts')
       untilTold(await startApp(config, log), log)
     })

@@ -92,7 +92,7 @@ export function createServices(
   const limits = listLimits(config.engagement)
   const userIndex = new UserEngagementIndex(collections.engaged)
   const admission = new Admission(userIndex, stats, restrictions)
-  const lists = new OutlierLists({ collections, transactions, once, limits, admission })
+  const lists = new OutlierLists({ collections, transactions, once, outbox, limits, admission })
   const engagementReader = new EngagementReader(collections)
   const engagements = new Engagements({
     lists,

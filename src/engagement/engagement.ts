@@ -3,6 +3,7 @@ import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { OnceKey } from '../db/once.ts'
 import { DomainError } from '../errors.ts'
+import { reactionsTo } from '../events.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeOf } from '../lib/ids.ts'
@@ -185,7 +186,9 @@ export class Engagements {
       // The owner of a hot key admits the entries of all processes together.
       const needsAdmission = lists.isHot(post)
       if (!needsAdmission) await this.intents.submit('', { begin: indexed })
-      result = await lists.write(post, { kind, add: entry, needsAdmission }, once)
+      const added = { author: post.author, post: post.id, user: actor, entry: id }
+      const jobs = reactionsTo(`${kinds[kind].noun}.added`, added)
+      result = await lists.write(post, { kind, add: entry, needsAdmission, jobs }, once)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
         this.unsure.add(indexed)

@@ -1,6 +1,7 @@
 import type { EngagementDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { NewJob } from '../jobs/outbox.ts'
 import { type EngagementId, neighbour } from '../lib/ids.ts'
 import type { EngagementKind, KindRow } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
@@ -40,6 +41,8 @@ export type ListWrite = { readonly kind: EngagementKind } & (
       readonly add: NewEntry
       /** Who commits it sees to its admission; otherwise it is admitted. */
       readonly needsAdmission?: boolean
+      /** Inserted in the transaction that adds the entry; none where the entry is there already. */
+      readonly jobs?: readonly NewJob[]
       readonly remove?: undefined
       readonly only?: undefined
     }
@@ -52,6 +55,7 @@ export type ListWrite = { readonly kind: EngagementKind } & (
       readonly only?: ObjectId
       readonly add?: undefined
       readonly needsAdmission?: undefined
+      readonly jobs?: undefined
     }
 )
 

@@ -7,6 +7,7 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { DomainError } from '../errors.ts'
+import type { Outbox } from '../jobs/outbox.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import { type Admission, noPost } from './admission.ts'
@@ -30,6 +31,7 @@ export interface OutlierParts {
   readonly collections: Pick<Collections, 'posts' | 'overflow' | 'hot_keys' | 'hot_writes'>
   readonly transactions: Transactions
   readonly once: Once
+  readonly outbox: Outbox
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly admission: Admission
 }
@@ -91,7 +93,7 @@ export class OutlierLists {
   ): Promise<readonly (ListResult | Error)[]> {
     const [first] = batch
     if (!first) return []
-    if (batch.length === 1 && !first.once) {
+    if (batch.length === 1 && !first.once && !first.write.jobs?.length) {
       const quick = await this.commitOne(first)
       if (quick) return [quick]
     }
@@ -179,14 +181,15 @@ export class OutlierLists {
     })
     if (changes.length > 0) await this.store(tx, post, state.levels, changes)
     else if (fresh.some(({ only }) => only)) await this.touch(tx, post)
-    await this.parts.once.remember(
-      batch.flatMap(({ once }, at) => {
-        const result = results[at]
-        const fresh = firsts[at] === undefined && repeats[at] === undefined
-        return once && fresh && !(result instanceof Error) ? [{ key: once, result }] : []
-      }),
-      tx,
-    )
+    const done = batch.flatMap(({ write, once: key }, at) => {
+      const result = results[at]
+      const isFresh = firsts[at] === undefined && repeats[at] === undefined
+      return isFresh && result && !(result instanceof Error) ? [{ write, key, result }] : []
+    })
+    const jobs = done.flatMap(({ write, result }) => (result.changed && write.jobs) || [])
+    await this.parts.outbox.enqueue(tx, jobs)
+    const saved = done.flatMap(({ key, result }) => (key ? [{ key, result }] : []))
+    await this.parts.once.remember(saved, tx)
     return results
   }
 

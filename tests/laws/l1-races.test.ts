@@ -176,7 +176,7 @@ const everywhere =
     await race[0](services)
     const given = await kept(services)
     const { points, problems } = await play(which, given, race)
-    for (const point of share(4, points)) {
+    for (const point of share(8, points)) {
       held++
       const found = await play(which, given, race, point)
       problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))

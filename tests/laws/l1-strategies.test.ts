@@ -10,7 +10,7 @@ import { lawRuns, lawSeed, useServices } from '../support/services.ts'
 import { type Setting, small } from '../support/setting.ts'
 import { Stage } from '../support/stage.ts'
 
-const histories = lawRuns(30)
+const histories = lawRuns(14)
 const budgetMs = 60_000 + histories * 3_000
 
 const settings = {

@@ -28,7 +28,7 @@ import {
   useServices,
 } from '../support/services.ts'
 
-const histories = lawRuns(50)
+const histories = lawRuns(24)
 
 const group = fc.constantFrom(undefined, undefined, ...groupNames)
 

@@ -6,8 +6,8 @@ import { engagementLaw, raceLaw } from '../support/engagement-law.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { lawRuns, lawSeed, servicesOver, useServices } from '../support/services.ts'
 
-const histories = lawRuns(20)
-const races = lawRuns(5)
+const histories = lawRuns(8)
+const races = lawRuns(2)
 
 describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {
   const limits = { threshold, capacity: 2 }

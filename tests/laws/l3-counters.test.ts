@@ -18,7 +18,7 @@ import {
   useServices,
 } from '../support/services.ts'
 
-const histories = lawRuns(20)
+const histories = lawRuns(10)
 const writers = 16
 
 const race = fc.array(

@@ -12,7 +12,7 @@ import {
   isUnreachable,
   noAnswer,
 } from './errors.ts'
-import type { Once, OnceKey } from './once.ts'
+import type { IdempotencyKey, IdempotencyStore } from './idempotency.ts'
 
 /** An open transaction: every command of a write carries it. */
 export interface Tx {
@@ -50,7 +50,7 @@ interface Fate {
 export class Transactions {
   constructor(
     private readonly client: MongoClient,
-    readonly once: Once,
+    readonly idempotency: IdempotencyStore,
     private readonly bounds: TransactionBounds = transactionBounds,
   ) {}
 
@@ -58,35 +58,39 @@ export class Transactions {
    * Runs `work` in a transaction on one snapshot, and again after a collision or a failure that may pass, for up to 5 s.
    * `work` must write nothing outside the transaction: a try that failed leaves nothing.
    * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
-   * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
+   * With `idempotencyKey`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
    * The caller has its answer within 8 s. A transaction that is still under way then is never committed.
    * @param onCollision is called with the error before each further try; what it throws ends the run instead.
-   * Cost: `work`'s commands, one commit, and with `once` two reads and one insert; one read more for a refusal.
+   * Cost: `work`'s commands, one commit, and with `idempotencyKey` two reads and one insert; one read more for a refusal.
    * @throws {DomainError} UNAVAILABLE past the deadline, with the cause; CONFLICT when the clientMutationId was used
    *   for another input.
    * @see law L4
    */
   async run<T>(
     work: (tx: Tx) => Promise<T>,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
     onCollision: (error: unknown) => void = () => {},
   ): Promise<T> {
     const fate: Fate = { abandoned: false, committing: false }
-    return within(this.bounds.answerMsMax, this.attempt(work, once, onCollision, fate), () => {
-      fate.abandoned = true
-      return fate.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
-    })
+    return within(
+      this.bounds.answerMsMax,
+      this.attempt(work, idempotencyKey, onCollision, fate),
+      () => {
+        fate.abandoned = true
+        return fate.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
+      },
+    )
   }
 
   private async attempt<T>(
     work: (tx: Tx) => Promise<T>,
-    once: OnceKey | undefined,
+    idempotencyKey: IdempotencyKey | undefined,
     onCollision: (error: unknown) => void,
     fate: Fate,
   ): Promise<T> {
     // Not by the clock on the wall, which may be set while it runs.
     const giveUpAt = performance.now() + this.bounds.tryMsMax
-    const before = once && (await this.once.firstResult<T>(once))
+    const before = idempotencyKey && (await this.idempotency.savedResult<T>(idempotencyKey))
     if (before) return before.result
     const session = this.client.startSession({
       defaultTransactionOptions: {
@@ -100,7 +104,8 @@ export class Transactions {
         try {
           session.startTransaction()
           const result = await work({ session })
-          if (once) await this.once.remember([{ key: once, result }], { session })
+          if (idempotencyKey)
+            await this.idempotency.saveResults([{ key: idempotencyKey, result }], { session })
           await this.commit(session, giveUpAt, fate)
           return result
         } catch (error) {
@@ -110,8 +115,8 @@ export class Transactions {
           // What refuses this try may be the very mutation, which a repeat committed before: a handle is taken, by itself.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =
-            once && (isCollision(error) || refused)
-              ? await this.once.firstResult<T>(once, { session })
+            idempotencyKey && (isCollision(error) || refused)
+              ? await this.idempotency.savedResult<T>(idempotencyKey, { session })
               : undefined
           if (repeated) return repeated.result
           if (!passes) throw error

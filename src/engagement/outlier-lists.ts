@@ -3,8 +3,8 @@ import { bounded } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
+import { type IdempotencyKey, type IdempotencyStore, repeatsAmong } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
@@ -29,7 +29,7 @@ const bounds: GroupCommitBounds = {
 export interface OutlierParts {
   readonly collections: Pick<Collections, 'posts' | 'overflow' | 'hot_keys' | 'hot_writes'>
   readonly transactions: Transactions
-  readonly once: Once
+  readonly idempotency: IdempotencyStore
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly admission: Admission
 }
@@ -53,8 +53,9 @@ export class OutlierLists {
       apply: (tx, _, batch) => this.commitAll(tx, batch),
       commit: (_, batch, onCollision) => this.commit(batch, onCollision),
       commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
-      pack: (write) => ({ ...write }),
-      unpack: (packed) => packed as unknown as Waiting,
+      // Processes of other versions store and read the idempotency key as `once`.
+      pack: ({ idempotencyKey: once, ...write }) => ({ ...write, once }),
+      unpack: ({ once, ...write }) => ({ ...write, idempotencyKey: once }) as unknown as Waiting,
     })
     this.commits = new GroupCommit((key, batch) => this.hotKeys.run(key, batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
@@ -71,8 +72,12 @@ export class OutlierLists {
    * Bytes written do not grow with popularity (law L5).
    * @throws {DomainError} NOT_FOUND without such a post; UNAVAILABLE when too many wait.
    */
-  async write(post: PostRef, write: ListWrite, once?: OnceKey): Promise<ListResult> {
-    return this.commits.submit(keyOf(post), { post, write, once })
+  async write(
+    post: PostRef,
+    write: ListWrite,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<ListResult> {
+    return this.commits.submit(keyOf(post), { post, write, idempotencyKey })
   }
 
   /** Whether the owner of a hot key commits the writes to this post now. */
@@ -80,9 +85,9 @@ export class OutlierLists {
     return this.hotKeys.isHot(keyOf(post))
   }
 
-  /** What the first write under `once` came to, if there was one. One command. */
-  async firstResult(once: OnceKey): Promise<ListResult | undefined> {
-    return (await this.parts.once.firstResult<ListResult>(once))?.result
+  /** Loads the result of the first write under the key, if there was one. One command. */
+  async savedResult(idempotencyKey: IdempotencyKey): Promise<ListResult | undefined> {
+    return (await this.parts.idempotency.savedResult<ListResult>(idempotencyKey))?.result
   }
 
   private async commit(
@@ -91,7 +96,7 @@ export class OutlierLists {
   ): Promise<readonly (ListResult | Error)[]> {
     const [first] = batch
     if (!first) return []
-    if (batch.length === 1 && !first.once) {
+    if (batch.length === 1 && !first.idempotencyKey) {
       const quick = await this.commitOne(first)
       if (quick) return [quick]
     }
@@ -151,8 +156,8 @@ export class OutlierLists {
   ): Promise<(ListResult | Error)[]> {
     const { collections, limits } = this.parts
     const { post } = batch[0] as Waiting
-    const keys = batch.map(({ once }) => once)
-    const firsts = await this.parts.once.firstResults<ListResult>(keys, tx)
+    const keys = batch.map(({ idempotencyKey }) => idempotencyKey)
+    const firsts = await this.parts.idempotency.savedResults<ListResult>(keys, tx)
     const repeats = repeatsAmong(keys)
     const known = (at: number, before: readonly (ListResult | Error)[] = []) => {
       const repeated = repeats[at]
@@ -179,11 +184,13 @@ export class OutlierLists {
     })
     if (changes.length > 0) await this.store(tx, post, state.levels, changes)
     else if (fresh.some(({ only }) => only)) await this.touch(tx, post)
-    await this.parts.once.remember(
-      batch.flatMap(({ once }, at) => {
+    await this.parts.idempotency.saveResults(
+      batch.flatMap(({ idempotencyKey }, at) => {
         const result = results[at]
         const fresh = firsts[at] === undefined && repeats[at] === undefined
-        return once && fresh && !(result instanceof Error) ? [{ key: once, result }] : []
+        return idempotencyKey && fresh && !(result instanceof Error)
+          ? [{ key: idempotencyKey, result }]
+          : []
       }),
       tx,
     )
@@ -230,7 +237,7 @@ const keyOf = ({ author, id }: PostRef) => `${author}/${id}`
 interface Waiting {
   readonly post: PostRef
   readonly write: ListWrite
-  readonly once: OnceKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
 }
 
 const outcomeOf = (

@@ -1,8 +1,8 @@
 import { atOnce, bounded } from '../db/client.ts'
 import type { EdgeSource } from '../db/collections.ts'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId } from '../db/object-id.ts'
-import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
@@ -46,20 +46,24 @@ export class Follows {
   async follow(
     actor: UserId,
     followee: UserId,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
     const { outbox, batcher } = this.parts
     return outbox.runInline((jobs) =>
-      batcher.write(followee, { follower: actor, begin: source, once, jobs }),
+      batcher.write(followee, { follower: actor, begin: source, idempotencyKey, jobs }),
     )
   }
 
   /** Ends a follow. A repeat changes nothing. At most ten commands, shared with concurrent writes of the same followee. */
-  async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
+  async unfollow(
+    actor: UserId,
+    followee: UserId,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<FollowChange> {
     const { outbox, batcher } = this.parts
-    return batcher.write(followee, { follower: actor, once, jobs: outbox })
+    return batcher.write(followee, { follower: actor, idempotencyKey, jobs: outbox })
   }
 
   /**
@@ -71,7 +75,7 @@ export class Follows {
     actor: UserId,
     followee: UserId,
     names: readonly string[],
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<readonly string[]> {
     const groups = checkGroups('input.groups', names)
     const { edges, stats, transactions } = this.parts
@@ -85,7 +89,7 @@ export class Follows {
         throw new DomainError('NOT_FOUND', `You do not follow "${followee}"`)
       }
       return groups
-    }, once)
+    }, idempotencyKey)
   }
 
   /** A page of each user's followers, newest first. One covered command. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoError } from 'mongodb'
 import { expect, test } from 'vitest'
-import { Once } from '../../src/db/once.ts'
+import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { failCommand, useDatabase } from '../support/mongo.ts'
 
@@ -16,7 +16,10 @@ function collision(): MongoError {
 test('a clock that is put forward ends no transaction before its time', async () => {
   let hour = 0
   const leaping = () => 3_600_000 * ++hour
-  const transactions = new Transactions(database.client, new Once(database.collections, leaping))
+  const transactions = new Transactions(
+    database.client,
+    new IdempotencyStore(database.collections, leaping),
+  )
   let tries = 0
   const result = await transactions.run(async () => {
     if (++tries < 3) throw collision()
@@ -27,7 +30,10 @@ test('a clock that is put forward ends no transaction before its time', async ()
 
 test('a transaction that keeps colliding is given up after 5 s, though the clock stands', async () => {
   const standing = () => 0
-  const transactions = new Transactions(database.client, new Once(database.collections, standing))
+  const transactions = new Transactions(
+    database.client,
+    new IdempotencyStore(database.collections, standing),
+  )
   const startedAt = performance.now()
   const run = transactions.run(async () => {
     if (performance.now() - startedAt > 20_000) throw new Error('it would go on for ever')
@@ -40,7 +46,7 @@ test('a transaction that keeps colliding is given up after 5 s, though the clock
 const bounds = { tryMsMax: 200, answerMsMax: 500 }
 const things = () => database.db.collection('things')
 const short = () =>
-  new Transactions(database.client, new Once(database.collections, Date.now), bounds)
+  new Transactions(database.client, new IdempotencyStore(database.collections, Date.now), bounds)
 const insert =
   (thing: string) =>
   async ({ session }: Tx) =>

@@ -1,7 +1,7 @@
 import type { CommandStartedEvent } from 'mongodb'
 import { describe, expect, test, vi } from 'vitest'
 import { clientErrorOf } from '../../src/db/errors.ts'
-import { type OnceKey, onceKey } from '../../src/db/once.ts'
+import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'
@@ -12,7 +12,7 @@ let scenes = 0
 
 /** One kind of mutation, and how its trace in the database is counted. */
 interface Scene {
-  readonly run: (once: OnceKey | undefined) => Promise<unknown>
+  readonly run: (idempotencyKey: IdempotencyKey | undefined) => Promise<unknown>
   /** How often it has taken effect: every counter and collection that it touches agrees. */
   readonly effects: () => Promise<number>
 }
@@ -33,7 +33,7 @@ async function newScene(mutation: Mutation) {
   const count = async (user: UserId) => (await stats.byIds([user])).get(user)
   const makers: Record<Mutation, () => Scene | Promise<Scene>> = {
     follow: () => ({
-      run: (once) => services.follows.follow(ann, ben, once),
+      run: (idempotencyKey) => services.follows.follow(ann, ben, idempotencyKey),
       effects: async () =>
         agreed(
           await collections.followers.countDocuments({ follower: ann, user: ben }),
@@ -44,12 +44,13 @@ async function newScene(mutation: Mutation) {
         ),
     }),
     createPost: () => ({
-      run: (once) => services.posts.create(ann, { text: 'hello' }, once),
+      run: (idempotencyKey) => services.posts.create(ann, { text: 'hello' }, idempotencyKey),
       effects: async () =>
         agreed(await collections.posts.countDocuments({ author: ann }), (await count(ann))?.posts),
     }),
     createUser: () => ({
-      run: (once) => services.users.create(carl, { name: 'Carl', bio: 'new' }, once),
+      run: (idempotencyKey) =>
+        services.users.create(carl, { name: 'Carl', bio: 'new' }, idempotencyKey),
       effects: async () =>
         agreed(
           await collections.users.countDocuments({ _id: carl }),
@@ -60,7 +61,8 @@ async function newScene(mutation: Mutation) {
       const { id } = await services.posts.create(ann, { text: 'one' })
       await services.posts.create(ann, { text: 'two' })
       return {
-        run: (once) => services.posts.delete(ann, { id: id as PostId, author: ann }, once),
+        run: (idempotencyKey) =>
+          services.posts.delete(ann, { id: id as PostId, author: ann }, idempotencyKey),
         effects: async () =>
           2 -
           agreed(
@@ -72,7 +74,7 @@ async function newScene(mutation: Mutation) {
     block: async () => {
       await services.follows.follow(ben, ann)
       return {
-        run: (once) => services.restrictions.block(ann, ben, once),
+        run: (idempotencyKey) => services.restrictions.block(ann, ben, idempotencyKey),
         effects: async () =>
           agreed(
             await collections.restrictions.countDocuments({ owner: ann, kind: 'BLOCK' }),
@@ -83,7 +85,9 @@ async function newScene(mutation: Mutation) {
       }
     },
   }
-  const key = onceKey(mutation === 'createUser' ? carl : ann, mutation, { clientMutationId: 'm1' })
+  const key = createIdempotencyKey(mutation === 'createUser' ? carl : ann, mutation, {
+    clientMutationId: 'm1',
+  })
   return { ...(await makers[mutation]()), key, ann, ben }
 }
 
@@ -224,7 +228,7 @@ describe('a clientMutationId', () => {
     const { ann, ben } = await newScene('follow')
     const { posts, follows } = harness.services
     const input = (text: string) => ({ clientMutationId: 'm1', text })
-    const key = (mutation: string, text: string) => onceKey(ann, mutation, input(text))
+    const key = (mutation: string, text: string) => createIdempotencyKey(ann, mutation, input(text))
     await posts.create(ann, { text: 'a' }, key('createPost', 'a'))
     const other = posts.create(ann, { text: 'b' }, key('createPost', 'b'))
     expect(await told(other)).toEqual({ code: 'CONFLICT' })
@@ -239,8 +243,12 @@ describe('a clientMutationId', () => {
     const { ann, ben } = await newScene('follow')
     const { posts, stats } = harness.services
     for (const viewer of [ann, ben]) {
-      const once = onceKey(viewer, 'createPost', { clientMutationId: 'same' })
-      expect(await posts.create(viewer, { text: 'a' }, once)).toMatchObject({ author: viewer })
+      const idempotencyKey = createIdempotencyKey(viewer, 'createPost', {
+        clientMutationId: 'same',
+      })
+      expect(await posts.create(viewer, { text: 'a' }, idempotencyKey)).toMatchObject({
+        author: viewer,
+      })
     }
     expect([...(await stats.byIds([ann, ben])).values()].map(({ posts }) => posts)).toEqual([1, 1])
   })
@@ -248,10 +256,10 @@ describe('a clientMutationId', () => {
   test('whose mutation was refused may be used again', async () => {
     const { ann } = await newScene('follow')
     const late = handle(`late-${ann}`)
-    const once = onceKey(ann, 'follow', { clientMutationId: 'm1' })
+    const idempotencyKey = createIdempotencyKey(ann, 'follow', { clientMutationId: 'm1' })
     const { follows } = harness.services
-    expect(await told(follows.follow(ann, late, once))).toEqual({ code: 'NOT_FOUND' })
+    expect(await told(follows.follow(ann, late, idempotencyKey))).toEqual({ code: 'NOT_FOUND' })
     await openAccounts(harness.services, [late])
-    expect(await follows.follow(ann, late, once)).toMatchObject({ changed: true })
+    expect(await follows.follow(ann, late, idempotencyKey)).toMatchObject({ changed: true })
   })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { commitAdmitted, type Refusals } from './admitted.ts'
-import { bounded } from './client.ts'
+import { requestTimeout } from './client.ts'
 import type { Collections } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
 import { isDuplicateKey } from './errors.ts'
@@ -211,7 +211,7 @@ export class HotKeys<Op, Result> {
       const found = await this.collections.hot_keys.findOneAndUpdate(
         { _id: this.nameOf(key) },
         [{ $replaceWith: { $cond: [isFree, { $mergeObjects: ['$$ROOT', ours] }, '$$ROOT'] } }],
-        { ...bounded, upsert: true, returnDocument: 'after', writeConcern: { w: 1 } },
+        { ...requestTimeout, upsert: true, returnDocument: 'after', writeConcern: { w: 1 } },
       )
       return found?.owner === this.process
     } catch (error) {
@@ -223,7 +223,7 @@ export class HotKeys<Op, Result> {
 
   private async release(key: string): Promise<void> {
     const mine = { _id: this.nameOf(key), owner: this.process }
-    await this.collections.hot_keys.deleteOne(mine, bounded).catch(() => {})
+    await this.collections.hot_keys.deleteOne(mine, requestTimeout).catch(() => {})
   }
 
   private readonly nameOf = (key: string) => `${this.rules.name}/${key}`

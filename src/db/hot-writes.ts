@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
 import { DomainError, type ErrorCode, type ErrorDetails } from '../errors.ts'
-import { atOnce, bounded } from './client.ts'
+import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections, HotWriteDoc } from './collections.ts'
 import { Poisoned } from './collisions.ts'
 import { overloaded } from './group-commit.ts'
@@ -53,7 +53,7 @@ export class HotWrites {
     await this.writes.updateOne(
       { _id, key },
       { $set: { ops }, $currentDate: { at: true } },
-      { ...bounded, upsert: true, writeConcern: { w: 1 } },
+      { ...requestTimeout, upsert: true, writeConcern: { w: 1 } },
     )
     const askedAt = performance.now()
     let pause = this.expectedMs * pollMs.first
@@ -63,8 +63,11 @@ export class HotWrites {
       const isLast = waitedMs >= waitMsMax
       // A request that is withdrawn is removed; the removal waits for a majority, and so for answers that came before it.
       const found = isLast
-        ? await this.writes.findOneAndDelete({ _id, key }, bounded)
-        : await this.writes.findOne({ _id, answers: { $exists: true } }, { ...bounded, hint })
+        ? await this.writes.findOneAndDelete({ _id, key }, requestTimeout)
+        : await this.writes.findOne(
+            { _id, answers: { $exists: true } },
+            { ...requestTimeout, hint },
+          )
       if (found?.answers !== undefined && !isLast) this.removeSoon(_id)
       if (found?.answers) {
         this.expectedMs = this.expectedMs * 0.8 + Math.min(waitedMs, 100) * 0.2
@@ -102,7 +105,7 @@ export class HotWrites {
           answers: { $exists: false },
           $expr: { $gt: ['$at', { $subtract: ['$$NOW', takenMsMax] }] },
         },
-        { ...atOnce, promoteBuffers: true, readConcern: { level: 'local' } },
+        { ...singleBatch, promoteBuffers: true, readConcern: { level: 'local' } },
       )
       .sort({ at: 1 })
       .limit(limit)
@@ -129,7 +132,7 @@ export class HotWrites {
     await this.writes.updateMany(
       { key, _id: { $in: requests.map(({ _id }) => _id) }, answers: { $exists: false } },
       { $set: { answers: null } },
-      bounded,
+      requestTimeout,
     )
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Binary, type Filter, MaxKey, MinKey } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
-import { atOnce, bounded } from './client.ts'
+import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections, MutationDoc } from './collections.ts'
 import type { Tx } from './transaction.ts'
 
@@ -74,7 +74,7 @@ export class IdempotencyStore {
           { $lookup: lookup },
           { $project: { records: 1 } },
         ],
-        { ...bounded, ...after, readConcern: { level: 'majority' } },
+        { ...requestTimeout, ...after, readConcern: { level: 'majority' } },
       )
       .toArray()
     const [record] = found?.records ?? []
@@ -94,7 +94,7 @@ export class IdempotencyStore {
     const ids = keys.flatMap((key) => idOf(key) ?? [])
     if (ids.length === 0) return keys.map(() => undefined)
     const found = await this.collections.mutations
-      .find({ _id: { $in: ids } }, { ...atOnce, session: tx.session })
+      .find({ _id: { $in: ids } }, { ...singleBatch, session: tx.session })
       .toArray()
     const nameOf = ({ viewer, id }: MutationDoc['_id']) => JSON.stringify([viewer, id])
     const byName = new Map(found.map((doc) => [nameOf(doc._id), doc]))
@@ -140,7 +140,10 @@ export class IdempotencyStore {
   async removeResults(viewer: UserId, { signal, onRemoved }: ResultRemoval): Promise<void> {
     const { users, mutations } = this.collections
     const leaving = { _id: viewer, deletedAt: { $exists: true } }
-    const account = await users.findOne(leaving, { ...bounded, projection: { createdAt: 1 } })
+    const account = await users.findOne(leaving, {
+      ...requestTimeout,
+      projection: { createdAt: 1 },
+    })
     if (!account) return
     const within = {
       $gte: { viewer, since: new MinKey(), id: new MinKey() },
@@ -150,13 +153,13 @@ export class IdempotencyStore {
       signal.throwIfAborted()
       const found = await mutations
         .find({ _id: within } as unknown as Filter<MutationDoc>, {
-          ...bounded,
+          ...requestTimeout,
           projection: { _id: 1 },
         })
         .limit(removalBatchSize)
         .toArray()
       if (found.length === 0) return
-      await mutations.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, bounded)
+      await mutations.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, requestTimeout)
       await onRemoved(found.length)
     }
   }
@@ -178,7 +181,7 @@ export class IdempotencyStore {
     const found = await this.collections.users
       .find(
         { _id: { $in: unknown } },
-        { ...atOnce, session: tx.session, projection: { createdAt: 1 } },
+        { ...singleBatch, session: tx.session, projection: { createdAt: 1 } },
       )
       .toArray()
     for (const { _id, createdAt } of found) known.set(_id, createdAt)

@@ -1,7 +1,7 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
-import { atOnce } from './client.ts'
+import { singleBatch } from './client.ts'
 import { toObjectId } from './object-id.ts'
 
 /** A list per owner, newest first by `_id`, that an index `{[owner]: 1, …, _id: -1, …}` covers. */
@@ -32,7 +32,7 @@ async function readOne<Doc extends { _id: ObjectId }>(
   range: Range,
 ): Promise<Doc[]> {
   return (await list.collection
-    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, atOnce)
+    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, singleBatch)
     .sort({ _id: range.oldestFirst ? 1 : -1 })
     .limit(range.limit)
     .project(projectionOf(list))
@@ -64,7 +64,7 @@ async function readMany<Doc extends { _id: ObjectId }>(
           },
         },
       ],
-      atOnce,
+      singleBatch,
     )
     .toArray()
   return new Map(rows.map(({ owner, items }) => [owner, items]))

@@ -1,5 +1,5 @@
 import type { Refusals } from '../db/admitted.ts'
-import { bounded } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
@@ -143,7 +143,7 @@ export class OutlierLists {
     const before = await this.parts.collections.posts.findOneAndUpdate(
       { _id: toObjectId(id), author, [kind]: { $elemMatch: named } },
       { $pull: { [kind]: named }, $inc: { [`counts.${kind}`]: -1 } },
-      { ...bounded, projection: { [kind]: { $elemMatch: named } } },
+      { ...requestTimeout, projection: { [kind]: { $elemMatch: named } } },
     )
     return before ? { changed: true, entry: before[kind]?.[0] } : undefined
   }

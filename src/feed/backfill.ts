@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
@@ -265,7 +265,7 @@ export class Backfill {
 
   private async readersAfter(handle: string): Promise<UserId[]> {
     const found = await this.stats
-      .find({ _id: { $gt: handle } }, { ...atOnce, projection: { _id: 1 } })
+      .find({ _id: { $gt: handle } }, { ...singleBatch, projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(readersAtOnce)
       .toArray()

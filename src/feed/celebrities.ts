@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { CelebrityDoc, Collections, StrategyDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions } from '../db/transaction.ts'
@@ -47,7 +47,9 @@ export class Celebrities implements AuthorFilter {
     const { collections, pulled } = this.parts
     const read = new Set<UserId>()
     for await (const some of batches(withSelf(reader, follows), followeesAtOnce)) {
-      const found = await collections.celebrities.find({ _id: { $in: some } }, atOnce).toArray()
+      const found = await collections.celebrities
+        .find({ _id: { $in: some } }, singleBatch)
+        .toArray()
       const authors = found.map(({ _id }) => _id as UserId)
       await pulled.add([reader], authors)
       for (const doc of found) if (standing(doc) === 'READ') read.add(doc._id as UserId)
@@ -114,7 +116,7 @@ export class Celebrities implements AuthorFilter {
   /** Ends a fall, unless the author rose again. One command. */
   async fallen(author: UserId, fall: string): Promise<void> {
     const own = { _id: author, falling: toObjectId(fall as PostId) }
-    await this.parts.collections.celebrities.deleteOne(own, bounded)
+    await this.parts.collections.celebrities.deleteOne(own, requestTimeout)
   }
 
   /**
@@ -131,12 +133,12 @@ export class Celebrities implements AuthorFilter {
   /** Removes all that is noted of a user who leaves, as a reader and as an author. */
   async forget(user: UserId): Promise<void> {
     const { collections, pulled } = this.parts
-    await collections.celebrities.deleteOne({ _id: user }, bounded)
+    await collections.celebrities.deleteOne({ _id: user }, requestTimeout)
     await pulled.forget(user)
   }
 
   private async find(author: UserId): Promise<CelebrityDoc | null> {
-    return this.parts.collections.celebrities.findOne({ _id: author }, bounded)
+    return this.parts.collections.celebrities.findOne({ _id: author }, requestTimeout)
   }
 
   /** Has posts read alone from now on. @returns false if the change was over: nothing was written. */
@@ -151,7 +153,7 @@ export class Celebrities implements AuthorFilter {
         $unset: { promoting: '', falling: '' },
         $set: { readFrom: toObjectId(mint.next<PostId>()) },
       },
-      bounded,
+      requestTimeout,
     )
     return matchedCount > 0
   }

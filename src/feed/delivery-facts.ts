@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { ObjectId } from '../db/mongo.ts'
@@ -127,7 +127,7 @@ export class DeliveryFactsReader {
           },
           { $project: { strategies: 1, post: 1, stats: 1, followers: `$followers.${other}` } },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     if (rows.length < asked.length)

@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import { repeatsIn } from '../db/errors.ts'
 import type { Follows } from '../follows/follows.ts'
@@ -30,7 +30,10 @@ export class PulledAuthors {
     group: string | undefined,
   ): Promise<Set<UserId>> {
     const found = await this.notes
-      .find({ _id: notesOf(reader) }, { ...atOnce, projection: { _id: 0, author: '$_id.author' } })
+      .find(
+        { _id: notesOf(reader) },
+        { ...singleBatch, projection: { _id: 0, author: '$_id.author' } },
+      )
       .toArray()
     const authors = (found as unknown as { author: UserId }[]).map(({ author }) => author)
     const others = authors.filter((author) => author !== reader)
@@ -45,7 +48,7 @@ export class PulledAuthors {
     await this.notes.deleteMany({ _id: notesOf(user) })
     for (;;) {
       const found = await this.notes
-        .find({ '_id.author': user }, { ...atOnce, projection: { _id: 1 } })
+        .find({ '_id.author': user }, { ...singleBatch, projection: { _id: 1 } })
         .limit(removedAtOnce)
         .toArray()
       if (found.length === 0) return

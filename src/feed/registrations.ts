@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config.ts'
-import { bounded } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, JobDoc, StrategyDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -55,7 +55,7 @@ export class Registrations {
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
     const { backfilled } = descriptors[name]
-    const before = await strategies.findOne({ _id: name }, bounded)
+    const before = await strategies.findOne({ _id: name }, requestTimeout)
     if (before && !before.dropping && lacking(before, options) === undefined) return
     const total = await this.readersAbout()
     const epoch = this.mintEpoch()
@@ -158,7 +158,7 @@ export class Registrations {
     const { matchedCount } = await this.parts.collections.strategies.updateOne(
       { _id: 'HYBRID', ...maintained },
       { $set: { 'options.threshold': threshold } },
-      bounded,
+      requestTimeout,
     )
     return matchedCount === 1
   }
@@ -170,7 +170,7 @@ export class Registrations {
   async restore(): Promise<Incomplete[]> {
     const { strategies } = this.parts.collections
     const uncovered = { complete: false, ...maintained }
-    const found = await strategies.find(uncovered, bounded).toArray()
+    const found = await strategies.find(uncovered, requestTimeout).toArray()
     const incomplete: Incomplete[] = []
     for (const { _id, readers = { done: 0, total: 0 } } of found) {
       const name = _id as MaterialisedName
@@ -262,7 +262,7 @@ export class Registrations {
    */
   private async completeWithoutReaders(name: MaterialisedName, epoch: PostId): Promise<void> {
     const { strategies, user_stats } = this.parts.collections
-    const first = { ...bounded, sort: { _id: 1 }, projection: { _id: 1 } } as const
+    const first = { ...requestTimeout, sort: { _id: 1 }, projection: { _id: 1 } } as const
     if (await user_stats.findOne({ _id: { $gte: '' } }, first)) return
     await this.alone(async (tx) => {
       const { session } = tx
@@ -278,7 +278,7 @@ export class Registrations {
    */
   private async readersAbout(): Promise<number> {
     const { user_stats } = this.parts.collections
-    const estimate = user_stats.estimatedDocumentCount(bounded).catch(() => 0)
+    const estimate = user_stats.estimatedDocumentCount(requestTimeout).catch(() => 0)
     return Promise.race([estimate, sleep(estimateMsMax, 0, { ref: false })])
   }
 

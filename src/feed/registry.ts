@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, StrategyDoc } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
@@ -59,7 +59,7 @@ export class Registry {
 
   /** The registrations as they are now. One command. */
   async read(): Promise<Registered> {
-    const registered = registeredOf(await this.strategies.find({}, atOnce).toArray())
+    const registered = registeredOf(await this.strategies.find({}, singleBatch).toArray())
     this.update(registered)
     return registered
   }
@@ -84,7 +84,7 @@ export class Registry {
     const { matchedCount } = await this.strategies.updateOne(
       { _id: name, epoch: toObjectId(epoch) },
       { $set: { covered }, $inc: { 'readers.done': done } },
-      bounded,
+      requestTimeout,
     )
     return matchedCount === 1
   }
@@ -92,6 +92,6 @@ export class Registry {
   /** Ends a back-fill: all readers are covered. One command. */
   async complete(name: MaterialisedName, epoch: PostId): Promise<void> {
     const registration = { _id: name, epoch: toObjectId(epoch) }
-    await this.strategies.updateOne(registration, { $set: { complete: true } }, bounded)
+    await this.strategies.updateOne(registration, { $set: { complete: true } }, requestTimeout)
   }
 }

@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { EdgeSource } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
@@ -128,7 +128,7 @@ export class Follows {
   async *followeesOf(user: UserId, group?: string): AsyncGenerator<UserId> {
     const { collection, owner, other } = this.parts.edges.following
     const cursor = collection.find(edgeFilter({ [owner]: user }, group), {
-      ...bounded,
+      ...requestTimeout,
       projection: { _id: 0, [other]: 1 },
       batchSize: 1000,
     })
@@ -144,7 +144,7 @@ export class Follows {
     const found = await collection
       .find(
         { user, follower: { $gt: after } },
-        { ...atOnce, projection: { _id: 0, follower: 1 }, hint: membership },
+        { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
       )
       .sort({ follower: 1 })
       .limit(limit)
@@ -160,7 +160,7 @@ export class Follows {
     const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection.findOne(
       { [owner]: follower, [other]: followee } as Filter<StoredEdge>,
-      { ...bounded, projection: { groups: 1 }, hint: membership },
+      { ...requestTimeout, projection: { groups: 1 }, hint: membership },
     )
     return found
       ? { since: timeOf(fromObjectId<EdgeId>(found._id)), groups: found.groups ?? [] }
@@ -175,7 +175,7 @@ export class Follows {
     const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection
       .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
-        ...atOnce,
+        ...singleBatch,
         projection: { _id: 0, [other]: 1, groups: 1 },
         hint: membership,
       })
@@ -196,7 +196,7 @@ export class Follows {
           { $unwind: '$groups' },
           { $group: { _id: '$groups' } },
         ],
-        { ...atOnce, ...tx, hint: { [owner]: 1, groups: 1, [other]: 1 } },
+        { ...singleBatch, ...tx, hint: { [owner]: 1, groups: 1, [other]: 1 } },
       )
       .toArray()
     return found.map(({ _id }) => _id).sort()
@@ -225,7 +225,7 @@ export class Follows {
   ): Promise<Set<UserId>> {
     const found = await collection
       .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
-        ...atOnce,
+        ...singleBatch,
         ...tx,
         projection: { _id: 0, [other]: 1 },
         hint: (group !== undefined && index.groupMembership) || index.membership,

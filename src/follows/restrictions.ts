@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -57,7 +57,7 @@ export class Restrictions {
     const found = this.parts.collections.restrictions.find(
       { owner, other: { $in: [...others] } },
       {
-        ...atOnce,
+        ...singleBatch,
         ...tx,
         projection: { _id: 0, other: 1, kind: 1 },
         hint: { owner: 1, other: 1, kind: 1 },
@@ -87,7 +87,7 @@ export class Restrictions {
           kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
         },
         {
-          ...atOnce,
+          ...singleBatch,
           projection: { _id: 0, owner: 1, other: 1 },
           hint: { owner: 1, other: 1, kind: 1 },
         },

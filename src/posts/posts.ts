@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -77,7 +77,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
-        { ...atOnce, hint: { _id: 1 }, projection: contentProjection },
+        { ...singleBatch, hint: { _id: 1 }, projection: contentProjection },
       )
       .toArray()
     const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
@@ -115,7 +115,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { author: { $in: [...authors] }, ...idRange(range) },
-        { ...atOnce, hint: { author: 1, _id: -1 } },
+        { ...singleBatch, hint: { author: 1, _id: -1 } },
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)
@@ -130,7 +130,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
-        { ...atOnce, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
+        { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
       )
       .toArray()
     return new Set(found.map(({ _id }) => fromObjectId<PostId>(_id)))
@@ -141,7 +141,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { _id: idIn(ids) },
-        { ...atOnce, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
+        { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
       )
       .toArray()
     return new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), doc.author as UserId]))

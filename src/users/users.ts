@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
@@ -44,7 +44,7 @@ export class Users {
   /** The accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
     const found = await this.parts.collections.users
-      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, atOnce)
+      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, singleBatch)
       .toArray()
     return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
   }
@@ -124,7 +124,7 @@ export class Users {
   /** When the deleted account of a handle was created, or undefined if none is still being removed. One command. */
   async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
-    const options = { ...bounded, ...tx, projection: { createdAt: 1 } }
+    const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
     return (await this.parts.collections.users.findOne(leaving, options))?.createdAt
   }
 
@@ -143,7 +143,7 @@ export class Users {
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
     const taken = await this.parts.collections.users.findOne(
       { _id: handle },
-      { ...bounded, session: tx.session },
+      { ...requestTimeout, session: tx.session },
     )
     if (!taken) return
     throw new DomainError(

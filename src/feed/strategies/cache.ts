@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bounded } from '../../db/client.ts'
+import { requestTimeout } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
 import { isDuplicateKey } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
@@ -198,12 +198,12 @@ export class Cache implements MaterialisedStrategy {
     const { epoch } = registration
     const isWhole = (doc: TimelineCacheDoc | null) =>
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
-    const found = isWhole(await this.caches.findOne({ _id: reader }, bounded))
+    const found = isWhole(await this.caches.findOne({ _id: reader }, requestTimeout))
     if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
     const expiresAt = this.expiry()
     // Once in a while, not with every read.
     if (expiresAt.getTime() - found.expiresAt.getTime() > this.parts.awayMs / 8) {
-      await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, bounded)
+      await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, requestTimeout)
     }
     return found
   }
@@ -230,7 +230,7 @@ export class Cache implements MaterialisedStrategy {
             },
           },
         ],
-        { ...bounded, upsert: true },
+        { ...requestTimeout, upsert: true },
       )
     } catch (error) {
       if (isDuplicateKey(error)) return null
@@ -244,7 +244,7 @@ export class Cache implements MaterialisedStrategy {
     return this.caches.findOneAndUpdate(
       { _id: reader, building },
       [...merged(docs, last ? toObjectId(last.id) : lowestId, depth), { $unset: 'building' }],
-      { ...bounded, returnDocument: 'after' },
+      { ...requestTimeout, returnDocument: 'after' },
     )
   }
 

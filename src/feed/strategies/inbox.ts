@@ -1,4 +1,4 @@
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections, InboxDoc, StrategyDoc } from '../../db/collections.ts'
 import { repeatsIn } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
@@ -67,7 +67,7 @@ export class Inbox implements MaterialisedStrategy {
     const found = await this.inbox
       .find(
         { _id: keysOf(reader, range) },
-        { ...atOnce, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
+        { ...singleBatch, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)
@@ -117,7 +117,7 @@ export class Inbox implements MaterialisedStrategy {
     const all = keysOf(reader, {})
     for (;;) {
       const some = await this.inbox
-        .find({ _id: all }, { ...atOnce, projection: { _id: 1 } })
+        .find({ _id: all }, { ...singleBatch, projection: { _id: 1 } })
         .sort({ _id: 1 })
         .limit(removedAtOnce)
         .toArray()

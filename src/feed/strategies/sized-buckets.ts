@@ -1,4 +1,4 @@
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../../db/collections.ts'
 import { repeatsIn } from '../../db/errors.ts'
 import type { ObjectId } from '../../db/mongo.ts'
@@ -200,7 +200,7 @@ export class SizedBuckets implements MaterialisedStrategy {
           ...(Object.keys(oldest).length > 0 ? { oldest } : {}),
         },
         {
-          ...atOnce,
+          ...singleBatch,
           hint: oldestFirst
             ? { reader: 1, oldest: 1, newest: 1 }
             : { reader: 1, newest: -1, oldest: 1 },
@@ -236,7 +236,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     const reaching = { newest: { $gte: oldest }, oldest: { $lte: newest } }
     const holding = { reader, ...reaching, 'entries.post': { $in: posts } }
     const asked = new Set(entries.map(({ id }) => id))
-    const found = this.buckets.find(holding, { ...atOnce, projection: { 'entries.post': 1 } })
+    const found = this.buckets.find(holding, { ...singleBatch, projection: { 'entries.post': 1 } })
     for await (const doc of found) {
       for (const id of new Set(doc.entries.map(({ post }) => fromObjectId<PostId>(post)))) {
         if (asked.has(id)) held.set(id, (held.get(id) ?? 0) + 1)
@@ -273,7 +273,7 @@ export class SizedBuckets implements MaterialisedStrategy {
           'entries.post': post,
         },
         {
-          ...atOnce,
+          ...singleBatch,
           projection: { reader: 1 },
           hint: { reader: 1, newest: -1, oldest: 1 },
         },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
 import { repeatsIn } from '../../db/errors.ts'
 import type { Document, Filter } from '../../db/mongo.ts'
@@ -111,7 +111,7 @@ export class TimeBuckets implements MaterialisedStrategy {
           },
           { $limit: limit },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     const end = rows.findIndex(({ over }) => over)
@@ -194,7 +194,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   private async holding(keys: readonly Key[], { post }: EntryDoc): Promise<Map<string, boolean>> {
     const holds = { $in: [post, '$entries.post'] }
     const found = await this.buckets
-      .find({ _id: { $in: [...keys] } }, { ...atOnce, projection: { holds } })
+      .find({ _id: { $in: [...keys] } }, { ...singleBatch, projection: { holds } })
       .toArray()
     return new Map(
       found.map(({ _id, ...row }) => [_id.reader, (row as { holds?: boolean }).holds === true]),

@@ -1,4 +1,4 @@
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type {
   Collections,
   PostDoc,
@@ -87,7 +87,7 @@ export class PageFactsReader {
           { $lookup: { ...part(strategies, {}), as: 'strategies' } },
           { $set: { followed: `$followed.${other}` } },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     if (!row) throw new Error('the query for the facts of a page returned no row')

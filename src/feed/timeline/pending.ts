@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../../db/client.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { subscriptions } from '../../events.ts'
@@ -57,7 +57,7 @@ export class Pending {
           },
         ],
       },
-      { ...bounded, projection: { _id: 1 } },
+      { ...requestTimeout, projection: { _id: 1 } },
     )
     return found !== null
   }
@@ -93,7 +93,7 @@ export class Pending {
             },
           },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     if (!row) throw new Error('the query for pending deliveries returned no row')
@@ -123,7 +123,7 @@ export class Pending {
           },
           { $group: { _id: null, waiting: { $sum: 1 }, posts: { $sum: { $size: '$posts' } } } },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     return row !== undefined && (row.posts > 0 || row.waiting >= deliveriesMax)

@@ -40,14 +40,14 @@ export const createTasks = ({
     users,
     steps: [
       (user, removal) =>
-        posts.purge(user, (ids) => delivery.takeAllBack(user, ids, removal.signal), removal),
+        posts.purge(user, (ids) => delivery.retractAll(user, ids, removal.signal), removal),
       (user, removal) => graph.removeUser(user, removal),
       (user, removal) => engagements.purge(user, removal),
       (user, removal) => idempotency.removeResults(user, removal),
     ],
     timelines: {
-      deleteReader: (user) => delivery.forgetReader(user),
-      refill: (user, signal) => backfill.refill(user, signal),
+      deleteReader: (user) => delivery.deleteReader(user),
+      refill: (user, signal) => backfill.refillReader(user, signal),
     },
   }),
   'engagements.orphaned': async ({ post }, { signal }) => purge.run(post as PostId, signal),

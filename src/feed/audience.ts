@@ -4,23 +4,23 @@ import type { Run } from '../jobs/lease.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 
-/** Readers that one command writes for. */
+/** Number of readers that one command writes for. */
 export const batchSize = 500
-/** Readers of a small audience, which shares its command with others: so its own size does not set the cost. */
-export const smallMax = 200
-/** Batches that are written at the same time. */
-const batchesAtOnce = 4
-/** How long a job may hold its worker before others get their turn, in milliseconds. */
-const sliceMs = 5_000
+/** Number of readers up to which an audience is small. Deliveries to small audiences share commands. */
+export const smallAudienceMax = 200
+/** Number of batches that are written at the same time. */
+const concurrentBatches = 4
+/** How long a job may hold its worker while other jobs wait, in milliseconds. */
+const timeSliceMs = 5_000
 
-/** Whether a long job is to let others have their turn. */
-export function turn(): () => boolean {
-  const until = performance.now() + sliceMs
+/** Starts a time slice of 5 s. @returns a function that says whether it has ended, and the job yields to others. */
+export function timeSlice(): () => boolean {
+  const until = performance.now() + timeSliceMs
   return () => performance.now() >= until
 }
 
-/** Combines the writes for small audiences: while some are under way, others gather and go together. */
-export function together<T>(write: (ops: T[]) => Promise<unknown>) {
+/** Combines the writes for small audiences. Writes that arrive during a command share the next one. */
+export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
   const bounds: GroupCommitBounds = {
     batchMax: 16,
     waitingMax: 20_000,
@@ -28,56 +28,56 @@ export function together<T>(write: (ops: T[]) => Promise<unknown>) {
     lingerMs: 0,
     begins: 'AFTER_TURN',
   }
-  const run = async (_: string, some: readonly (readonly T[])[]) => {
-    await write(some.flat())
-    return some.map(() => undefined)
+  const commitBatch = async (_: string, batch: readonly (readonly T[])[]) => {
+    await write(batch.flat())
+    return batch.map(() => undefined)
   }
-  return new GroupCommit<readonly T[], undefined>(run, bounds)
+  return new GroupCommit<readonly T[], undefined>(commitBatch, bounds)
 }
 
-/** How far a walk has come: the last follower done; before the first, the empty text. */
+/** The position of a walk: the handle of its last follower, empty at the start. */
 export interface WalkCheckpoint {
   readonly after: string
 }
 
-/** Followers read at a time: what bounds the memory of a walk. */
-export const windowSize = batchSize * batchesAtOnce
+/** Number of followers that a walk reads and holds at a time. */
+export const windowSize = batchSize * concurrentBatches
 
-/** Whose followers a job walks. */
+/** The job, and the user whose followers it walks. */
 interface FollowerWalk {
   readonly follows: Follows
   readonly user: UserId
   readonly run: Pick<Run, 'checkpoint' | 'save' | 'signal'>
 }
 
-/** How a walk goes, beyond what it does with each batch. */
+/** The optional parts of a walk. */
 interface WalkOptions {
-  /** Whether it is somebody else's turn; asked after each window. Default: after five seconds. */
+  /** Whether the job's time slice has ended. Called after each window. Default: a slice of 5 s. */
   readonly isOver?: () => boolean
-  /** The first window where it was read already, and who is to be served with it. */
-  readonly first?: { readonly window: readonly UserId[]; readonly besides: readonly UserId[] }
-  /** Is given each window once all its batches have been written, before the checkpoint. False ends the walk. */
-  readonly written?: (readers: readonly UserId[]) => Promise<boolean>
+  /** The first window, if the caller has read it, and more readers to write for with it. */
+  readonly first?: { readonly window: readonly UserId[]; readonly moreReaders: readonly UserId[] }
+  /** Receives the readers of a window after all its batches are written, before the checkpoint. False ends the walk. */
+  readonly onWindowWritten?: (readers: readonly UserId[]) => Promise<boolean>
 }
 
 /**
- * Walks the followers of a user in the order of their handles, from its checkpoint, by windows that bound the memory.
- * One covered command and one to keep the checkpoint for 2,000 followers.
- * @param write is given one batch; several at the same time.
- * @returns 'unfinished' when there is more, and it is somebody else's turn.
+ * Walks the followers of a user in the order of their handles, from its checkpoint, 2,000 at a time.
+ * One covered command and one to save the checkpoint for each 2,000 followers.
+ * @param write receives one batch of up to 500 readers. Four batches are written at the same time.
+ * @returns 'unfinished' if followers are left and the time slice has ended.
  */
 export async function walkFollowers(
   { follows, user, run }: FollowerWalk,
   write: (readers: readonly UserId[]) => Promise<void>,
-  { isOver = turn(), first, written }: WalkOptions = {},
+  { isOver = timeSlice(), first, onWindowWritten }: WalkOptions = {},
 ): Promise<'unfinished' | undefined> {
   let { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
   for (let read = first; ; read = undefined) {
     run.signal.throwIfAborted()
     const window = read?.window ?? (await follows.followersAfter(user, after, windowSize))
-    const readers = [...(read?.besides ?? []), ...window]
+    const readers = [...(read?.moreReaders ?? []), ...window]
     await Promise.all([...chunks(readers, batchSize)].map(write))
-    if (written && readers.length > 0 && !(await written(readers))) return undefined
+    if (onWindowWritten && readers.length > 0 && !(await onWindowWritten(readers))) return undefined
     const last = window.at(-1)
     if (last === undefined || window.length < windowSize) return undefined
     after = last

@@ -8,17 +8,17 @@ import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import { windowSize } from './audience.ts'
 import { type EntryContent, entryOf } from './entries.ts'
-import { type Registered, registeredOf } from './registry.ts'
+import { type Registered, toRegistered } from './registry.ts'
 import type { Entry } from './strategies/strategy.ts'
 
-/** What a delivery needs to know once its post is committed. */
+/** The facts that a delivery needs after its post is committed. */
 export interface DeliveryFacts {
   readonly registered: Registered
-  /** Undefined: the post is gone. */
+  /** Undefined if the post is deleted. */
   readonly entry: Entry | undefined
-  /** How many follow the author. */
+  /** The number of the author's followers. */
   readonly followers: number
-  /** The first followers after the handle that was asked for, in order. */
+  /** The first 2,000 followers after the requested handle, in the order of their handles. */
   readonly window: readonly UserId[]
 }
 
@@ -35,7 +35,7 @@ interface Row {
   readonly followers: UserId[]
 }
 
-/** Deliveries that read together at most: their first followers are held at the same time. */
+/** At most 32 deliveries share a read, because their first followers are in memory at the same time. */
 const bounds: GroupCommitBounds = {
   batchMax: 32,
   waitingMax: 20_000,
@@ -44,7 +44,7 @@ const bounds: GroupCommitBounds = {
   begins: 'AFTER_TURN',
 }
 
-/** Reads what deliveries begin with. */
+/** Reads the facts with which deliveries begin. */
 export class DeliveryFactsReader {
   private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.read(asked), bounds)
 
@@ -57,22 +57,25 @@ export class DeliveryFactsReader {
     private readonly posts: Posts,
     private readonly collections: Collections,
     private readonly edges: Edges,
-    private readonly holds: EntryContent,
+    private readonly contents: EntryContent,
   ) {}
 
-  /** All of it in one command, which deliveries that begin at the same time share; each part of it names its shard. */
-  async about({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
+  /**
+   * Loads the facts of one delivery. Concurrent deliveries share one command, and each part of it names its shard.
+   * @param after the handle after which followers are read; empty for the first.
+   */
+  async load({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })
     const [post] = row.post
     return {
-      registered: registeredOf(row.strategies),
-      entry: post && entryOf({ id, author, text: post.text }, this.holds),
+      registered: toRegistered(row.strategies),
+      entry: post && entryOf({ id, author, text: post.text }, this.contents),
       followers: row.stats[0]?.followers ?? 0,
       window: row.followers,
     }
   }
 
-  /** Whether a post is still there. One covered command, which deliveries that ask at the same time share. */
+  /** Whether a post exists. Concurrent deliveries share one covered command. */
   async exists(post: PostRef): Promise<boolean> {
     return this.presence.submit('', post)
   }
@@ -80,7 +83,7 @@ export class DeliveryFactsReader {
   private async read(asked: readonly Asked[]): Promise<Row[]> {
     const { posts, user_stats, strategies } = this.collections
     const { collection, owner, other } = this.edges.followers
-    const kept = this.holds === 'text' ? { author: 1, text: 1 } : { author: 1 }
+    const kept = this.contents === 'text' ? { author: 1, text: 1 } : { author: 1 }
     const rows = await posts.db
       .aggregate<Row>(
         [

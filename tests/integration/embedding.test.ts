@@ -109,8 +109,8 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
   test('does not show when it is deleted while the page is read, nor comes back late', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
     const strategy = stage.services.strategies[name]
-    const propose = strategy.candidates.bind(strategy)
-    vi.spyOn(strategy, 'candidates').mockImplementationOnce(async (ask) => {
+    const propose = strategy.proposeCandidates.bind(strategy)
+    vi.spyOn(strategy, 'proposeCandidates').mockImplementationOnce(async (ask) => {
       const found = await propose(ask)
       expect(found.entries).toContainEqual({ author, ...middle })
       await stage.remove(author, middle.id)

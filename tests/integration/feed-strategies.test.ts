@@ -88,13 +88,13 @@ describe('deliveries that meet', () => {
         const [late, taken, ...rest] = entries as [Entry, Entry, ...Entry[]]
         const { timed_buckets } = stage.collections
         const TIME_BUCKETS = await storeOf(stage.services, 'TIME_BUCKETS')
-        const stretch = { entries: [taken, ...rest], newest: true, oldest: true }
-        await TIME_BUCKETS.merge(author, stretch)
+        const segment = { entries: [taken, ...rest], newest: true, oldest: true }
+        await TIME_BUCKETS.merge(author, segment)
         await stage.remove(author, taken.id)
         const update = timed_buckets.updateMany.bind(timed_buckets)
         let write = 0
         const writes = vi.spyOn(timed_buckets, 'updateMany').mockImplementation(async (...args) => {
-          if (++write === at) await TIME_BUCKETS.forget([author], [taken.id])
+          if (++write === at) await TIME_BUCKETS.remove([author], [taken.id])
           return update(...args)
         })
         await TIME_BUCKETS.deliver(late, [author])
@@ -119,7 +119,7 @@ describe('deliveries that meet', () => {
       const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
         const cursor = find(filter as object, options)
         const toArray = cursor.toArray.bind(cursor)
-        const leave = () => TIME_BUCKETS.forgetReader(leaver).then(toArray)
+        const leave = () => TIME_BUCKETS.deleteReader(leaver).then(toArray)
         return Object.assign(cursor, { toArray: leave })
       })
       await TIME_BUCKETS.deliver(late, [author, leaver])

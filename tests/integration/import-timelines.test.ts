@@ -245,10 +245,10 @@ test('a server queues the back-fill of a strategy that has no job, and says so o
   )
   const { log, lines } = recordingLog()
   const watch = new RebuildWatch(all, log)
-  await watch.look()
+  await watch.checkStrategies()
   expect((await backfills()).map(({ payload }) => payload.strategy)).toEqual(['INBOX'])
-  await watch.look()
-  await watch.look()
+  await watch.checkStrategies()
+  await watch.checkStrategies()
   expect(await backfills()).toHaveLength(1)
   const said = lines.map(({ level, msg }) => [level, msg])
   const message = (advice: string) =>
@@ -258,7 +258,7 @@ test('a server queues the back-fill of a strategy that has no job, and says so o
     [30, message('A job is back-filling')],
   ])
   await collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
-  await watch.look()
+  await watch.checkStrategies()
   expect(lines.at(-1)).toMatchObject({ level: 40, msg: message('parked: see "feedline jobs"') })
   await collections.outbox.updateMany({}, { $set: { state: 'READY' } })
   await expectRight()

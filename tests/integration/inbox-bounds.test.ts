@@ -39,7 +39,7 @@ test('taking posts out of INBOX reads these entries alone, however many others t
   }
   const { client } = harness.database
   const some = theirs.slice(0, 39)
-  const forgot = await recorded(client, () => INBOX.forget(readers, some))
+  const forgot = await recorded(client, () => INBOX.remove(readers, some))
   expect(forgot.commands).toHaveLength(1)
   const each = await examinedBy(forgot.commands)
   expect(each).toHaveLength(78)
@@ -47,7 +47,7 @@ test('taking posts out of INBOX reads these entries alone, however many others t
   expect(Math.max(...each)).toBeLessThanOrEqual(2)
   expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(1_200 - 39)
 
-  const left = await recorded(client, () => INBOX.forgetReader(readers[0]))
+  const left = await recorded(client, () => INBOX.deleteReader(readers[0]))
   expect(left.commands.map(({ name }) => name)).toEqual([
     'find',
     'delete',

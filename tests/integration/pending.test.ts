@@ -11,7 +11,8 @@ import { handle } from '../support/services.ts'
 const stage = useFeedStage('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
 const mint = new IdMint(Date.now)
 
-const pending = (reader: UserId, group?: string) => stage.services.pending.to(reader, group)
+const pending = (reader: UserId, group?: string) =>
+  stage.services.pending.hasPendingPosts(reader, group)
 
 /** Waiting jobs, as writes leave them. */
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
@@ -146,14 +147,14 @@ describe('a page', () => {
   test('says so of a delivery that ends right after its candidates were read', async () => {
     const { reader, late } = await scene()
     const { INBOX } = stage.services.strategies
-    const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
-    INBOX.candidates = async (ask) => {
+    const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
+    INBOX.proposeCandidates = async (ask) => {
       const found = await right(ask)
       await stage.rest()
       return found
     }
     const page = await read(reader, 'INBOX').finally(() => {
-      INBOX.candidates = right
+      INBOX.proposeCandidates = right
     })
     expect(page.ids).not.toContain(late)
     expect(page.pending).toBe(true)
@@ -164,15 +165,15 @@ describe('a page', () => {
     const { reader, late, old } = await scene()
     const { INBOX } = stage.services.strategies
     const { strategies } = stage.collections
-    const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
+    const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
     let reads = 0
-    INBOX.candidates = async (ask) => {
+    INBOX.proposeCandidates = async (ask) => {
       reads++
       await strategies.updateOne({ _id: 'INBOX' }, { $set: { epoch: new ObjectId() } })
       return right(ask)
     }
     const page = await read(reader, 'INBOX').finally(() => {
-      INBOX.candidates = right
+      INBOX.proposeCandidates = right
     })
     expect(reads).toBe(3)
     expect(page).toMatchObject({ ids: [late, ...old], servedBy: 'FANOUT_ON_READ', pending: false })
@@ -187,9 +188,9 @@ test('whyNotInTimeline names a waiting delivery though its process last saw no s
   const post = { id: await stage.post(author), author }
   const { registry, reasons } = stage.services
   registry.update(new Map())
-  expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: true })
+  expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: true })
   await stage.rest()
-  expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: false })
+  expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: false })
 })
 
 /** What the parts of a command examined, as the server explains it. */

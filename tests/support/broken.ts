@@ -49,7 +49,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
   },
   SIZED_BUCKETS: {
     'buckets are read in the order in which they were opened': ({ strategies, collections }) => {
-      strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
+      strategies.SIZED_BUCKETS.proposeCandidates = async ({ reader, range }) => {
         const sort = range.oldestFirst ? 1 : -1
         const docs = await collections.sized_buckets.find({ reader }).sort({ _id: sort }).toArray()
         const entries = docs
@@ -61,7 +61,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
     },
     'a page ends with the buckets that fill it, whatever overlaps them': (services) => {
       const { sized_buckets } = services.collections
-      services.strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
+      services.strategies.SIZED_BUCKETS.proposeCandidates = async ({ reader, range }) => {
         const { oldestFirst, limit } = range
         const order = oldestFirst ? { oldest: 1 as const } : { newest: -1 as const }
         const docs = sized_buckets.find({ reader }).sort(order)
@@ -80,9 +80,9 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const build = async (reader: UserId, epoch: StrategyDoc['epoch'], depth: number) => {
         const range = { oldestFirst: false, limit: depth }
-        const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
-        const { entries: refs } = await parts.oracle.candidates(ask)
-        const entries = (await parts.entries.of(refs)).map(toEntryDoc)
+        const request = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
+        const { entries: refs } = await parts.fanoutOnRead.proposeCandidates(request)
+        const entries = (await parts.entries.loadEntries(refs)).map(toEntryDoc)
         const last = refs.length < depth ? undefined : refs.at(-1)
         const floor = last ? toObjectId(last.id) : lowestId
         const doc = { epoch, entries, floor, expiresAt: new Date(parts.now() + 1e9) }
@@ -92,8 +92,8 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       Object.assign(strategies.CACHE, { build })
     },
     'it is taken for the whole timeline': ({ strategies: { CACHE } }) => {
-      const right = CACHE.candidates.bind(CACHE)
-      CACHE.candidates = async (ask) => ({ ...(await right(ask)), complete: true })
+      const right = CACHE.proposeCandidates.bind(CACHE)
+      CACHE.proposeCandidates = async (ask) => ({ ...(await right(ask)), complete: true })
     },
     'a page that goes on past its end says that nothing is pending': ({ feed }) => {
       const right = feed.timeline.bind(feed)
@@ -103,7 +103,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       }
     },
     'one that was full forgets a post, and not that it was full': ({ strategies, collections }) => {
-      strategies.CACHE.forget = async (readers, posts) => {
+      strategies.CACHE.remove = async (readers, posts) => {
         const gone = { post: { $in: posts.map(toObjectId) } }
         const theirs = { _id: { $in: [...readers] } }
         await collections.timeline_cache.updateMany(theirs, { $pull: { entries: gone } })
@@ -126,22 +126,23 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
   },
   HYBRID: {
     'an author is noted once a first post was left out': ({ celebrities }) => {
-      const settle = celebrities.settle.bind(celebrities)
-      const standingOf = celebrities.standingOf.bind(celebrities)
+      const updateDeliveryMode = celebrities.updateDeliveryMode.bind(celebrities)
+      const deliveryModeOf = celebrities.deliveryModeOf.bind(celebrities)
       const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
-      celebrities.settle = async (author, followers, registration) => {
+      celebrities.updateDeliveryMode = async (author, followers, registration) => {
         const isCelebrity = followers >= optionOf(registration, 'threshold')
-        if (!isCelebrity || known.has(author)) return settle(author, followers, registration)
+        if (!isCelebrity || known.has(author))
+          return updateDeliveryMode(author, followers, registration)
         known.add(author)
         leftOut.add(author)
       }
-      celebrities.standingOf = async (author) =>
-        leftOut.delete(author) ? 'READ' : standingOf(author)
+      celebrities.deliveryModeOf = async (author) =>
+        leftOut.delete(author) ? 'READ' : deliveryModeOf(author)
     },
     'posts are left out before each follower has the note': ({ celebrities, collections }) => {
-      const settle = celebrities.settle.bind(celebrities)
-      celebrities.settle = async (author, followers, registration) => {
-        await settle(author, followers, registration)
+      const updateDeliveryMode = celebrities.updateDeliveryMode.bind(celebrities)
+      celebrities.updateDeliveryMode = async (author, followers, registration) => {
+        await updateDeliveryMode(author, followers, registration)
         await collections.celebrities.updateOne({ _id: author }, { $unset: { promoting: '' } })
       }
     },
@@ -153,7 +154,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
 
 /** What these parts of a strategy are called. */
 interface Parts {
-  readonly oracle: FanoutOnRead
+  readonly fanoutOnRead: FanoutOnRead
   readonly entries: EntryReader
   readonly now: () => number
 }

@@ -15,7 +15,7 @@ import type { AuthorFilter } from './author-filter.ts'
 import type { Settings } from './setting.ts'
 import type { MaterialisedStrategy } from './strategy.ts'
 
-/** What strategies are created from. */
+/** The parts from which strategies are created. */
 export interface StrategyParts {
   readonly collections: Collections
   readonly follows: Follows
@@ -68,7 +68,7 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
   ): MaterialisedStrategy
 }
 
-/** How the entries of a strategy lie in their collection. */
+/** How the integrity checks find the entries of a strategy in their collection. */
 export interface StoredForm<Name extends CollectionName = CollectionName> {
   readonly collection: Name
   /** How many documents are read as one part of a timeline. Each part is checked, and its posts are looked up, at once. */

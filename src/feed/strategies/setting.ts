@@ -32,7 +32,7 @@ export type Settings = Readonly<Record<string, Setting>>
 export const dropAndStart = (strategy: string): string =>
   `run "feedline timelines drop ${strategy}" and start again`
 
-/** Entries of one document: with 3,000 bytes of text each it stays below MongoDB's 16 MB, whatever entries hold. */
+/** Number of entries in one document. With 3,000 bytes of text per entry, the document stays below MongoDB's 16 MB. */
 export const entriesOfDocument = z.coerce.number().int().min(1).max(4_000)
 
 /**

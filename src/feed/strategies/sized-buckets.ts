@@ -10,7 +10,13 @@ import type { Range } from '../../lib/page.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { entriesOfDocument } from './setting.ts'
-import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+import type {
+  Candidates,
+  CandidatesRequest,
+  Entry,
+  MaterialisedStrategy,
+  Segment,
+} from './strategy.ts'
 
 const storedForm: StoredForm<'sized_buckets'> = {
   collection: 'sized_buckets',
@@ -55,16 +61,16 @@ export const sizedBuckets = defineStrategy({
     new SizedBuckets(collections.sized_buckets, mint, sizedBucketSize),
 })
 
-/** Buckets read at once, beyond those that the page would fill. */
+/** Number of buckets that a page reads in addition to the ones that it fills. */
 const spareBuckets = 3
 
 /**
- * Fan-out on write into documents of so many entries (seed 1). A reader's open bucket takes what comes, full ones are
- * closed with the ids they reach from and to, and an index sees to it that one alone is open. What is late or
- * back-filled makes buckets overlap: they are merged when read, and repeats vanish.
+ * Fan-out on write into documents with a fixed number of entries (seed 1). New entries go to a reader's open bucket.
+ * A full bucket is closed with its newest and oldest id. A unique index allows one open bucket per reader.
+ * Late and back-filled entries make buckets overlap. A page merges overlapping buckets and shows a repeated entry once.
  */
 export class SizedBuckets implements MaterialisedStrategy {
-  /** @param size how many entries a bucket takes. */
+  /** @param size the number of entries in a full bucket. */
   constructor(
     private readonly buckets: Collections['sized_buckets'],
     private readonly mint: IdMint,
@@ -75,8 +81,8 @@ export class SizedBuckets implements MaterialisedStrategy {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command on one shard where buckets do not overlap; where they do, one more each time they double. */
-  async candidates({ reader, range }: Ask): Promise<Candidates> {
+  /** One command on one shard if buckets do not overlap. Otherwise one more each time their number doubles. */
+  async proposeCandidates({ reader, range }: CandidatesRequest): Promise<Candidates> {
     const { oldestFirst, limit } = range
     const edge = oldestFirst ? 'oldest' : 'newest'
     const found: Entry[] = []
@@ -88,7 +94,7 @@ export class SizedBuckets implements MaterialisedStrategy {
       const last = docs.at(-1)
       const ordered = inOrder(found, range)
       if (!last || docs.length < some) return { entries: ordered, complete: true }
-      // What lies beyond the edge of the last bucket may be surpassed by one that was not read.
+      // Beyond the edge of the last bucket, an unread bucket may hold entries that come first.
       const safe = fromObjectId<PostId>(last[edge])
       const end = ordered.at(-1)
       const isSafe = end && (oldestFirst ? end.id <= safe : end.id >= safe)
@@ -97,7 +103,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     }
   }
 
-  /** Two commands where each reader's bucket has room, else up to four more. */
+  /** Two commands if each reader's bucket has room, otherwise up to four more. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const doc = toEntryDoc(entry)
     let left = readers
@@ -108,7 +114,7 @@ export class SizedBuckets implements MaterialisedStrategy {
         { $push: { entries: doc }, $inc: { count: 1 } },
       )
       if (pushed.matchedCount === left.length) break
-      const done = await this.holding(left, doc)
+      const done = await this.findBuckets(left, doc)
       left = left.filter((reader) => !done.has(reader))
       if (left.length === 0) break
       await this.close(left)
@@ -123,16 +129,16 @@ export class SizedBuckets implements MaterialisedStrategy {
           entries: [doc],
         }),
       )
-      // Where a neighbour opened one at the same instant, that one has room.
+      // A bucket that another delivery opened at the same instant has room.
       const met = await this.buckets.insertMany(opened, { ordered: false }).then(none, repeatsIn)
       left = met.flatMap((at) => left[at] ?? [])
     }
-    await this.keepOnce(readers, doc)
+    await this.dedupe(readers, doc)
   }
 
-  /** Three commands, for any number of entries. They make closed buckets of their own. */
-  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
-    const held = await this.heldBy(reader, entries)
+  /** Three commands, for any number of entries. The entries go into new closed buckets. */
+  async merge(reader: UserId, { entries }: Segment): Promise<void> {
+    const held = await this.countBuckets(reader, entries)
     const lacking = entries.filter(({ id }) => !held.has(id)).map(toEntryDoc)
     const docs = [...chunks(lacking, this.size)].map(
       (own): SizedBucketDoc => ({
@@ -146,14 +152,14 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
     if (docs.length === 0) return
     await this.buckets.insertMany(docs)
-    // Those that were delivered meanwhile lie in two buckets.
-    for (const [id, buckets] of await this.heldBy(reader, entries)) {
-      if (buckets > 1) await this.keepOnce([reader], toEntryDoc({ id }))
+    // An entry that was delivered in between is in two buckets.
+    for (const [id, buckets] of await this.countBuckets(reader, entries)) {
+      if (buckets > 1) await this.dedupe([reader], toEntryDoc({ id }))
     }
   }
 
-  /** Two commands. A closed bucket that has become empty vanishes. */
-  async forget(
+  /** Two commands. The second deletes closed buckets that are empty now. */
+  async remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     _: StrategyDoc,
@@ -174,7 +180,7 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** One command. */
-  async forgetReader(reader: UserId): Promise<void> {
+  async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ reader })
   }
 
@@ -227,8 +233,11 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** Those of some posts, newest first, that a reader's buckets hold, and how many buckets hold each. One command. */
-  private async heldBy(reader: UserId, entries: readonly Entry[]): Promise<Map<PostId, number>> {
+  /** Counts the reader's buckets that hold each entry. @param entries newest first. One command. */
+  private async countBuckets(
+    reader: UserId,
+    entries: readonly Entry[],
+  ): Promise<Map<PostId, number>> {
     const held = new Map<PostId, number>()
     const posts = entries.map(({ id }) => toObjectId(id))
     const [newest, oldest] = [posts[0], posts.at(-1)]
@@ -245,12 +254,9 @@ export class SizedBuckets implements MaterialisedStrategy {
     return held
   }
 
-  /**
-   * Takes a post out of all buckets of a reader but the first: one that was delivered before, or is by another worker,
-   * may lie in a bucket that has been closed. Whoever looks takes out of the same ones.
-   */
-  private async keepOnce(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
-    const held = await this.holding(readers, doc)
+  /** Removes repeats of a post that other tries or workers stored. Concurrent calls keep the same one. One command, or two. */
+  private async dedupe(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
+    const held = await this.findBuckets(readers, doc)
     const repeats = [...held.values()].flatMap((ids) => ids.slice(1))
     if (repeats.length === 0) return
     await this.buckets.updateMany(
@@ -259,8 +265,8 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** The buckets of each reader that hold a post, the first one first. One command. */
-  private async holding(
+  /** Finds the buckets of each reader that hold a post, in the order of their ids. One command. */
+  private async findBuckets(
     readers: readonly UserId[],
     { post }: EntryDoc,
   ): Promise<Map<UserId, ObjectId[]>> {

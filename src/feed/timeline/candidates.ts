@@ -4,7 +4,7 @@ import type { Registration } from '../registry.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { Entry, FeedStrategy } from '../strategies/strategy.ts'
 
-/** The strategies that may be requested here, by name. */
+/** The strategies that clients of this process can request, by name. */
 export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrategy>>> & {
   readonly FANOUT_ON_READ: FeedStrategy
 }
@@ -19,8 +19,8 @@ export interface CandidatesQuery {
 }
 
 /**
- * How often a page is refilled from stored entries. Each refill reads twice as many, so 31 pages of entries that do not
- * show, above all of muted authors, are passed over. Then FANOUT_ON_READ goes on, which leaves these authors out.
+ * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to 31 pages
+ * of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
  */
 const storedRoundsMax = 5
 
@@ -59,11 +59,11 @@ export class Candidates {
   private propose(range: Range) {
     const { reader, group, registration } = this.query
     const strategy = this.strategies[this.servedBy] ?? this.strategies.FANOUT_ON_READ
-    return strategy.candidates({
+    return strategy.proposeCandidates({
       reader,
       range,
       group,
-      refused: this.excludedAuthors,
+      excludedAuthors: this.excludedAuthors,
       registration,
     })
   }

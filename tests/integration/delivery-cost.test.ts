@@ -143,9 +143,9 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       sizedBucketSize: 50,
       timeBucketDays: 7,
     })
-    const standing = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
+    const deliveryMode = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
     // After each window, whether the post is still there.
-    const begin = [facts, ...standing, 'read posts']
+    const begin = [facts, ...deliveryMode, 'read posts']
 
     const sent = (batches: number, some: readonly string[], ...more: readonly string[]) =>
       [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
@@ -211,8 +211,8 @@ describe('a delivery under HYBRID', () => {
       const { author, readers } = await crowdOf(stage, count)
       await stage.collections.celebrities.insertOne({ _id: author })
       const [, commands] = await delivered(stage, author)
-      const standing = ['read celebrities', 'read celebrities']
-      expect(labels(commands)).toEqual([...standing, facts].sort())
+      const deliveryMode = ['read celebrities', 'read celebrities']
+      expect(labels(commands)).toEqual([...deliveryMode, facts].sort())
       expect(await stage.heldFor(readers[0] as UserId)).toEqual([])
     }
   })

@@ -180,8 +180,8 @@ const slow: fc.Arbitrary<SlowStep> = fc
     return { kind: 'slow', held, at, expired, meanwhile: author ? posted(author) : meanwhile }
   })
 
-/** An author becomes a celebrity, and is one no more; any of it may be left out. */
-const fall: fc.Arbitrary<Step[]> = fc
+/** A promotion and a demotion of an author, with some steps left out. */
+const demotion: fc.Arbitrary<Step[]> = fc
   .record({
     users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
     walk,
@@ -230,7 +230,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
       fc.oneof(
         { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
         { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
-        { weight: 2, arbitrary: fall },
+        { weight: 2, arbitrary: demotion },
         { weight: 2, arbitrary: late },
       ),
       { minLength: 5, maxLength: 40, size: 'max' },

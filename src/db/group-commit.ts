@@ -38,10 +38,13 @@ export class GroupCommit<Op, Result> {
   private waiting = 0
 
   /**
-   * @param run commits a batch and returns the result of each write, in order. If it throws, all writes fail.
+   * @param commitBatch commits a batch and returns the result of each write, in order. If it throws, all writes fail.
    */
   constructor(
-    private readonly run: (key: string, ops: readonly Op[]) => Promise<readonly Answer<Result>[]>,
+    private readonly commitBatch: (
+      key: string,
+      ops: readonly Op[],
+    ) => Promise<readonly Answer<Result>[]>,
     private readonly bounds: GroupCommitBounds,
   ) {}
 
@@ -83,7 +86,7 @@ export class GroupCommit<Op, Result> {
     for (const { since, reject } of batch) if (since < oldest) reject(overloaded())
     if (inTime.length === 0) return
     try {
-      const results = await this.run(
+      const results = await this.commitBatch(
         key,
         inTime.map(({ op }) => op),
       )

@@ -194,7 +194,7 @@ export class IdempotencyStore {
  * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key has another mutation
  *   or input. Undefined for a key that repeats none.
  */
-export function repeatsAmong(
+export function findRepeats(
   keys: readonly (IdempotencyKey | undefined)[],
 ): readonly (number | DomainError | undefined)[] {
   const places = new Map<string, number>()

@@ -3,7 +3,7 @@ import { requestTimeout } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
-import { type IdempotencyKey, type IdempotencyStore, repeatsAmong } from '../db/idempotency.ts'
+import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { DomainError } from '../errors.ts'
@@ -57,7 +57,7 @@ export class OutlierLists {
       pack: ({ idempotencyKey: once, ...write }) => ({ ...write, once }),
       unpack: ({ once, ...write }) => ({ ...write, idempotencyKey: once }) as unknown as Waiting,
     })
-    this.commits = new GroupCommit((key, batch) => this.hotKeys.run(key, batch), bounds)
+    this.commits = new GroupCommit((key, batch) => this.hotKeys.commitBatch(key, batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
     this.fast = new FastPath(collections.posts, limits)
     this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0, begins: 'AFTER_TURN' })
@@ -158,7 +158,7 @@ export class OutlierLists {
     const { post } = batch[0] as Waiting
     const keys = batch.map(({ idempotencyKey }) => idempotencyKey)
     const firsts = await this.parts.idempotency.savedResults<ListResult>(keys, tx)
-    const repeats = repeatsAmong(keys)
+    const repeats = findRepeats(keys)
     const known = (at: number, before: readonly (ListResult | Error)[] = []) => {
       const repeated = repeats[at]
       return outcomeOf(firsts[at]) ?? (typeof repeated === 'number' ? before[repeated] : repeated)

@@ -1,6 +1,6 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
-import { repeatsIn } from '../db/errors.ts'
+import { duplicatePositions } from '../db/errors.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { UserId } from '../lib/ids.ts'
 
@@ -21,7 +21,8 @@ export class PulledAuthors {
    */
   async addNotes(readers: readonly UserId[], authors: readonly UserId[]): Promise<void> {
     const docs = readers.flatMap((reader) => authors.map((author) => ({ _id: { reader, author } })))
-    if (docs.length > 0) await this.notes.insertMany(docs, { ordered: false }).catch(repeatsIn)
+    if (docs.length > 0)
+      await this.notes.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }
 
   /**

@@ -69,7 +69,7 @@ export class FollowBatcher {
       unpack: ({ once, ...write }) =>
         ({ ...write, idempotencyKey: once, jobs: outbox }) as unknown as FollowWrite,
     })
-    const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.run(key, batch)
+    const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.commitBatch(key, batch)
     this.commits = new GroupCommit(run, bounds)
   }
 

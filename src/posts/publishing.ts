@@ -1,7 +1,7 @@
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
-import { type IdempotencyKey, repeatsAmong } from '../db/idempotency.ts'
+import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { reactionsTo } from '../events.ts'
@@ -56,7 +56,7 @@ export class Publishing {
       unpack: ({ once, ...post }) =>
         ({ ...post, idempotencyKey: once, jobs: outbox }) as unknown as NewPost,
     })
-    this.commits = new GroupCommit((author, batch) => hotKeys.run(author, batch), bounds)
+    this.commits = new GroupCommit((author, batch) => hotKeys.commitBatch(author, batch), bounds)
   }
 
   /**
@@ -102,7 +102,7 @@ export class Publishing {
     const { idempotency } = this.parts.transactions
     const keys = batch.map((post) => post.idempotencyKey)
     const firsts = await idempotency.savedResults<Post>(keys, tx)
-    const repeats = repeatsAmong(keys)
+    const repeats = findRepeats(keys)
     const fresh = batch.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
     const published = await this.insert(tx, author, fresh)
     const made = new Map(fresh.map((post, at) => [post, published[at] ?? noAccount()]))

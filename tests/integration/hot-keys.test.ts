@@ -57,7 +57,7 @@ test('writes of four processes to a hot key are committed by one of them, each w
   const answers = await Promise.all(
     processes.map(async ({ keys }, at) => {
       const mine: unknown[] = []
-      for (let n = 1; n <= 5; n++) mine.push(...(await keys.run(key, [at, n, -1])))
+      for (let n = 1; n <= 5; n++) mine.push(...(await keys.commitBatch(key, [at, n, -1])))
       return mine
     }),
   )
@@ -73,7 +73,10 @@ test('writes of four processes to a hot key are committed by one of them, each w
 test('a write that poisons the batch of an owner fails no write of another process', async () => {
   const { key, value } = await newCounter('poisoned')
   const [one, two] = [counting(), counting()]
-  const [first, second] = await Promise.all([one.keys.run(key, [1, 13]), two.keys.run(key, [5, 6])])
+  const [first, second] = await Promise.all([
+    one.keys.commitBatch(key, [1, 13]),
+    two.keys.commitBatch(key, [5, 6]),
+  ])
   expect(first).toEqual([2, 26])
   expect(second).toEqual([10, 12])
   expect(await value()).toBe(25)
@@ -88,7 +91,7 @@ test('when the owner of a key has died, another process takes over once the leas
     until,
   })
   const since = performance.now()
-  expect(await counting().keys.run(key, [4])).toEqual([8])
+  expect(await counting().keys.commitBatch(key, [4])).toEqual([8])
   expect(performance.now() - since).toBeLessThan(3_000)
   expect(await value()).toBe(4)
   await expect.poll(() => leftWrites(key)).toBe(0)
@@ -99,13 +102,13 @@ test('a write that no owner answers is withdrawn, and never committed', async ()
   const until = new Date(Date.now() + 60_000)
   const { hot_keys } = harness.services.collections
   await hot_keys.insertOne({ _id: `test/${key}`, owner: 'frozen', until })
-  await expect(counting().keys.run(key, [4])).rejects.toMatchObject({
+  await expect(counting().keys.commitBatch(key, [4])).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     message: expect.stringContaining('Nothing was changed'),
   })
   await expect.poll(() => leftWrites(key)).toBe(0)
   await hot_keys.deleteMany({})
-  expect(await counting().keys.run(key, [1])).toEqual([2])
+  expect(await counting().keys.commitBatch(key, [1])).toEqual([2])
   expect(await value()).toBe(1)
 })
 

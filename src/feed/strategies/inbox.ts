@@ -1,6 +1,6 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, InboxDoc, StrategyDoc } from '../../db/collections.ts'
-import { repeatsIn } from '../../db/errors.ts'
+import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
@@ -136,7 +136,7 @@ export class Inbox implements MaterialisedStrategy {
 
   private async insert(docs: InboxDoc[]): Promise<void> {
     if (docs.length === 0) return
-    await this.inbox.insertMany(docs, { ordered: false }).catch(repeatsIn)
+    await this.inbox.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }
 }
 

@@ -1,6 +1,6 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../../db/collections.ts'
-import { repeatsIn } from '../../db/errors.ts'
+import { duplicatePositions } from '../../db/errors.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
@@ -130,7 +130,9 @@ export class SizedBuckets implements MaterialisedStrategy {
         }),
       )
       // A bucket that another delivery opened at the same instant has room.
-      const met = await this.buckets.insertMany(opened, { ordered: false }).then(none, repeatsIn)
+      const met = await this.buckets
+        .insertMany(opened, { ordered: false })
+        .then(none, duplicatePositions)
       left = met.flatMap((at) => left[at] ?? [])
     }
     await this.dedupe(readers, doc)

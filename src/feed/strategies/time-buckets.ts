@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
-import { repeatsIn } from '../../db/errors.ts'
+import { duplicatePositions } from '../../db/errors.ts'
 import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
@@ -155,7 +155,9 @@ export class TimeBuckets implements MaterialisedStrategy {
     }))
     if (updates.length === 0) return
     // Two writes opened one bucket at the same time. The second one finds the bucket when it is repeated.
-    const again = await this.buckets.bulkWrite(updates, { ordered: false }).then(none, repeatsIn)
+    const again = await this.buckets
+      .bulkWrite(updates, { ordered: false })
+      .then(none, duplicatePositions)
     if (again.length === 0) return
     await this.buckets.bulkWrite(
       again.flatMap((at) => updates[at] ?? []),
@@ -213,7 +215,9 @@ export class TimeBuckets implements MaterialisedStrategy {
   /** Inserts buckets. @returns the keys of the buckets that existed. One command, none without buckets. */
   private async insert(docs: TimedBucketDoc[]): Promise<Key[]> {
     if (docs.length === 0) return []
-    const met = await this.buckets.insertMany(docs, { ordered: false }).then(none, repeatsIn)
+    const met = await this.buckets
+      .insertMany(docs, { ordered: false })
+      .then(none, duplicatePositions)
     return met.flatMap((at) => docs[at]?._id ?? [])
   }
 }

@@ -32,8 +32,8 @@ const selectionMsMax = 5_000
 const silenceMsMax = 3_000
 
 /**
- * How a process uses the database. A `bulk` command has no time limit. A `serving` command that a frozen primary never
- * answers fails after 8 s: 3 s of silence, then 5 s in which its retry finds no primary.
+ * How a process uses the database. A `bulk` command has no time limit. A `serving` command fails after 8 s if a frozen
+ * primary does not answer. These are 3 s of silence, then 5 s in which its retry finds no primary.
  */
 export type ClientProfile = 'serving' | 'bulk'
 

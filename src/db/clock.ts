@@ -20,9 +20,10 @@ interface Sample {
 export type Warn = (sentence: string) => void
 
 /**
- * The database's clock, extrapolated with the monotonic clock of this process. So a wrong or stepping clock of this host
- * changes no id, date or wait. All processes of a database agree to within half a round trip.
- * It sends three to ten commands at the start, and one every 5 s. After a failed measurement, the extrapolation continues.
+ * The database's clock, extrapolated with the monotonic clock of this process. So a wrong or stepping clock of this
+ * host changes no id, date or wait. All processes of a database agree to within half a round trip.
+ * It sends three to ten commands at the start, and one every 5 s. After a failed measurement, the extrapolation
+ * continues.
  */
 export class DatabaseClock implements Disposable {
   private readonly timer: NodeJS.Timeout

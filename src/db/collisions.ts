@@ -5,7 +5,10 @@ export class Contended extends Error {
   override readonly name = 'Contended'
 }
 
-/** Thrown if the same unique value refuses a batch again on a newer snapshot. No repeat can succeed. Nothing was written. */
+/**
+ * Thrown if the same unique value refuses a batch again on a newer snapshot. No repeat can succeed. Nothing was
+ * written.
+ */
 export class Poisoned extends Error {
   override readonly name = 'Poisoned'
 }

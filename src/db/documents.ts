@@ -77,7 +77,7 @@ export interface AttachmentDoc {
   readonly alt?: string
 }
 
-/** A number for each kind of engagement; an absent one is 0. */
+/** A number for each kind of engagement. An absent number is 0. */
 export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
 
 /** A post. Its `_id` contains its time and is its position in every timeline. */
@@ -222,6 +222,8 @@ export interface HotWriteDoc {
   readonly ops: readonly Readonly<Record<string, unknown>>[]
   /** The time of the request, by the server's clock. */
   readonly at: Date
-  /** One answer for each of `ops`, from the transaction that committed them. Null: the process commits each write alone. */
+  /**
+   * One answer for each of `ops`, from the transaction that committed them. Null: the process commits each write alone.
+   */
   readonly answers?: readonly Readonly<Record<string, unknown>>[] | null
 }

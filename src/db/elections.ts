@@ -2,8 +2,8 @@ import type { MongoClient, ServerHeartbeatSucceededEvent, Timestamp } from 'mong
 
 /**
  * Makes every majority read see the writes that earlier primaries acknowledged.
- * A new primary knows the majority's state only after a majority has its own first write. Until then, its majority reads
- * may lack writes that the previous primary acknowledged.
+ * A new primary knows the majority's state only after a majority has its own first write. Until then, its majority
+ * reads may lack writes that the previous primary acknowledged.
  * So after each election, all reads wait for the last write that the new primary had when the client first saw it.
  * After a majority has this write, waiting costs nothing.
  * It sets the read concern that all operations of `client` share. Call it before the client connects.

@@ -37,7 +37,9 @@ const conflictsMax = 1
 const hotMs = 3_000
 /** Number of hot keys that a process remembers. */
 const keysMax = 10_000
-/** How long a lease lasts, and how long a request waits before its process tries to become the owner, in milliseconds. */
+/**
+ * How long a lease lasts, and how long a request waits before its process tries to become the owner, in milliseconds.
+ */
 const leaseMs = 2_000
 const ownerWaitMs = 100
 
@@ -54,10 +56,10 @@ interface HotKey<Op, Result> {
 }
 
 /**
- * Avoids retries between processes that write to the same key. A batch commits in its own transaction until it collides.
- * Then one process, the owner, commits the writes of all processes to the key, and answers each in the same transaction.
- * Ownership is a lease. It affects speed only: with two owners, the transactions still keep the data correct.
- * An owner stops after a second without requests of other processes.
+ * Avoids retries between processes that write to the same key. A batch commits in its own transaction until it
+ * collides. Then one process, the owner, commits the writes of all processes to the key, and answers each in the same
+ * transaction. Ownership is a lease. It affects speed only: with two owners, the transactions still keep the data
+ * correct. An owner stops after a second without requests of other processes.
  * @see docs/adr/8-owners-of-hot-keys.md
  */
 export class HotKeys<Op, Result> {
@@ -120,8 +122,8 @@ export class HotKeys<Op, Result> {
   }
 
   /**
-   * Commits each write in its own transaction. A locked write gets a later answer of its own. If the first writes are all
-   * locked, the key itself is locked, and the remaining writes wait together.
+   * Commits each write in its own transaction. A locked write gets a later answer of its own. If the first writes are
+   * all locked, the key itself is locked, and the remaining writes wait together.
    */
   private async commitEachAlone(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
     const answers: (Result | Error | Promise<Result>)[] = []

@@ -16,7 +16,9 @@ export type Packed = Readonly<Record<string, unknown>>
 /** How long a request waits for its answer, and how old a request an owner still takes, in milliseconds. */
 const waitMsMax = 4_000
 const takenMsMax = 4_500
-/** When a process polls for its answer: after `first` of the usual time, then after `share` of the time it has waited. */
+/**
+ * When a process polls for its answer: after `first` of the usual time, then after `share` of the time it has waited.
+ */
 const pollMs = { least: 2, most: 40, first: 0.9, share: 0.15 }
 
 /** How long answered requests wait until one command removes them, in milliseconds. */

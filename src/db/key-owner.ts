@@ -26,7 +26,9 @@ export interface OwnerParts<Op, Result> {
 /** Number of writes in one transaction, and of requests that are read for it. */
 const opsMax = 256
 const requestsMax = 32
-/** How long an owner waits for requests of other processes, and for its own writes, before it stops, in milliseconds. */
+/**
+ * How long an owner waits for requests of other processes, and for its own writes, before it stops, in milliseconds.
+ */
 const idleMsMax = { others: 1_000, own: 1_000 }
 const renewMs = 500
 /** How long it waits between two transactions, in milliseconds. Clients that were just answered often write again. */

@@ -2,7 +2,7 @@ import type { MongoClient } from 'mongodb'
 
 /**
  * How long a transaction may stay open before the server ends it, in seconds. A killed process locks the documents of
- * its transaction for up to 1.5 times as long, because the server checks at intervals of half the lifetime.
+ * its transaction for up to 1.5 times as long. The server checks at intervals of half the lifetime.
  */
 export const transactionLifetimeSeconds = 5
 

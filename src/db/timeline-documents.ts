@@ -72,7 +72,9 @@ export interface StrategyDoc {
 /** A celebrity, or an author during a promotion or a demotion. */
 export interface CelebrityDoc {
   readonly _id: string
-  /** Set during a promotion: the id of its job, which notes the author with each follower. Posts are still delivered. */
+  /**
+   * Set during a promotion: the id of its job, which notes the author with each follower. Posts are still delivered.
+   */
   readonly promoting?: ObjectId
   /** When HYBRID stopped delivering posts of the author. Later posts are in no inbox. */
   readonly readFrom?: ObjectId

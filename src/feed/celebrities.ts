@@ -9,9 +9,15 @@ import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../lib/
 import type { PulledAuthors } from './pulled-authors.ts'
 import type { AuthorFilter } from './strategies/author-filter.ts'
 
-/** The share of the threshold below which an author is demoted. Below 1, so that small changes of the audience do not count. */
+/**
+ * The share of the threshold below which an author is demoted. Below 1, so that small changes of the audience do not
+ * count.
+ */
 const demotionShare = 0.8
-/** Bound of the difference between two clocks, in milliseconds. Posts delivered before `readFrom` may have ids this much later. */
+/**
+ * Bound of the difference between two clocks, in milliseconds. Posts delivered before `readFrom` may have ids this much
+ * later.
+ */
 const clockMarginMs = 60_000
 /** Number of followees whose delivery mode one command loads. */
 const followeesPerBatch = 1_000
@@ -30,8 +36,8 @@ export interface CelebritiesParts {
 
 /**
  * Decides which authors HYBRID reads instead of delivering. Only a delivery promotes or demotes an author.
- * Promotion: a job notes the author with each follower ({@link PulledAuthors}) while posts are still delivered. When all
- * followers have the note, posts are only read.
+ * Promotion: a job notes the author with each follower ({@link PulledAuthors}) while posts are still delivered. When
+ * all followers have the note, posts are only read.
  * Demotion: posts are delivered again, and a job delivers the posts that were left out.
  * So each reader has the post, or the note of its author, at every moment.
  */
@@ -39,8 +45,8 @@ export class Celebrities implements AuthorFilter {
   constructor(private readonly parts: CelebritiesParts) {}
 
   /**
-   * Notes the celebrities among a reader's followees and the reader. Two commands for each 1,000 followees, and one more
-   * for each batch with celebrities.
+   * Notes the celebrities among a reader's followees and the reader. Two commands for each 1,000 followees, and one
+   * more for each batch with celebrities.
    * @returns the noted authors whose posts are not delivered now.
    */
   async noteFollowees(reader: UserId, follows: Follows): Promise<Set<UserId>> {
@@ -57,7 +63,9 @@ export class Celebrities implements AuthorFilter {
     return read
   }
 
-  /** Notes an author with a new follower, unless posts of the author are only delivered. One command, two with a note. */
+  /**
+   * Notes an author with a new follower, unless posts of the author are only delivered. One command, two with a note.
+   */
   async noteFollow(follower: UserId, author: UserId): Promise<void> {
     if ((await this.deliveryModeOf(author)) === 'DELIVERED') return
     await this.parts.pulled.addNotes([follower], [author])
@@ -73,7 +81,10 @@ export class Celebrities implements AuthorFilter {
     return toDeliveryMode(await this.find(author))
   }
 
-  /** Loads the first id from which no inbox holds a post of the author. Undefined if any post may be stored. One command. */
+  /**
+   * Loads the first id from which no inbox holds a post of the author. Undefined if any post may be stored. One
+   * command.
+   */
   async firstUnstoredId(author: UserId): Promise<PostId | undefined> {
     const found = await this.find(author)
     if (!found?.readFrom || toDeliveryMode(found) !== 'READ') return undefined
@@ -85,7 +96,8 @@ export class Celebrities implements AuthorFilter {
    * Begins a promotion if the author has at least `threshold` followers, and a demotion below 80 % of it.
    * An author with many followers again during a demotion is read at once, because each follower has the note.
    * One command, and one more or a transaction if the mode changes.
-   * @param registration the registration of HYBRID. Without a threshold, as in one of an older version, no mode changes.
+   * @param registration the registration of HYBRID. Without a threshold, as in one of an older version, no mode
+   *   changes.
    */
   async updateDeliveryMode(
     author: UserId,
@@ -132,7 +144,10 @@ export class Celebrities implements AuthorFilter {
     )
   }
 
-  /** Removes the notes of a deleted user, as a reader and as an author. Commands as in {@link PulledAuthors.removeUser}, and one. */
+  /**
+   * Removes the notes of a deleted user, as a reader and as an author. Commands as in {@link PulledAuthors.removeUser},
+   * and one.
+   */
   async removeUser(user: UserId): Promise<void> {
     const { collections, pulled } = this.parts
     await collections.celebrities.deleteOne({ _id: user }, requestTimeout)
@@ -143,7 +158,10 @@ export class Celebrities implements AuthorFilter {
     return this.parts.collections.celebrities.findOne({ _id: author }, requestTimeout)
   }
 
-  /** Ends deliveries of the author's posts: from now on they are only read. @returns false if `change` was over. One command. */
+  /**
+   * Ends deliveries of the author's posts: from now on they are only read. @returns false if `change` was over. One
+   * command.
+   */
   private async beginReading(
     author: UserId,
     change: Pick<CelebrityDoc, 'promoting' | 'falling'>,

@@ -62,7 +62,7 @@ export class DeliveryFactsReader {
 
   /**
    * Loads the facts of one delivery. Concurrent deliveries share one command, and each part of it names its shard.
-   * @param after the handle after which followers are read; empty for the first.
+   * @param after the handle after which followers are read. Empty for the first followers.
    */
   async load({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })

@@ -24,7 +24,9 @@ export class EntryReader {
     })
   }
 
-  /** Finds the entries whose posts are deleted. One covered command. It asks all shards if entries contain no author. */
+  /**
+   * Finds the entries whose posts are deleted. One covered command. It asks all shards if entries contain no author.
+   */
   async findDeleted(entries: readonly Entry[]): Promise<PostId[]> {
     if (entries.length === 0) return []
     const refs = entries.flatMap(({ id, author }) => (author === undefined ? [] : [{ id, author }]))

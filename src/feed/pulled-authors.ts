@@ -8,16 +8,16 @@ import type { UserId } from '../lib/ids.ts'
 const removalBatchSize = 1_000
 
 /**
- * Notes with each reader the authors whose posts the reader's inbox may lack. HYBRID reads these authors with each page.
- * A note exists before the first post is left out. It stays after an unfollow or a demotion. Then it costs one key and
- * changes no page, because a page only reads authors that the reader follows.
+ * Notes with each reader the authors whose posts the reader's inbox may lack. HYBRID reads these authors with each
+ * page. A note exists before the first post is left out. It stays after an unfollow or a demotion. Then it costs one
+ * key and changes no page, because a page only reads authors that the reader follows.
  */
 export class PulledAuthors {
   constructor(private readonly notes: Collections['pulled_authors']) {}
 
   /**
    * Notes each author with each reader. A repeat changes nothing. One command, none without notes.
-   * @param readers at most 500, with one author; or one reader with at most 1,000 authors.
+   * @param readers at most 500 with one author, or one reader with at most 1,000 authors.
    */
   async addNotes(readers: readonly UserId[], authors: readonly UserId[]): Promise<void> {
     const docs = readers.flatMap((reader) => authors.map((author) => ({ _id: { reader, author } })))
@@ -48,7 +48,10 @@ export class PulledAuthors {
     return followed
   }
 
-  /** Removes a user's notes, and the notes of the user with other readers. One command, and two for each 1,000 of the latter. */
+  /**
+   * Removes a user's notes, and the notes of the user with other readers. One command, and two for each 1,000 of the
+   * latter.
+   */
   async removeUser(user: UserId): Promise<void> {
     await this.notes.deleteMany({ _id: notesOf(user) })
     for (;;) {

@@ -128,7 +128,7 @@ export class Registrations {
   }
 
   /**
-   * Enqueues a new back-fill of all timelines of a strategy. Until a reader is covered, FANOUT_ON_READ serves the reader.
+   * Enqueues a new back-fill of all timelines of a strategy. FANOUT_ON_READ serves readers that are not covered.
    * @returns false if the strategy is not registered, or is being dropped.
    */
   async rebuild(name: MaterialisedName): Promise<boolean> {
@@ -197,7 +197,7 @@ export class Registrations {
     })
   }
 
-  /** Runs a transaction that excludes other changes of registrations and batches of imports. Two commands and `work`'s. */
+  /** Runs a transaction that excludes other changes of registrations and import batches. Two commands and `work`'s. */
   async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
       await this.lockRegistrations(tx)
@@ -205,7 +205,7 @@ export class Registrations {
     })
   }
 
-  /** Makes this transaction collide with all others that read or change which strategies are registered. One command. */
+  /** Makes this transaction collide with all others that read or change the set of registrations. One command. */
   async lockRegistrations(tx: Tx): Promise<void> {
     await this.parts.collections.meta.updateOne(
       { _id: 'registrations' },
@@ -289,7 +289,7 @@ export class Registrations {
 
 const maintained = { dropping: { $exists: false } } as const
 
-/** The jobs that back-fill these strategies; served by the index on kind and author. */
+/** Matches the back-fill jobs of these strategies, by the index on kind and author. */
 const jobsOf = (names: readonly MaterialisedName[]): Filter<JobDoc> => ({
   kind: 'strategy.backfill',
   'payload.author': null,

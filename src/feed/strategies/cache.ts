@@ -13,13 +13,7 @@ import type { EntryReader } from '../entry-reader.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
 import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
-import type {
-  Candidates,
-  CandidatesRequest,
-  Entry,
-  MaterialisedStrategy,
-  Segment,
-} from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 const dayMs = 86_400_000
 
@@ -118,7 +112,7 @@ export class Cache implements MaterialisedStrategy {
     range,
     excludedAuthors,
     registration,
-  }: CandidatesRequest): Promise<Candidates> {
+  }: StrategyQuery): Promise<Candidates> {
     const cache = registration && (await this.read(reader, registration))
     if (!cache) return { entries: [], complete: false }
     const floor = fromObjectId<PostId>(floorOf(cache, this.depthMax(registration)))
@@ -250,8 +244,8 @@ export class Cache implements MaterialisedStrategy {
       throw error
     }
     const range = { oldestFirst: false, limit: depth }
-    const request = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
-    const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates(request)
+    const query = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
+    const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates(query)
     const last = refs.length < depth ? undefined : refs.at(-1)
     const docs = (await this.parts.entries.loadEntries(refs)).map(toEntryDoc)
     return this.caches.findOneAndUpdate(
@@ -266,7 +260,7 @@ export class Cache implements MaterialisedStrategy {
   }
 }
 
-/** The update that adds entries complete down to `floor`. The cache is then complete down to the higher of both floors. */
+/** The update that adds entries complete down to `floor`. The cache is then complete down to the higher floor. */
 function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Document[] {
   const added = docs.map(({ post }) => post)
   const kept = {

@@ -4,7 +4,7 @@ import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { StrategyTexts } from './descriptor.ts'
-import type { Candidates, CandidatesRequest, FeedStrategy } from './strategy.ts'
+import type { Candidates, FeedStrategy, StrategyQuery } from './strategy.ts'
 
 /** The strategy that stores nothing, so it has texts only. */
 export const fanoutOnRead = {
@@ -17,7 +17,9 @@ export const fanoutOnRead = {
   },
 } as const satisfies StrategyTexts
 
-/** The largest number of authors for which MongoDB merges the index without a sort. 201 authors cost 100 times as much. */
+/**
+ * The largest number of authors for which MongoDB merges the index without a sort. 201 authors cost 100 times as much.
+ */
 const authorsPerQuery = 200
 
 /**
@@ -38,7 +40,7 @@ export class FanoutOnRead implements FeedStrategy {
     range,
     group,
     excludedAuthors,
-  }: Omit<CandidatesRequest, 'registration'>): Promise<
+  }: Omit<StrategyQuery, 'registration'>): Promise<
     Candidates & { readonly entries: readonly PostRef[] }
   > {
     return {

@@ -8,13 +8,7 @@ import type { PulledAuthors } from '../pulled-authors.ts'
 import { defineStrategy } from './descriptor.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
 import { Inbox, inbox } from './inbox.ts'
-import type {
-  Candidates,
-  CandidatesRequest,
-  Entry,
-  MaterialisedStrategy,
-  Segment,
-} from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 /** The descriptor of HYBRID, which stores entries like INBOX. */
 export const hybrid = defineStrategy({
@@ -64,11 +58,11 @@ export class Hybrid implements MaterialisedStrategy {
    * INBOX's command, and one for the reader's notes. If there are notes, one more for the edges to their authors, and
    * one for each 200 of these. No command grows with the number of celebrities in the database.
    */
-  async proposeCandidates(request: CandidatesRequest): Promise<Candidates> {
-    const { reader, range, group, excludedAuthors, registration } = request
+  async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
+    const { reader, range, group, excludedAuthors, registration } = query
     if (!registration) return { entries: [], complete: false }
     // The notes are read last: if the inbox lacked a post when it was read, the note of its author exists already.
-    const delivered = await this.inbox.proposeCandidates(request)
+    const delivered = await this.inbox.proposeCandidates(query)
     const followed = await this.pulled.loadFollowedAuthors(reader, this.follows, group)
     const authors = [...followed].filter((author) => !excludedAuthors.has(author))
     if (authors.length === 0) return delivered

@@ -11,13 +11,7 @@ import type { Range } from '../../lib/page.ts'
 import { combineSmallWrites, smallAudienceMax } from '../audience.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import type {
-  Candidates,
-  CandidatesRequest,
-  Entry,
-  MaterialisedStrategy,
-  Segment,
-} from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 /** Number of entries that one command removes. */
 const removalBatchSize = 1_000
@@ -70,7 +64,7 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /** One command on one shard, which reads one document per entry. */
-  async proposeCandidates({ reader, range }: CandidatesRequest): Promise<Candidates> {
+  async proposeCandidates({ reader, range }: StrategyQuery): Promise<Candidates> {
     const found = await this.inbox
       .find(
         { _id: keysOf(reader, range) },

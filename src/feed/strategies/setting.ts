@@ -7,7 +7,7 @@ export interface Setting {
   readonly variable: string
   /** Checks the value of the variable, and holds the default. */
   readonly schema: z.ZodDefault<z.ZodType<number>>
-  /** What a registration stores of the value. Undefined: nothing, each process uses its own value. */
+  /** The option that a registration stores. Undefined: each process uses its own value. */
   readonly option: StoredOption | undefined
   /** The value for commands that read every strategy in order to check it. Undefined: the configured value. */
   readonly whenChecked: number | undefined
@@ -21,7 +21,7 @@ export interface StoredOption {
   toStored(value: number): number
   /** Converts the stored value into the unit of the variable. */
   toVariable(stored: number): number
-  /** What an operator does to change the stored value, in words that follow "To change it, ". */
+  /** How an operator changes the stored value, as the end of a sentence that begins with "To change it, ". */
   howToChange(strategy: string): string
 }
 

@@ -10,13 +10,7 @@ import type { Range } from '../../lib/page.ts'
 import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { entriesOfDocument } from './setting.ts'
-import type {
-  Candidates,
-  CandidatesRequest,
-  Entry,
-  MaterialisedStrategy,
-  Segment,
-} from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 const storedForm: StoredForm<'sized_buckets'> = {
   collection: 'sized_buckets',
@@ -82,7 +76,7 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** One command on one shard if buckets do not overlap. Otherwise one more each time their number doubles. */
-  async proposeCandidates({ reader, range }: CandidatesRequest): Promise<Candidates> {
+  async proposeCandidates({ reader, range }: StrategyQuery): Promise<Candidates> {
     const { oldestFirst, limit } = range
     const edge = oldestFirst ? 'oldest' : 'newest'
     const found: Entry[] = []
@@ -256,7 +250,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     return held
   }
 
-  /** Removes repeats of a post that other tries or workers stored. Concurrent calls keep the same one. One command, or two. */
+  /** Removes repeats of a post, which other tries or workers stored. Calls keep the same one. One or two commands. */
   private async dedupe(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
     const held = await this.findBuckets(readers, doc)
     const repeats = [...held.values()].flatMap((ids) => ids.slice(1))

@@ -10,13 +10,16 @@ export interface Entry {
   readonly text?: string | undefined
 }
 
-/** A request for a part of a reader's timeline. */
-export interface CandidatesRequest {
+/** A query for a part of a reader's timeline. */
+export interface StrategyQuery {
   readonly reader: UserId
   readonly range: Range
   /** The reader's group whose authors the page shows. A strategy may also propose posts of other authors. */
   readonly group: string | undefined
-  /** Authors whose posts the page does not show. A strategy may still propose their entries if leaving them out costs more. */
+  /**
+   * Authors whose posts the page does not show. A strategy may still propose their entries if leaving them out costs
+   * more.
+   */
   readonly excludedAuthors: ReadonlySet<UserId>
   /** The registration under which the page is read. */
   readonly registration: StrategyDoc | undefined
@@ -37,7 +40,7 @@ export interface Candidates {
  * @see seed 1
  */
 export interface FeedStrategy {
-  proposeCandidates(request: CandidatesRequest): Promise<Candidates>
+  proposeCandidates(query: StrategyQuery): Promise<Candidates>
 }
 
 /** Consecutive posts of one followee, or of a reader's whole timeline, that a back-fill adds to the timeline. */

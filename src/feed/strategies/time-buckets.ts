@@ -10,13 +10,7 @@ import { type PostId, type TimeId, timeOf, type UserId } from '../../lib/ids.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { dropAndStart, optionOf } from './setting.ts'
-import type {
-  Candidates,
-  CandidatesRequest,
-  Entry,
-  MaterialisedStrategy,
-  Segment,
-} from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 const dayMs = 86_400_000
 
@@ -84,7 +78,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command on one shard, which stops at the bucket that fills the page. */
-  async proposeCandidates({ reader, range, registration }: CandidatesRequest): Promise<Candidates> {
+  async proposeCandidates({ reader, range, registration }: StrategyQuery): Promise<Candidates> {
     if (!registration) return { entries: [], complete: false }
     const { olderThan, newerThan, oldestFirst, limit } = range
     const bounds = {

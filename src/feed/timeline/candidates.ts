@@ -19,12 +19,12 @@ export interface CandidatesQuery {
 }
 
 /**
- * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to 31 pages
- * of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
+ * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to 31
+ * pages of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
  */
 const storedRoundsMax = 5
 
-/** The first step of a page: the entries that a strategy proposes, and those of FANOUT_ON_READ where it has no more. */
+/** The first step of a page: the entries of a strategy, and then of FANOUT_ON_READ if the strategy has no more. */
 export class Candidates {
   /** Authors whose posts the page does not show. */
   readonly excludedAuthors = new Set<UserId>()
@@ -43,7 +43,7 @@ export class Candidates {
 
   /**
    * Proposes the next entries of the range. Fewer than `limit` means that the range ends.
-   * @param last the entry after which to go on; undefined at the start of the range.
+   * @param last the entry after which the proposal continues. Undefined at the start of the range.
    */
   async next(last: Entry | undefined, limit: number): Promise<readonly Entry[]> {
     const rest = past(this.query.range, last, limit)

@@ -38,14 +38,18 @@ interface Row {
   readonly strategies: StrategyDoc[]
 }
 
-/** The second step of a page: reads what decides law L1 for all candidates at once, in the graph, accounts and posts. */
+/** The second step of a page: reads the facts that decide law L1, for all candidates in one command. */
 export class PageFactsReader {
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
   ) {}
 
-  /** One command; each of its parts names its shard. Without `content`, it reads no documents but counters and registrations. */
+  /**
+   * Loads the facts about candidates. One command, and each of its parts names its shard.
+   * @param content whether whole posts are needed. Without it, the command reads only counters and registrations as
+   *   documents.
+   */
   async load(
     reader: UserId,
     refs: readonly PostRef[],

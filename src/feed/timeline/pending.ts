@@ -9,7 +9,10 @@ import type { Pair } from '../backfill.ts'
 const deliveries = subscriptions['post.created'].timelines
 const backfills = subscriptions['follow.created'].timelines
 
-/** Number of authors with waiting deliveries, and of waiting back-fills of one reader, that are checked. With more, the answer is yes. */
+/**
+ * Number of authors with waiting deliveries, and of waiting back-fills of one reader, that are checked. With more, the
+ * answer is yes.
+ */
 const waitingMax = 2_000
 /** Number of waiting deliveries to the reader whose posts are checked. With more, the answer is yes. */
 const deliveriesMax = 200
@@ -34,7 +37,7 @@ export class Pending {
    * Whether a post of the reader's timeline, or of one of the reader's groups, may be undelivered.
    * False means that every such post was delivered before the call.
    * True means that a delivery of such a post, or a back-fill of such an author, has not ended.
-   * Also true if too many jobs wait: deliveries of more than 2,000 authors, more than 2,000 back-fills of the reader, or
+   * Also true if deliveries of more than 2,000 authors wait, or more than 2,000 back-fills of the reader, or at least
    * 200 deliveries of authors that the reader sees.
    * One command with at most 2,000 index seeks per part, and one more while a delivery to the reader waits.
    */

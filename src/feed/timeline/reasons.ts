@@ -94,7 +94,9 @@ export class Reasons {
     return { shown: true, reasons, pending }
   }
 
-  /** Whether a delivery of the post is pending. Never if no strategy is registered. One command, two while a job waits. */
+  /**
+   * Whether a delivery of the post is pending. Never if no strategy is registered. One command, two while a job waits.
+   */
   private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
     const pair = { follower: reader, followee: post.author }
     if (!(await this.parts.pending.isBeingDelivered(post, pair))) return false

@@ -15,7 +15,7 @@ const others = (count: number) =>
     servicesOver(harness.database, harness.clock, sameLimits(limits)),
   )
 
-/** A key whose writes add to the posts counter of the account it names; commits itself as `commit` says. */
+/** Hot keys whose writes add to the posts counter of the account that the key names. */
 function counting(commit: () => Promise<never> = () => Promise.reject(new Contended())) {
   const { collections, transactions } = harness.services
   const applied: (readonly number[])[] = []
@@ -51,7 +51,7 @@ async function newCounter(name: string) {
 const leftWrites = (key: string) =>
   harness.services.collections.hot_writes.countDocuments({ key: `test/${key}` })
 
-test('writes of four processes to a hot key are committed by one of them, each with its own answer', async () => {
+test('the owner of a hot key commits the writes of four processes, and each gets its own answer', async () => {
   const { key, value } = await newCounter('shared')
   const processes = Array.from({ length: 4 }, () => counting())
   const answers = await Promise.all(
@@ -70,7 +70,7 @@ test('writes of four processes to a hot key are committed by one of them, each w
   await expect.poll(() => leftWrites(key)).toBe(0)
 })
 
-test('a write that poisons the batch of an owner fails no write of another process', async () => {
+test('a write that poisons the batch of a hot key owner fails no write of another process', async () => {
   const { key, value } = await newCounter('poisoned')
   const [one, two] = [counting(), counting()]
   const [first, second] = await Promise.all([
@@ -82,7 +82,7 @@ test('a write that poisons the batch of an owner fails no write of another proce
   expect(await value()).toBe(25)
 })
 
-test('when the owner of a key has died, another process takes over once the lease is over', async () => {
+test('another process takes over a hot key when the lease of a dead owner ends', async () => {
   const { key, value } = await newCounter('orphan')
   const until = new Date(Date.now() + 700)
   await harness.services.collections.hot_keys.insertOne({
@@ -97,7 +97,7 @@ test('when the owner of a key has died, another process takes over once the leas
   await expect.poll(() => leftWrites(key)).toBe(0)
 })
 
-test('a write that no owner answers is withdrawn, and never committed', async () => {
+test('a write to a hot key that no owner answers is withdrawn, and never committed', async () => {
   const { key, value } = await newCounter('silent')
   const until = new Date(Date.now() + 60_000)
   const { hot_keys } = harness.services.collections

@@ -14,7 +14,7 @@ const mint = new IdMint(Date.now)
 const pending = (reader: UserId, group?: string) =>
   stage.services.pending.hasPendingPosts(reader, group)
 
-/** Waiting jobs, as writes leave them. */
+/** Inserts waiting jobs, as writes do. */
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
   const jobs = payloads.map((payload) => ({
     _id: toObjectId(mint.next<TimeId>()),
@@ -33,7 +33,7 @@ const strangers = (count: number) =>
 beforeEach(() => stage.collections.outbox.deleteMany({}))
 
 describe('pending', () => {
-  test('is true for the author and the followers of a post that waits, also of a parked one, and for no one else', async () => {
+  test('pending is true for the author and the followers of an undelivered post, also with a parked job, and for no one else', async () => {
     const { author, fan, other } = await stage.people('author', 'fan', 'other')
     await stage.follow(fan, author)
     await stage.rest()
@@ -46,7 +46,7 @@ describe('pending', () => {
     expect(await all()).toEqual([false, false, false])
   })
 
-  test('is exact for each reader while 2,000 authors wait, and true for everyone beyond that', async () => {
+  test('pending is exact while deliveries of up to 2,000 authors wait, and true for every reader beyond that', async () => {
     const { author, fan, other } = await stage.people('author', 'fan', 'other')
     await stage.follow(fan, author)
     await stage.rest()
@@ -57,7 +57,7 @@ describe('pending', () => {
     expect([await pending(fan), await pending(other)]).toEqual([true, true])
   })
 
-  test('is false while only posts wait that will never be shown', async () => {
+  test('pending is false while only deliveries of posts wait that the timeline does not show', async () => {
     const { reader, ...authors } = await stage.people('reader', 'muted', 'blocked', 'gone', 'quiet')
     const { muted, blocked, gone, quiet } = authors
     const { restrictions, users } = stage.services
@@ -76,7 +76,7 @@ describe('pending', () => {
     expect(await pending(reader)).toBe(true)
   })
 
-  test('of a group asks for its members alone, and not for the reader', async () => {
+  test('pending of a group considers only the members of the group, and not the reader', async () => {
     const { reader, inside, outside } = await stage.people('reader', 'inside', 'outside')
     for (const author of [inside, outside]) await stage.follow(reader, author)
     await stage.services.follows.setGroups(reader, inside, ['close'])
@@ -87,7 +87,7 @@ describe('pending', () => {
     expect(await pending(reader, 'close')).toBe(true)
   })
 
-  test('counts a back-fill until the edge ends or the followee is muted', async () => {
+  test('pending is true during a back-fill until the edge ends or the followee is muted', async () => {
     const { reader, author, other } = await stage.people('reader', 'author', 'other')
     await stage.follow(reader, author)
     const all = async () => Promise.all([reader, author, other].map((one) => pending(one)))
@@ -99,7 +99,7 @@ describe('pending', () => {
     expect(await all()).toEqual([false, false, false])
   })
 
-  test('costs one command, and one more while a delivery to the reader waits, with one key for each author', async () => {
+  test('pending costs one command with one key per author, and one more while a delivery to the reader waits', async () => {
     const { author, fan, other } = await stage.people('author', 'fan', 'other')
     await stage.follow(fan, author)
     await stage.rest()
@@ -119,7 +119,7 @@ describe('pending', () => {
 })
 
 describe('a page', () => {
-  /** A reader with more posts than their cache holds, and one more post that waits. */
+  /** A reader with more posts than a cache contains, and one more post whose delivery waits. */
   async function scene() {
     const { reader, author } = await stage.people('reader', 'author')
     await stage.follow(reader, author)
@@ -136,7 +136,7 @@ describe('a page', () => {
     return { ...page, ids: page.items.map(({ id }) => id) }
   }
 
-  test('says that a delivery is pending though only its first part comes from a cache', async () => {
+  test('a page reports a pending delivery though only its first part comes from a cache', async () => {
     const { reader, late, old } = await scene()
     const page = await read(reader, 'CACHE')
     expect(page).toMatchObject({ ids: old, servedBy: 'FANOUT_ON_READ', pending: true })
@@ -144,7 +144,7 @@ describe('a page', () => {
     expect(await read(reader, 'CACHE')).toMatchObject({ ids: [late, ...old], pending: false })
   })
 
-  test('says so of a delivery that ends right after its candidates were read', async () => {
+  test('a page reports a pending delivery that ends right after its candidates were read', async () => {
     const { reader, late } = await scene()
     const { INBOX } = stage.services.strategies
     const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
@@ -161,7 +161,7 @@ describe('a page', () => {
     expect((await read(reader, 'INBOX')).ids).toContain(late)
   })
 
-  test('ends though another registration comes with every read of it', async () => {
+  test('a page ends though the registration changes with every read', async () => {
     const { reader, late, old } = await scene()
     const { INBOX } = stage.services.strategies
     const { strategies } = stage.collections

@@ -52,9 +52,9 @@ export class Celebrities implements AuthorFilter {
   async noteFollowees(reader: UserId, follows: Follows): Promise<Set<UserId>> {
     const { collections, pulled } = this.parts
     const read = new Set<UserId>()
-    for await (const some of batches(withSelf(reader, follows), followeesPerBatch)) {
+    for await (const batch of batches(withSelf(reader, follows), followeesPerBatch)) {
       const found = await collections.celebrities
-        .find({ _id: { $in: some } }, singleBatch)
+        .find({ _id: { $in: batch } }, singleBatch)
         .toArray()
       const authors = found.map(({ _id }) => _id as UserId)
       await pulled.addNotes([reader], authors)

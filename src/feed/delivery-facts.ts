@@ -6,8 +6,8 @@ import { toObjectId } from '../db/object-id.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
-import { windowSize } from './audience.ts'
-import { type EntryContent, entryOf } from './entries.ts'
+import { type EntryContent, toEntry } from './entries.ts'
+import { windowSize } from './follower-walk.ts'
 import { type Registered, toRegistered } from './registry.ts'
 import type { Entry } from './strategies/strategy.ts'
 
@@ -69,7 +69,7 @@ export class DeliveryFactsReader {
     const [post] = row.post
     return {
       registered: toRegistered(row.strategies),
-      entry: post && entryOf({ id, author, text: post.text }, this.contents),
+      entry: post && toEntry({ id, author, text: post.text }, this.contents),
       followers: row.stats[0]?.followers ?? 0,
       window: row.followers,
     }

@@ -2,8 +2,8 @@ import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import { chunks } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import { batchSize, type WalkCheckpoint, walkFollowers } from './audience.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
+import { batchSize, type WalkCheckpoint, walkFollowers } from './follower-walk.ts'
 import {
   maintainedIn,
   type Registered,

@@ -16,7 +16,7 @@ interface Source {
 }
 
 /** The entry of a post, with the configured contents (seed 1). */
-export const entryOf = ({ id, author, text }: Source, contents: EntryContent): Entry => ({
+export const toEntry = ({ id, author, text }: Source, contents: EntryContent): Entry => ({
   id,
   ...(contents === 'id' ? {} : { author }),
   ...(contents === 'text' && text !== undefined ? { text } : {}),
@@ -37,11 +37,11 @@ export const fromEntryDoc = ({ post, author, text }: EntryDoc): Entry => ({
 })
 
 /** Whether a range includes a post. */
-export const inRange = (id: PostId, { olderThan, newerThan }: Range): boolean =>
+export const isInRange = (id: PostId, { olderThan, newerThan }: Range): boolean =>
   (olderThan === undefined || id < olderThan) && (newerThan === undefined || id > newerThan)
 
 /** Sorts entries into the order of a range, removes repeats, and cuts them at the limit of the range. */
-export function inOrder(entries: readonly Entry[], { oldestFirst, limit }: Range): Entry[] {
+export function sortEntries(entries: readonly Entry[], { oldestFirst, limit }: Range): Entry[] {
   const sign = oldestFirst ? 1 : -1
   return [...entries]
     .sort((a, b) => (a.id < b.id ? -sign : a.id > b.id ? sign : 0))

@@ -1,6 +1,6 @@
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
-import { type EntryContent, entryOf } from './entries.ts'
+import { type EntryContent, toEntry } from './entries.ts'
 import type { Entry, Segment } from './strategies/strategy.ts'
 
 /** Reads posts as entries of stored timelines. */
@@ -15,12 +15,12 @@ export class EntryReader {
     if (refs.length === 0) return []
     if (this.contents !== 'text') {
       const there = await this.posts.existing(refs)
-      return refs.filter(({ id }) => there.has(id)).map((ref) => entryOf(ref, this.contents))
+      return refs.filter(({ id }) => there.has(id)).map((ref) => toEntry(ref, this.contents))
     }
     const found = await this.posts.byRefs(refs)
     return refs.flatMap(({ id }) => {
       const post = found.get(id)
-      return post ? [entryOf(post, this.contents)] : []
+      return post ? [toEntry(post, this.contents)] : []
     })
   }
 
@@ -62,7 +62,7 @@ export class EntryReader {
     const entries =
       this.contents === 'text'
         ? await this.loadEntries(refs)
-        : refs.map((ref) => entryOf(ref, this.contents))
+        : refs.map((ref) => toEntry(ref, this.contents))
     const [newest, oldest] = [olderThan === undefined, refs.length < limit]
     return { entries, newest, oldest, last: refs.at(-1)?.id }
   }

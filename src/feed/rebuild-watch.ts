@@ -24,8 +24,8 @@ export class RebuildWatch {
       const { name, job } = incomplete
       this.logged.set(name, job)
       if (before.get(name) === job) continue
-      if (job === 'WAITING') this.log.info(sentenceOf(incomplete))
-      else this.log.warn(sentenceOf(incomplete))
+      if (job === 'WAITING') this.log.info(describeStrategy(incomplete))
+      else this.log.warn(describeStrategy(incomplete))
     }
   }
 
@@ -54,5 +54,5 @@ const advice: Readonly<Record<IncompleteStrategy['job'], string>> = {
   RESTORED: 'The back-fill job was missing. A new job is queued now.',
 }
 
-const sentenceOf = ({ name, readers: { done, total }, job }: IncompleteStrategy): string =>
+const describeStrategy = ({ name, readers: { done, total }, job }: IncompleteStrategy): string =>
   `${name} covers ${done} of about ${total} readers. The other readers get pages from FANOUT_ON_READ. ${advice[job]}`

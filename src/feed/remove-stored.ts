@@ -34,17 +34,17 @@ async function sharedCollections(
   if (names.length === 0) return new Set()
   const maintained = { _id: { $in: [...names] }, dropping: { $exists: false } }
   const found = await strategies.find(maintained, { ...tx, projection: { _id: 1 } }).toArray()
-  const some = found.map(({ _id }) => descriptors[_id as MaterialisedName])
-  return new Set(some.flatMap(({ collections: { shared } }) => shared))
+  const sharers = found.map(({ _id }) => descriptors[_id as MaterialisedName])
+  return new Set(sharers.flatMap(({ collections: { shared } }) => shared))
 }
 
 async function removeFrom(collection: Collection, { session }: Tx): Promise<boolean> {
-  const some = await collection
+  const batch = await collection
     .find({}, { session, projection: { _id: 1 } })
     .sort({ _id: 1 })
     .limit(removalBatchSize)
     .toArray()
-  const last = some.at(-1)
+  const last = batch.at(-1)
   if (!last) return false
   // A range, not a list of keys: MongoDB 6 serves a list on a clustered collection by a scan of it.
   await collection.deleteMany({ _id: { $lte: last._id } }, { session })

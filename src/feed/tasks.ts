@@ -29,12 +29,12 @@ export const timelineTasks = (
 ): Readonly<Record<TimelineJob, Task>> => ({
   [postCreated]: Object.assign(
     async (payload: Payload, run: Parameters<Task>[1]) =>
-      delivery.deliverPost(postOf(payload), run),
+      delivery.deliverPost(parsePost(payload), run),
     { batchSize: 32 },
   ),
-  [postDeleted]: async (payload, run) => delivery.retract(postOf(payload), run),
-  [followCreated]: async (payload, run) => backfill.addFollowee(pairOf(payload), run),
-  [followEnded]: async (payload, run) => backfill.removeFollowee(pairOf(payload), run),
+  [postDeleted]: async (payload, run) => delivery.retract(parsePost(payload), run),
+  [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
+  [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
   'strategy.backfill': async ({ strategy, epoch }, run) =>
     backfill.fillStrategy({ strategy: strategy as MaterialisedName, epoch: epoch as PostId }, run),
   'author.promoted': async ({ author, promotion }, run) =>
@@ -43,12 +43,12 @@ export const timelineTasks = (
     backfill.demote({ author: author as UserId, demotion: fall as string }, run),
 })
 
-const postOf = ({ author, post }: Payload): PostRef => ({
+const parsePost = ({ author, post }: Payload): PostRef => ({
   author: author as UserId,
   id: post as PostId,
 })
 
-const pairOf = ({ follower, followee }: Payload): Pair => ({
+const parsePair = ({ follower, followee }: Payload): Pair => ({
   follower: follower as UserId,
   followee: followee as UserId,
 })

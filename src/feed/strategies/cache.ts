@@ -7,9 +7,9 @@ import type { AnyBulkWriteOperation, Document, ObjectId } from '../../db/mongo.t
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../../lib/ids.ts'
-import { combineSmallWrites, smallAudienceMax } from '../audience.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
+import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import type { EntryReader } from '../entry-reader.ts'
+import { combineSmallWrites, smallAudienceMax } from '../follower-walk.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
 import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
@@ -124,10 +124,10 @@ export class Cache implements MaterialisedStrategy {
       .filter(
         ({ id, author }) =>
           id >= floor &&
-          inRange(id, range) &&
+          isInRange(id, range) &&
           !(author !== undefined && excludedAuthors.has(author)),
       )
-    return { entries: inOrder(held, range), complete: reaches }
+    return { entries: sortEntries(held, range), complete: reaches }
   }
 
   /** One command. Small audiences share it. It creates no cache. */

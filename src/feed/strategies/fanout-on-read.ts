@@ -55,8 +55,8 @@ export class FanoutOnRead implements FeedStrategy {
     range: Range,
   ): Promise<PostRef[]> {
     let page: PostRef[] = []
-    for await (const some of batches(authors, authorsPerQuery)) {
-      const found = await this.posts.refsByAuthors(some, narrowed(range, page))
+    for await (const batch of batches(authors, authorsPerQuery)) {
+      const found = await this.posts.refsByAuthors(batch, narrowed(range, page))
       page = page.length === 0 ? found : merged(page, found, range)
     }
     return page

@@ -3,7 +3,7 @@ import type { StrategyDoc } from '../../db/collections.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import { inOrder } from '../entries.ts'
+import { sortEntries } from '../entries.ts'
 import type { PulledAuthors } from '../pulled-authors.ts'
 import { defineStrategy } from './descriptor.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
@@ -67,7 +67,7 @@ export class Hybrid implements MaterialisedStrategy {
     const authors = [...followed].filter((author) => !excludedAuthors.has(author))
     if (authors.length === 0) return delivered
     const theirs = await this.fanoutOnRead.loadPosts(authors, range)
-    return { entries: inOrder([...delivered.entries, ...theirs], range), complete: true }
+    return { entries: sortEntries([...delivered.entries, ...theirs], range), complete: true }
   }
 
   depthMax(): number {

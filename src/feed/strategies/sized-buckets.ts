@@ -7,7 +7,7 @@ import type { Tx } from '../../db/transaction.ts'
 import { chunks, groupBy } from '../../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
+import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { entriesOfDocument } from './setting.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
@@ -84,9 +84,9 @@ export class SizedBuckets implements MaterialisedStrategy {
     for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
       const docs = await this.read(reader, range, from, some)
       const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
-      found.push(...entries.filter(({ id }) => inRange(id, range)))
+      found.push(...entries.filter(({ id }) => isInRange(id, range)))
       const last = docs.at(-1)
-      const ordered = inOrder(found, range)
+      const ordered = sortEntries(found, range)
       if (!last || docs.length < some) return { entries: ordered, complete: true }
       // Beyond the edge of the last bucket, an unread bucket may hold entries that come first.
       const safe = fromObjectId<PostId>(last[edge])

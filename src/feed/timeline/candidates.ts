@@ -25,7 +25,7 @@ export interface CandidatesQuery {
 const storedRoundsMax = 5
 
 /** The first step of a page: the entries of a strategy, and then of FANOUT_ON_READ if the strategy has no more. */
-export class Candidates {
+export class CandidateReader {
   /** Authors whose posts the page does not show. */
   readonly excludedAuthors = new Set<UserId>()
   /** The strategy that proposed the last entries. */
@@ -42,10 +42,10 @@ export class Candidates {
   }
 
   /**
-   * Proposes the next entries of the range. Fewer than `limit` means that the range ends.
+   * Reads the next entries of the range, at most `limit`. Fewer mean that the range ends.
    * @param last the entry after which the proposal continues. Undefined at the start of the range.
    */
-  async next(last: Entry | undefined, limit: number): Promise<readonly Entry[]> {
+  async readNext(last: Entry | undefined, limit: number): Promise<readonly Entry[]> {
     const rest = past(this.query.range, last, limit)
     if (++this.rounds > storedRoundsMax) this.servedBy = 'FANOUT_ON_READ'
     const { entries, complete } = await this.propose(rest)

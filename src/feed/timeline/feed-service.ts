@@ -6,7 +6,7 @@ import type { Posts } from '../../posts/posts.ts'
 import { isBackfilled, isSameRegistration, type Registration, type Registry } from '../registry.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
-import { Candidates, type FeedStrategies } from './candidates.ts'
+import { CandidateReader, type FeedStrategies } from './candidates.ts'
 import type {
   TimelineItem,
   TimelinePage,
@@ -16,7 +16,7 @@ import type {
 } from './page.ts'
 import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
-import { holdText, presentPosts } from './presentation.ts'
+import { containText, presentPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
 
 /** The parts that {@link FeedService} works with. */
@@ -108,12 +108,16 @@ export class FeedService {
     registration: Registration | undefined,
     query: TimelineQuery,
   ): Promise<TimelineSlice> {
-    const candidates = new Candidates(this.parts.strategies, { ...query, strategy, registration })
+    const candidates = new CandidateReader(this.parts.strategies, {
+      ...query,
+      strategy,
+      registration,
+    })
     const { excludedAuthors } = candidates
     const facts: PageFacts[] = []
     const items = await fillPage<Entry, TimelineItem>(
       query.range.limit,
-      (last, limit) => candidates.next(last, limit),
+      (last, limit) => candidates.readNext(last, limit),
       async (proposed) => {
         const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
         if (entries.length === 0) return []
@@ -133,7 +137,7 @@ export class FeedService {
     entries: readonly Entry[],
     { reader, group, projection }: TimelineQuery,
   ): Promise<PageFacts> {
-    const content = projection !== 'ref' && !holdText(entries, projection)
+    const content = projection !== 'ref' && !containText(entries, projection)
     return this.parts.pageFacts.load(reader, await this.refsOf(entries), group, content)
   }
 

@@ -151,7 +151,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
 
     test.each([0, 1, 500, 1_200])(
-      'costs one batch for every 500 of the author and %i followers',
+      'a delivery costs one batch for each 500 of the author and %i followers',
       async (count) => {
         const { author, readers } = await crowdOf(stage, count)
         const batches = Math.ceil((1 + count) / batchSize)
@@ -179,7 +179,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       },
     )
 
-    test('walks 5,000 followers by 2,000 at a time, and writes no more than that at once', async () => {
+    test('a delivery walks 5,000 followers in windows of 2,000, and writes at most one window at once', async () => {
       const { author } = await crowdOf(stage, 5_000)
       for (const some of [cost.first, cost.steady]) {
         let commands: readonly RecordedCommand[] = []
@@ -206,7 +206,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
 describe('a delivery under HYBRID', () => {
   const stage = useFeedStage('HYBRID', 'text', ['FANOUT_ON_READ', 'HYBRID'], { hybridThreshold: 5 })
 
-  test('of an author who is read costs the same, however many followers there are', async () => {
+  test('a delivery of a celebrity costs the same with any number of followers (HYBRID)', async () => {
     for (const count of [5, 4_001]) {
       const { author, readers } = await crowdOf(stage, count)
       await stage.collections.celebrities.insertOne({ _id: author })

@@ -10,10 +10,10 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const harness = useServices()
 let scenes = 0
 
-/** One kind of mutation, and how its trace in the database is counted. */
+/** One kind of mutation, and the number of its effects in the database. */
 interface Scene {
   readonly run: (idempotencyKey: IdempotencyKey | undefined) => Promise<unknown>
-  /** How often it has taken effect: every counter and collection that it touches agrees. */
+  /** How often the mutation took effect. All counters and collections that it changes agree. */
   readonly effects: () => Promise<number>
 }
 
@@ -108,7 +108,7 @@ async function told(work: Promise<unknown>): Promise<{ result?: unknown; code?: 
 }
 
 describe.each(mutations)('%s with a clientMutationId', (mutation) => {
-  test('takes effect once and returns the first result when repeated', async () => {
+  test('a repeated mutation takes effect once and returns the first result', async () => {
     const { run, effects, key } = await newScene(mutation)
     const first = await run(key)
     expect(await run(key)).toEqual(first)
@@ -116,7 +116,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
     expect(await effects()).toBe(1)
   })
 
-  test('takes effect once and returns one result to eight at once', async () => {
+  test('eight concurrent repeats of a mutation take effect once and return one result', async () => {
     for (let round = 0; round < 5; round++) {
       const { run, effects, key } = await newScene(mutation)
       const results = await Promise.all(Array.from({ length: 8 }, () => told(run(key))))
@@ -160,7 +160,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   describe.each(Object.keys(failures))('when %s', (name) => {
     const failure = failures[name] as Failure
 
-    test('a few times, it succeeds exactly once', async () => {
+    test('a few times, the mutation succeeds exactly once', async () => {
       const { run, effects, key } = await newScene(mutation)
       let outcome: Awaited<ReturnType<typeof told>>
       {
@@ -173,7 +173,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       expect(await effects()).toBe(1)
     })
 
-    test('for good, it says UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
+    test('for good, the mutation answers UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
       const { run, effects, key } = await newScene(mutation)
       const { client } = harness.database
       const onFailed = () => hurry()
@@ -224,7 +224,7 @@ async function withFailing<T>(failure: Failure, work: () => Promise<T>): Promise
 }
 
 describe('a clientMutationId', () => {
-  test('that was used for another input or another mutation is a CONFLICT', async () => {
+  test('a clientMutationId that was used for another input or another mutation is a CONFLICT', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, follows } = harness.services
     const input = (text: string) => ({ clientMutationId: 'm1', text })
@@ -239,7 +239,7 @@ describe('a clientMutationId', () => {
     })
   })
 
-  test('of one viewer means nothing to another', async () => {
+  test('a clientMutationId of one viewer does not affect another viewer', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, stats } = harness.services
     for (const viewer of [ann, ben]) {
@@ -253,7 +253,7 @@ describe('a clientMutationId', () => {
     expect([...(await stats.byIds([ann, ben])).values()].map(({ posts }) => posts)).toEqual([1, 1])
   })
 
-  test('whose mutation was refused may be used again', async () => {
+  test('a clientMutationId of a refused mutation can be used again', async () => {
     const { ann } = await newScene('follow')
     const late = handle(`late-${ann}`)
     const idempotencyKey = createIdempotencyKey(ann, 'follow', { clientMutationId: 'm1' })

@@ -87,7 +87,7 @@ export class HotKeys<Op, Result> {
           return await this.commit(key, ops, watchCollisions(conflictsMax))
         } catch (error) {
           if (!(error instanceof Contended)) throw error
-          this.heat(key)
+          this.markHot(key)
         }
       }
       return await this.commitThroughOwner(key, ops)
@@ -107,7 +107,7 @@ export class HotKeys<Op, Result> {
   }
 
   private async commitThroughOwner(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
-    const known = this.heat(key)
+    const known = this.markHot(key)
     const owner = known.owner ?? (await this.tryToOwn(key, known))
     if (owner) return owner.submit(ops)
     const answers = await this.writes.requestCommit(
@@ -166,7 +166,7 @@ export class HotKeys<Op, Result> {
     return refusal ?? this.rules.commitAlone(key, op, onCollision)
   }
 
-  private heat(key: string): HotKey<Op, Result> {
+  private markHot(key: string): HotKey<Op, Result> {
     const known = this.hot.get(key) ?? { until: 0, ownedElsewhereUntil: 0 }
     known.until = performance.now() + hotMs
     this.hot.delete(key)
@@ -184,7 +184,7 @@ export class HotKeys<Op, Result> {
     if (performance.now() < known.ownedElsewhereUntil) return undefined
     // Other requests of this process do not try in this time.
     known.ownedElsewhereUntil = performance.now() + ownerWaitMs
-    if (!(await this.lease(key))) return undefined
+    if (!(await this.takeLease(key))) return undefined
     const owner = new KeyOwner<Op, Result>({
       key: this.nameOf(key),
       transactions: this.transactions,
@@ -192,11 +192,11 @@ export class HotKeys<Op, Result> {
       admit: this.rules.admit,
       apply: (tx, ops) => this.rules.apply(tx, key, ops),
       unpack: this.rules.unpack,
-      renew: () => this.lease(key),
+      renew: () => this.takeLease(key),
       onEnd: () => {
         known.owner = undefined
         known.until = 0
-        void this.release(key)
+        void this.releaseLease(key)
       },
     })
     known.owner = owner
@@ -205,7 +205,7 @@ export class HotKeys<Op, Result> {
   }
 
   /** Takes or renews the lease of a key, unless another process holds it. One command. */
-  private async lease(key: string): Promise<boolean> {
+  private async takeLease(key: string): Promise<boolean> {
     const isFree = {
       $or: [{ $eq: ['$owner', this.process] }, { $lt: [{ $ifNull: ['$until', null] }, '$$NOW'] }],
     }
@@ -224,7 +224,7 @@ export class HotKeys<Op, Result> {
     }
   }
 
-  private async release(key: string): Promise<void> {
+  private async releaseLease(key: string): Promise<void> {
     const mine = { _id: this.nameOf(key), owner: this.process }
     await this.collections.hot_keys.deleteOne(mine, requestTimeout).catch(() => {})
   }

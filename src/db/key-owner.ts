@@ -84,14 +84,14 @@ export class KeyOwner<Op, Result> {
       if ((!isOwner || isIdle) && this.waiting.length === 0) break
       if (served)
         await sleep(served === 'failed' ? failedPauseMs : lingerMs, undefined, { ref: false })
-      else await this.idle(idleMs)
+      else await this.waitForWrite(idleMs)
     }
     clearInterval(renewal)
     this.parts.onEnd()
   }
 
   /** Waits until a write of this process arrives, for at most `ms` milliseconds. */
-  private async idle(ms: number): Promise<void> {
+  private async waitForWrite(ms: number): Promise<void> {
     if (this.waiting.length > 0) return
     const stop = new AbortController()
     this.wake = () => stop.abort()

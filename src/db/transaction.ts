@@ -35,7 +35,7 @@ export interface TransactionBounds {
 
 /**
  * The last try begins after 5 s at the latest. A socket is silent for at most 3 s more, so the caller learns the cause.
- * After 5 s, the server has ended the transactions of most killed processes, see `lifetime.ts`.
+ * Within these 8 s, the server ends the transactions of a killed process, see `lifetime.ts`.
  */
 export const transactionBounds: TransactionBounds = { tryMsMax: 5_000, answerMsMax: 8_000 }
 
@@ -112,7 +112,7 @@ export class Transactions {
           if (session.inTransaction()) await session.abortTransaction()
           if (state.abandoned) throw error
           const passes = isDuplicateKey(error) || isUnreachable(error)
-          // The same mutation, committed by a repeat, may refuse this try. Then a handle, for example, is taken.
+          // A repeat may have committed this mutation and so refuse this try, for example because the handle is taken.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =
             idempotencyKey && (isCollision(error) || refused)
@@ -158,7 +158,7 @@ export class Transactions {
       try {
         return await session.commitTransaction()
       } catch (error) {
-        // Only if the server says that it ended the transaction, nothing was committed for certain.
+        // It is certain that nothing was committed only if the server says that it ended the transaction.
         if (isTransient(error) && !isCommitUnknown(error)) {
           state.committing = false
           throw error

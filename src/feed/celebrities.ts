@@ -78,15 +78,12 @@ export class Celebrities implements AuthorFilter {
 
   /** Loads how HYBRID gets posts of the author into timelines now. One command. */
   async deliveryModeOf(author: UserId): Promise<DeliveryMode> {
-    return toDeliveryMode(await this.find(author))
+    return toDeliveryMode(await this.findCelebrity(author))
   }
 
-  /**
-   * Loads the first id from which no inbox holds a post of the author. Undefined if any post may be stored. One
-   * command.
-   */
+  /** Loads the first id from which no inbox holds posts of the author. Undefined if any may be stored. One command. */
   async firstUnstoredId(author: UserId): Promise<PostId | undefined> {
-    const found = await this.find(author)
+    const found = await this.findCelebrity(author)
     if (!found?.readFrom || toDeliveryMode(found) !== 'READ') return undefined
     const afterMargin = timeOf(fromObjectId<PostId>(found.readFrom)).getTime() + clockMarginMs
     return timeIdAt<PostId>(afterMargin, '0'.repeat(12))
@@ -106,7 +103,7 @@ export class Celebrities implements AuthorFilter {
   ): Promise<void> {
     const { threshold } = registration.options
     if (threshold === undefined) return
-    const found = await this.find(author)
+    const found = await this.findCelebrity(author)
     if (followers >= threshold) {
       const promotedAgain =
         found?.falling && (await this.beginReading(author, { falling: found.falling }))
@@ -119,7 +116,7 @@ export class Celebrities implements AuthorFilter {
 
   /** Whether this promotion or demotion of the author has not ended. One command. */
   async isChanging(author: UserId, change: 'promoting' | 'falling', id: string): Promise<boolean> {
-    return (await this.find(author))?.[change]?.toHexString() === id
+    return (await this.findCelebrity(author))?.[change]?.toHexString() === id
   }
 
   /** Ends a promotion after every follower has the note. Changes nothing if it is over. One command. */
@@ -154,7 +151,7 @@ export class Celebrities implements AuthorFilter {
     await pulled.removeUser(user)
   }
 
-  private async find(author: UserId): Promise<CelebrityDoc | null> {
+  private async findCelebrity(author: UserId): Promise<CelebrityDoc | null> {
     return this.parts.collections.celebrities.findOne({ _id: author }, requestTimeout)
   }
 

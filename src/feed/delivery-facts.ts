@@ -46,7 +46,7 @@ const bounds: GroupCommitBounds = {
 
 /** Reads the facts with which deliveries begin. */
 export class DeliveryFactsReader {
-  private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.read(asked), bounds)
+  private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.readRows(asked), bounds)
 
   private readonly presence = new GroupCommit<PostRef, boolean>(async (_, refs) => {
     const there = await this.posts.existing(refs)
@@ -64,7 +64,7 @@ export class DeliveryFactsReader {
    * Loads the facts of one delivery. Concurrent deliveries share one command, and each part of it names its shard.
    * @param after the handle after which followers are read. Empty for the first followers.
    */
-  async load({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
+  async loadFacts({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })
     const [post] = row.post
     return {
@@ -76,11 +76,11 @@ export class DeliveryFactsReader {
   }
 
   /** Whether a post exists. Concurrent deliveries share one covered command. */
-  async exists(post: PostRef): Promise<boolean> {
+  async postExists(post: PostRef): Promise<boolean> {
     return this.presence.submit('', post)
   }
 
-  private async read(asked: readonly Asked[]): Promise<Row[]> {
+  private async readRows(asked: readonly Asked[]): Promise<Row[]> {
     const { posts, user_stats, strategies } = this.collections
     const { collection, owner, other } = this.edges.followers
     const kept = this.contents === 'text' ? { author: 1, text: 1 } : { author: 1 }

@@ -47,7 +47,7 @@ export class Delivery {
     const isIdle = (await registry.lastSeen()).size === 0
     if (isIdle && (await registry.read()).size === 0) return undefined
     const { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
-    const { registered, entry, followers, window } = await facts.load(post, after)
+    const { registered, entry, followers, window } = await facts.loadFacts(post, after)
     registry.update(registered)
     if (registered.size === 0) return undefined
     if (!entry) {
@@ -62,7 +62,7 @@ export class Delivery {
     }
     // The retraction of a post deleted in between may have passed these readers before the write.
     const onWindowWritten = async (readers: readonly UserId[]) => {
-      if (await facts.exists(post)) return true
+      if (await facts.postExists(post)) return true
       await this.retractFrom(post, readers)
       return false
     }

@@ -8,7 +8,7 @@ import type { UserId } from '../lib/ids.ts'
 export const batchSize = 500
 /** Number of readers up to which an audience is small. Deliveries to small audiences share commands. */
 export const smallAudienceMax = 200
-/** Number of batches that are written at the same time. */
+/** Number of batches in a window. They are written at the same time. */
 const concurrentBatches = 4
 /** How long a job may hold its worker while other jobs wait, in milliseconds. */
 const timeSliceMs = 5_000
@@ -63,7 +63,7 @@ interface WalkOptions {
 /**
  * Walks the followers of a user in the order of their handles, from its checkpoint, 2,000 at a time.
  * One covered command and one to save the checkpoint for each 2,000 followers.
- * @param write receives one batch of up to 500 readers. Four batches are written at the same time.
+ * @param write receives one batch of up to 500 readers. All batches of a window are written at the same time.
  * @returns 'unfinished' if followers are left and the time slice has ended.
  */
 export async function walkFollowers(

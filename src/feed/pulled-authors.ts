@@ -49,8 +49,8 @@ export class PulledAuthors {
   }
 
   /**
-   * Removes a user's notes, and the notes of the user with other readers. One command, and two for each 1,000 of the
-   * latter.
+   * Removes a user's notes, and the notes of the user with other readers.
+   * One command, and two for each 1,000 notes with other readers.
    */
   async removeUser(user: UserId): Promise<void> {
     await this.notes.deleteMany({ _id: notesOf(user) })

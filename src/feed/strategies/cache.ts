@@ -113,7 +113,7 @@ export class Cache implements MaterialisedStrategy {
     excludedAuthors,
     registration,
   }: StrategyQuery): Promise<Candidates> {
-    const cache = registration && (await this.read(reader, registration))
+    const cache = registration && (await this.loadCache(reader, registration))
     if (!cache) return { entries: [], complete: false }
     const floor = fromObjectId<PostId>(floorOf(cache, this.depthMax(registration)))
     const { newerThan, oldestFirst } = range
@@ -136,12 +136,16 @@ export class Cache implements MaterialisedStrategy {
     readers: readonly UserId[],
     registration: StrategyDoc,
   ): Promise<void> {
-    const pushes = this.pushes(toEntryDoc(entry), readers, registration)
+    const pushes = this.createPushes(toEntryDoc(entry), readers, registration)
     if (readers.length > smallAudienceMax) await this.caches.bulkWrite(pushes)
     else await this.small.submit('', pushes)
   }
 
-  private pushes(doc: EntryDoc, readers: readonly UserId[], registration: StrategyDoc): Push[] {
+  private createPushes(
+    doc: EntryDoc,
+    readers: readonly UserId[],
+    registration: StrategyDoc,
+  ): Push[] {
     const { epoch } = registration
     const push = (where: object, how: object): Push => {
       const filter = { _id: { $in: [...readers] }, epoch, floor: { $lte: doc.post }, ...where }
@@ -198,7 +202,7 @@ export class Cache implements MaterialisedStrategy {
     await this.caches.deleteOne({ _id: reader })
   }
 
-  private async read(
+  private async loadCache(
     reader: UserId,
     registration: StrategyDoc,
   ): Promise<TimelineCacheDoc | undefined> {
@@ -207,8 +211,8 @@ export class Cache implements MaterialisedStrategy {
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
     const found = isWhole(await this.caches.findOne({ _id: reader }, requestTimeout))
     if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
-    const expiresAt = this.expiry()
-    // At most eight times per lifetime, not with every read.
+    const expiresAt = this.nextExpiry()
+    // After an eighth of the lifetime, not with every read.
     if (expiresAt.getTime() - found.expiresAt.getTime() > this.parts.awayMs / 8) {
       await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, requestTimeout)
     }
@@ -222,7 +226,7 @@ export class Cache implements MaterialisedStrategy {
     depth: number,
   ): Promise<TimelineCacheDoc | null> {
     const building = toObjectId(this.parts.mint.next<PostId>())
-    const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.expiry() }
+    const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.nextExpiry() }
     try {
       await this.caches.updateOne(
         { _id: reader },
@@ -255,7 +259,7 @@ export class Cache implements MaterialisedStrategy {
     )
   }
 
-  private expiry(): Date {
+  private nextExpiry(): Date {
     return new Date(this.parts.now() + this.parts.awayMs)
   }
 }

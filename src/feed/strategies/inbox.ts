@@ -26,7 +26,7 @@ const storedForm: StoredForm<'inbox'> = {
   }),
   comparable: 'always',
   entriesIn: ({ _id: { post }, ...content }) => [{ post, ...content }],
-  // The key of an entry is its place.
+  // The key of an entry is its position.
   misplacedIn: () => undefined,
 }
 
@@ -56,7 +56,7 @@ export class Inbox implements MaterialisedStrategy {
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
   constructor(private readonly inbox: Collections['inbox']) {
-    this.small = combineSmallWrites((docs) => this.insert(docs))
+    this.small = combineSmallWrites((docs) => this.insertEntries(docs))
   }
 
   depthMax(): number {
@@ -80,13 +80,13 @@ export class Inbox implements MaterialisedStrategy {
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const { post, ...content } = toEntryDoc(entry)
     const docs = readers.map((reader) => ({ _id: { reader, post }, ...content }))
-    if (readers.length > smallAudienceMax) await this.insert(docs)
+    if (readers.length > smallAudienceMax) await this.insertEntries(docs)
     else await this.small.submit('', docs)
   }
 
   /** One command. */
   async merge(reader: UserId, { entries }: Segment): Promise<void> {
-    await this.insert(
+    await this.insertEntries(
       entries.map((entry) => {
         const { post, ...content } = toEntryDoc(entry)
         return { _id: { reader, post }, ...content }
@@ -128,7 +128,7 @@ export class Inbox implements MaterialisedStrategy {
     }
   }
 
-  private async insert(docs: InboxDoc[]): Promise<void> {
+  private async insertEntries(docs: InboxDoc[]): Promise<void> {
     if (docs.length === 0) return
     await this.inbox.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }

@@ -82,7 +82,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     const found: Entry[] = []
     let from: ObjectId | undefined
     for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
-      const docs = await this.read(reader, range, from, some)
+      const docs = await this.loadBuckets(reader, range, from, some)
       const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
       found.push(...entries.filter(({ id }) => isInRange(id, range)))
       const last = docs.at(-1)
@@ -111,7 +111,7 @@ export class SizedBuckets implements MaterialisedStrategy {
       const done = await this.findBuckets(left, doc)
       left = left.filter((reader) => !done.has(reader))
       if (left.length === 0) break
-      await this.close(left)
+      await this.closeBuckets(left)
       const opened = left.map(
         (reader): SizedBucketDoc => ({
           _id: toObjectId(this.mint.next<PostId>()),
@@ -180,7 +180,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     await this.buckets.deleteMany({ reader })
   }
 
-  private async read(
+  private async loadBuckets(
     reader: UserId,
     { olderThan, newerThan, oldestFirst }: Range,
     from: ObjectId | undefined,
@@ -214,7 +214,7 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** Closes the open buckets that are full. One command. */
-  private async close(readers: readonly UserId[]): Promise<void> {
+  private async closeBuckets(readers: readonly UserId[]): Promise<void> {
     await this.buckets.updateMany(
       { reader: { $in: [...readers] }, open: true, count: { $gte: this.size } },
       [

@@ -128,10 +128,10 @@ export class TimeBuckets implements MaterialisedStrategy {
     const doc = toEntryDoc(entry)
     const period = this.periodOf(entry.id, registration)
     const keys = readers.map((reader) => ({ reader, period }))
-    if ((await this.push(keys, doc)) === keys.length) return
+    if ((await this.pushEntry(keys, doc)) === keys.length) return
     const there = await this.findBuckets(keys, doc)
     const missing = keys.filter(({ reader }) => !there.has(reader))
-    const met = await this.insert(missing.map((_id) => ({ _id, entries: [doc] })))
+    const met = await this.insertBuckets(missing.map((_id) => ({ _id, entries: [doc] })))
     // Full buckets, and buckets that another delivery opened since: one step adds the entry or marks the bucket.
     const late = [...keys.filter(({ reader }) => there.get(reader) === false), ...met]
     if (late.length > 0) await this.buckets.updateMany(lacking(late, doc), merged([doc]))
@@ -187,7 +187,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** Adds an entry to the buckets with room. @returns the number of these buckets. One command. */
-  private async push(keys: readonly Key[], doc: EntryDoc): Promise<number> {
+  private async pushEntry(keys: readonly Key[], doc: EntryDoc): Promise<number> {
     const taking = { ...lacking(keys, doc), [`entries.${bucketMax - 1}`]: { $exists: false } }
     return (await this.buckets.updateMany(taking, { $push: { entries: doc } })).matchedCount
   }
@@ -207,7 +207,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** Inserts buckets. @returns the keys of the buckets that existed. One command, none without buckets. */
-  private async insert(docs: TimedBucketDoc[]): Promise<Key[]> {
+  private async insertBuckets(docs: TimedBucketDoc[]): Promise<Key[]> {
     if (docs.length === 0) return []
     const met = await this.buckets
       .insertMany(docs, { ordered: false })

@@ -13,15 +13,15 @@ const text = 'x'.repeat(100)
 /** What a delivery reads first, the first 2,000 followers among it. */
 const facts = 'read strategies, posts, user_stats, followers'
 
-/** What one delivery sends for a batch of readers, each strategy's in the order it sends it. */
+/** The commands of one delivery to a batch of readers, in order. */
 interface Cost {
-  /** To readers to whom it delivers for the first time. */
+  /** To readers without a stored timeline. */
   readonly first: readonly string[]
-  /** To readers who have a timeline with room. */
+  /** To readers with room in their stored timeline. */
   readonly steady: readonly string[]
-  /** To readers who have that post already. */
+  /** To readers who have the post already. */
   readonly again: readonly string[]
-  /** Taking the post back. */
+  /** The retraction of the post. */
   readonly back: readonly string[]
   /** The most bytes of a command, for each reader. */
   readonly bytesEach: number
@@ -67,7 +67,7 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
   },
 }
 
-/** An author with so many followers, who are stored where a delivery reads them and nowhere else. */
+/** An author with `count` followers. Their edges exist only in the collection that a delivery reads. */
 async function crowdOf(stage: FeedStage, count: number) {
   const author = handle(`author-${count}`)
   const mint = new IdMint(stage.harness.clock.now)

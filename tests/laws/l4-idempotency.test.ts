@@ -97,7 +97,7 @@ function agreed(...counts: (number | undefined)[]): number {
 }
 
 /** What a client learns: the result, or the code of the error. */
-async function told(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
+async function outcomeOf(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
   try {
     return { result: await work }
   } catch (error) {
@@ -119,7 +119,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   test('eight concurrent repeats of a mutation take effect once and return one result', async () => {
     for (let round = 0; round < 5; round++) {
       const { run, effects, key } = await newScene(mutation)
-      const results = await Promise.all(Array.from({ length: 8 }, () => told(run(key))))
+      const results = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(run(key))))
       for (const { code, result } of results) {
         expect(code).toBeUndefined()
         expect(result).toEqual(results[0]?.result)
@@ -162,10 +162,10 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
 
     test('a few times, the mutation succeeds exactly once', async () => {
       const { run, effects, key } = await newScene(mutation)
-      let outcome: Awaited<ReturnType<typeof told>>
+      let outcome: Awaited<ReturnType<typeof outcomeOf>>
       {
         await using _ = await failCommand(harness.database.client, { ...failure, times: 2 })
-        outcome = await told(run(key))
+        outcome = await outcomeOf(run(key))
       }
       expect(outcome.code).toBeUndefined()
       expect(await effects()).toBe(1)
@@ -184,7 +184,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       const { result, code } = await withFailing(failure, async () => {
         client.on('commandFailed', onFailed).on('commandSucceeded', onUnsure)
         client.on('commandStarted', onStarted)
-        const outcome = await told(run(key))
+        const outcome = await outcomeOf(run(key))
         client.off('commandFailed', onFailed).off('commandSucceeded', onUnsure)
         client.off('commandStarted', onStarted)
         return outcome
@@ -205,7 +205,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   })
 })
 
-/** The deadline comes nearer with every failure, so that nobody waits for it. */
+/** Every failure moves the clock forward, so that no test waits for the deadline. */
 function hurry(): void {
   aheadMs += 2_000
 }
@@ -231,8 +231,10 @@ describe('a clientMutationId', () => {
     const key = (mutation: string, text: string) => createIdempotencyKey(ann, mutation, input(text))
     await posts.create(ann, { text: 'a' }, key('createPost', 'a'))
     const other = posts.create(ann, { text: 'b' }, key('createPost', 'b'))
-    expect(await told(other)).toEqual({ code: 'CONFLICT' })
-    expect(await told(follows.follow(ann, ben, key('follow', 'a')))).toEqual({ code: 'CONFLICT' })
+    expect(await outcomeOf(other)).toEqual({ code: 'CONFLICT' })
+    expect(await outcomeOf(follows.follow(ann, ben, key('follow', 'a')))).toEqual({
+      code: 'CONFLICT',
+    })
     expect((await harness.services.stats.byIds([ann])).get(ann)).toMatchObject({
       posts: 1,
       following: 0,
@@ -258,7 +260,9 @@ describe('a clientMutationId', () => {
     const late = handle(`late-${ann}`)
     const idempotencyKey = createIdempotencyKey(ann, 'follow', { clientMutationId: 'm1' })
     const { follows } = harness.services
-    expect(await told(follows.follow(ann, late, idempotencyKey))).toEqual({ code: 'NOT_FOUND' })
+    expect(await outcomeOf(follows.follow(ann, late, idempotencyKey))).toEqual({
+      code: 'NOT_FOUND',
+    })
     await openAccounts(harness.services, [late])
     expect(await follows.follow(ann, late, idempotencyKey)).toMatchObject({ changed: true })
   })

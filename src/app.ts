@@ -57,7 +57,7 @@ export async function startApp(config: AppConfig, log: Log): Promise<App> {
       log.warn(warning)
     }
     const rebuilds = new RebuildWatch(services.registrations, log)
-    await rebuilds.look()
+    await rebuilds.checkStrategies()
     services.inline.start(services.tasks, log)
     const metrics = new Metrics({ clockSkewSeconds: () => clock.skewSeconds() })
     const watch = new DriftWatch(services, config.drift, log, metrics.sampled)

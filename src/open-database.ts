@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
-import { applyIndexes, followingModeOf, recordedFollowingMode } from './db/indexes.ts'
+import { applyIndexes, loadFollowingMode, recordFollowingMode } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { unreachable } from './db/unreachable.ts'
@@ -77,7 +77,7 @@ async function check(
 ): Promise<void> {
   try {
     const db = client.db(database.name)
-    const built = prepare ? await followingModeOf(db, following) : await recordedFollowingMode(db)
+    const built = prepare ? await recordFollowingMode(db, following) : await loadFollowingMode(db)
     if (built !== undefined && built !== following) {
       throw new ConfigError([
         `FOLLOWING: this database was created with "${built}"; set FOLLOWING=${built} or use another database`,

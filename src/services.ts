@@ -1,6 +1,6 @@
 import { type Collections, openCollections } from './db/collections.ts'
+import { IdempotencyStore } from './db/idempotency.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
-import { Once } from './db/once.ts'
 import { Transactions } from './db/transaction.ts'
 import { Admission } from './engagement/admission.ts'
 import { Engagements } from './engagement/engagement.ts'
@@ -73,8 +73,8 @@ export function createServices(
 ): Services {
   const collections = openCollections(db)
   const mint = new IdMint(now)
-  const once = new Once(collections, now)
-  const transactions = new Transactions(client, once)
+  const idempotency = new IdempotencyStore(collections, now)
+  const transactions = new Transactions(client, idempotency)
   const queue = new JobQueue(collections.outbox)
   const inline = new InlineRunner(queue)
   const outbox = new Outbox(collections.outbox, mint, inline)
@@ -92,7 +92,14 @@ export function createServices(
   const limits = listLimits(config.engagement)
   const userIndex = new UserEngagementIndex(collections.engaged)
   const admission = new Admission(userIndex, stats, restrictions)
-  const lists = new OutlierLists({ collections, transactions, once, outbox, limits, admission })
+  const lists = new OutlierLists({
+    collections,
+    transactions,
+    idempotency,
+    outbox,
+    limits,
+    admission,
+  })
   const engagementReader = new EngagementReader(collections)
   const engagements = new Engagements({
     lists,
@@ -108,7 +115,7 @@ export function createServices(
   const graph = new GraphPurge(collections, edges, stats, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
-  const tasks = createTasks({ ...feeds, users, graph, posts, engagements, purge, once })
+  const tasks = createTasks({ ...feeds, users, graph, posts, engagements, purge, idempotency })
   return {
     collections,
     transactions,

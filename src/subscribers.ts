@@ -1,4 +1,4 @@
-import type { Once } from './db/once.ts'
+import type { IdempotencyStore } from './db/idempotency.ts'
 import type { Engagements } from './engagement/engagement.ts'
 import type { PostPurge } from './engagement/purge.ts'
 import type { SubscriberJob } from './events.ts'
@@ -19,7 +19,7 @@ export interface SubscriberParts {
   readonly posts: Posts
   readonly engagements: Engagements
   readonly purge: PostPurge
-  readonly once: Once
+  readonly idempotency: IdempotencyStore
   readonly delivery: Delivery
   readonly backfill: Backfill
 }
@@ -31,7 +31,7 @@ export const createTasks = ({
   posts,
   engagements,
   purge,
-  once,
+  idempotency,
   delivery,
   backfill,
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob, Task>> => ({
@@ -40,14 +40,14 @@ export const createTasks = ({
     users,
     steps: [
       (user, removal) =>
-        posts.purge(user, (ids) => delivery.takeAllBack(user, ids, removal.signal), removal),
+        posts.purge(user, (ids) => delivery.retractAll(user, ids, removal.signal), removal),
       (user, removal) => graph.removeUser(user, removal),
       (user, removal) => engagements.purge(user, removal),
-      (user, removal) => once.purge(user, removal),
+      (user, removal) => idempotency.removeResults(user, removal),
     ],
     timelines: {
-      deleteReader: (user) => delivery.forgetReader(user),
-      refill: (user, signal) => backfill.refill(user, signal),
+      deleteReader: (user) => delivery.deleteReader(user),
+      refill: (user, signal) => backfill.refillReader(user, signal),
     },
   }),
   'engagements.orphaned': async ({ post }, { signal }) => purge.run(post as PostId, signal),

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type IndexState, indexStates } from '../db/indexes.ts'
+import { type IndexState, loadIndexStates } from '../db/indexes.ts'
 import { readConfig } from '../environment.ts'
 import { openForCommand } from './database.ts'
 
@@ -17,7 +17,7 @@ export const indexesCommand = (): Command =>
     .action(async ({ apply, json }: IndexesOptions) => {
       const config = readConfig()
       await using database = await openForCommand(config, apply === true)
-      const indexes = await indexStates(database.db, config.following)
+      const indexes = await loadIndexStates(database.db, config.following)
       const missing = indexes.filter(({ present }) => !present).length
       if (json) console.log(JSON.stringify({ following: config.following, indexes, missing }))
       else console.log(table(indexes, missing))

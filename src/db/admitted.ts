@@ -1,9 +1,9 @@
 import type { Answer } from './group-commit.ts'
 
-/** Why each write of a batch is refused before its transaction, in order; undefined for those that are let in. */
+/** The refusal of each write of a batch before its transaction, in order. Undefined for an admitted write. */
 export type Refusals = readonly (Error | undefined)[]
 
-/** Answers a batch in order: a refused write with its refusal, every other write with its answer from `commit`. */
+/** Answers a batch in order: a refused write with its refusal, an admitted write with its answer from `commit`. */
 export async function commitAdmitted<Op, Result>(
   ops: readonly Op[],
   refusals: Refusals | undefined,

@@ -1,17 +1,17 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
 import { readPastElections } from './elections.ts'
 
-/** The longest a single command of a request may take on the server, in milliseconds. */
+/** How long a command of a request may take on the server, in milliseconds. */
 export const commandMsMax = 2_500
 
-/** Options for every command of a request: the server gives up when the client would. */
-export const bounded = { maxTimeMS: commandMsMax } as const
+/** Options of each command of a request. The server gives up no later than the client. */
+export const requestTimeout = { maxTimeMS: commandMsMax } as const
 
 /**
- * As {@link bounded}, for reads of which a page or a batch of look-ups sets the size: everything comes in one answer,
- * where MongoDB's own first one stops at 101 documents (law L5).
+ * Options of reads with up to 4,000 documents: {@link requestTimeout}, and all documents in one answer (law L5).
+ * MongoDB's default for the first answer is 101 documents.
  */
-export const atOnce = { ...bounded, batchSize: 4_000 } as const
+export const singleBatch = { ...requestTimeout, batchSize: 4_000 } as const
 
 const options: MongoClientOptions = {
   appName: 'feedline',
@@ -25,24 +25,24 @@ const options: MongoClientOptions = {
   heartbeatFrequencyMS: 1_000,
 }
 
-/** How long a command waits for a primary, and for a free connection to it, in milliseconds. */
+/** How long a command waits for a primary or for a free connection to it, in milliseconds. */
 const selectionMsMax = 5_000
 
-/** How long the socket of a serving command may be silent, in milliseconds: longer than {@link commandMsMax}. */
+/** How long the socket of a serving command may be silent, in milliseconds. Longer than {@link commandMsMax}. */
 const silenceMsMax = 3_000
 
 /**
- * How a process uses the database. A `serving` command that a frozen primary never answers fails after 8 s: 3 s of
- * silence, then 5 s in which its retry finds no primary. A `bulk` command may run for as long as it needs.
+ * How a process uses the database. A `bulk` command has no time limit. A `serving` command fails after 8 s if a frozen
+ * primary does not answer. These are 3 s of silence, then 5 s in which its retry finds no primary.
  */
 export type ClientProfile = 'serving' | 'bulk'
 
 /**
- * Connects to a replica set or a sharded cluster. Writes wait for a majority, and reads return what a majority holds:
- * no failover takes back what an answer was based on (law L4). Reads after a failover see what was acknowledged before it.
- * A read in an explicit session names its own read concern, because the driver adds the session's time to the object
- * that all other reads share.
- * @throws MongoServerSelectionError when no primary answers within 5 s.
+ * Connects to a replica set or a sharded cluster. Writes wait for a majority, and reads return majority-committed data.
+ * So no failover reverts the data of an answer (law L4). Reads after a failover see all writes acknowledged before it.
+ * A read in an explicit session names its own read concern. Otherwise the driver adds the session's time to the read
+ * concern object that all other reads share.
+ * @throws MongoServerSelectionError if no primary answers within 5 s.
  */
 export async function connect(
   uri: string,

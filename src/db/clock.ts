@@ -3,31 +3,32 @@ import { clockSkewMaxMs } from '../lib/ids.ts'
 
 export { clockSkewMaxMs }
 
-/** A measurement with a longer round trip, in milliseconds, says too little: half of it is uncertain. */
+/** The longest round trip of a usable measurement, in milliseconds. Half of a round trip is uncertain. */
 const roundTripMsMax = 1_000
 const startSamples = 3
 const startTriesMax = 10
 const intervalMs = 5_000
 
-/** One look at the database's clock. */
+/** One measurement of the database's clock. */
 interface Sample {
   /** The database's time, in milliseconds since 1970, minus this process's monotonic clock. */
   readonly offsetMs: number
   readonly roundTripMs: number
 }
 
-/** Told what an operator should know, in one sentence. */
+/** Receives a warning for the operator, in one sentence. */
 export type Warn = (sentence: string) => void
 
 /**
- * The database's clock, extrapolated on the monotonic clock of this process: neither a wrong nor a stepping clock of
- * this host reaches an id, a date or a wait. All processes of a database agree on it to within half a round trip.
- * Measured when it starts, by a few commands, and every 5 s, by one; a measurement that fails leaves the extrapolation.
+ * The database's clock, extrapolated with the monotonic clock of this process. So a wrong or stepping clock of this
+ * host changes no id, date or wait. All processes of a database agree to within half a round trip.
+ * It sends three to ten commands at the start, and one every 5 s. After a failed measurement, the extrapolation
+ * continues.
  */
 export class DatabaseClock implements Disposable {
   private readonly timer: NodeJS.Timeout
   private measuring = false
-  private hostIsOff = false
+  private isHostSkewed = false
 
   private constructor(
     private readonly client: MongoClient,
@@ -39,8 +40,8 @@ export class DatabaseClock implements Disposable {
   }
 
   /**
-   * Measures the database's clock and keeps measuring it until disposed of.
-   * @throws {Error} one sentence, when the database does not tell its time, or takes longer than 1 s to.
+   * Measures the database's clock, now and every 5 s until it is disposed.
+   * @throws {Error} one sentence, if the database does not report its time, or takes longer than 1 s.
    */
   static async start(client: MongoClient, warn: Warn): Promise<DatabaseClock> {
     const samples: Sample[] = []
@@ -66,15 +67,15 @@ export class DatabaseClock implements Disposable {
   /** The database's time in whole milliseconds since 1970. Sends no command. */
   readonly now = (): number => Math.floor(performance.now() + this.offsetMs)
 
-  /** By how many seconds this host's clock on the wall is ahead of the database's; negative: behind it. */
+  /** How far this host's wall clock is ahead of the database's clock, in seconds. Negative if it is behind. */
   skewSeconds(): number {
     return (Date.now() - this.now()) / 1000
   }
 
   /**
-   * Measures once and corrects the extrapolation where the measurement proves it wrong. Never throws. One command.
-   * A difference above {@link clockSkewMaxMs} is reported: the database's clock stepped, or another member with another
-   * clock became the primary, or this process was suspended.
+   * Measures once and corrects the extrapolation if the measurement proves it wrong. Never throws. One command.
+   * It reports a difference above {@link clockSkewMaxMs}: the database's clock stepped, another member became the
+   * primary, or this process was suspended.
    */
   async adjust(): Promise<void> {
     if (this.measuring) return
@@ -90,7 +91,7 @@ export class DatabaseClock implements Disposable {
         )
       }
     } catch {
-      // The next measurement may succeed; until then the extrapolation holds.
+      // The next measurement may succeed. Until then, the extrapolation continues.
     } finally {
       this.measuring = false
       this.reportHost()
@@ -101,16 +102,16 @@ export class DatabaseClock implements Disposable {
     clearInterval(this.timer)
   }
 
-  /** Once each time that the host's clock passes the bound. */
+  /** Reports the host's clock once each time it passes the bound. */
   private reportHost(): void {
     const skewMs = this.skewSeconds() * 1000
-    const isOff = Math.abs(skewMs) > clockSkewMaxMs
-    if (isOff && !this.hostIsOff) {
+    const isSkewed = Math.abs(skewMs) > clockSkewMaxMs
+    if (isSkewed && !this.isHostSkewed) {
       this.warn(
         `The clock of this host is ${seconds(Math.abs(skewMs))} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of the database. Feedline uses the clock of the database. Check the time synchronisation of this host.`,
       )
     }
-    this.hostIsOff = isOff
+    this.isHostSkewed = isSkewed
   }
 }
 

@@ -33,7 +33,7 @@ import type {
 export * from './documents.ts'
 export * from './timeline-documents.ts'
 
-/** What each collection holds. */
+/** The document type of each collection. */
 export interface Documents {
   users: UserDoc
   user_stats: UserStatsDoc
@@ -63,29 +63,29 @@ export interface Documents {
 export type CollectionName = keyof Documents
 export type Collections = { readonly [Name in CollectionName]: Collection<Documents[Name]> }
 
-/** One index: what it is for stands beside it. */
+/** One index. A comment in the catalogue names its purpose. */
 export interface IndexSpec {
   readonly key: Readonly<Record<string, 1 | -1>>
-  /** Only where another index has the same key. Default: MongoDB's name for the key. */
+  /** Required if another index has the same key. Default: MongoDB's name for the key. */
   readonly name?: string
   readonly unique?: true
-  /** Only documents that match are in it. */
+  /** The index contains only matching documents. */
   readonly partialFilterExpression?: Readonly<Record<string, string | boolean>>
   readonly expireAfterSeconds?: number
 }
 
-/** How a collection is found and, on a sharded cluster, split. */
+/** The indexes of a collection, and its shard key on a sharded cluster. */
 export interface CollectionSpec {
   readonly indexes: readonly IndexSpec[]
-  /** Documents lie in the order of `_id`, which needs no index beside them. */
+  /** Stores documents in the order of `_id`, without an index on `_id`. */
   readonly clustered?: true
-  /** Undefined: small, or walked by workers alone; left on one shard. */
+  /** Undefined for a collection that stays on one shard: it is small, or only workers read it. */
   readonly shardKey?: Readonly<Record<string, 1>>
 }
 
 const dayS = 86_400
 
-/** An entry by its id, in the lists of each kind with such a key. The first index has the default name for the key. */
+/** One index per kind whose entries are found by id. The first one has the default name for the key. */
 const entryIdIndexes = kindsKeyedBy('_id').map(
   (kind, at): IndexSpec => ({
     key: { '_id.post': 1, '_id.kind': 1, 'items._id': 1 },
@@ -94,7 +94,7 @@ const entryIdIndexes = kindsKeyedBy('_id').map(
   }),
 )
 
-/** Every collection with its indexes and shard key: the whole physical design on one screen. */
+/** Every collection with its indexes and shard key. */
 export const catalogue = (
   following: FollowingMode,
 ): Readonly<Record<CollectionName, CollectionSpec>> => ({
@@ -129,7 +129,7 @@ export const catalogue = (
   follow_events: {
     indexes: [
       { key: { user: 1, followee: 1, _id: 1, type: 1 } }, // the history of a pair, covered
-      { key: { followee: 1 } }, // what a deleted user leaves behind
+      { key: { followee: 1 } }, // the history of a deleted followee
     ],
     shardKey: { user: 1 },
   },
@@ -143,13 +143,13 @@ export const catalogue = (
   posts: {
     indexes: [
       { key: { author: 1, _id: -1 } }, // by author, and fan-out on read, covered
-      { key: { _id: 1, author: 1 } }, // whether posts of a timeline exist, and whose they are, covered
+      { key: { _id: 1, author: 1 } }, // the existence and the authors of posts in a timeline, covered
     ],
     shardKey: { author: 1, _id: 1 },
   },
   overflow: {
     indexes: [
-      { key: { '_id.post': 1, '_id.kind': 1, first: -1 } }, // the walk, and the last level
+      { key: { '_id.post': 1, '_id.kind': 1, first: -1 } }, // the list in order, and the last level
       { key: { '_id.post': 1, '_id.kind': 1, 'items.actor': 1 } }, // membership
       ...entryIdIndexes,
     ],
@@ -178,14 +178,14 @@ export const catalogue = (
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
   pulled_authors: {
-    indexes: [{ key: { '_id.author': 1 } }], // what a deleted author leaves behind
+    indexes: [{ key: { '_id.author': 1 } }], // the notes of a deleted author
     clustered: true,
     shardKey: { _id: 1 },
   },
   outbox: {
     indexes: [
-      { key: { state: 1, lane: 1, runAt: 1 } }, // what is due
-      // what is on its way: a delivery has no follower, a back-fill has neither author nor post
+      { key: { state: 1, lane: 1, runAt: 1 } }, // due jobs
+      // waiting deliveries, which have no follower, and back-fills, which have neither author nor post
       { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
   },
@@ -193,8 +193,8 @@ export const catalogue = (
   hot_keys: { indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }], shardKey: { _id: 1 } },
   hot_writes: {
     indexes: [
-      { key: { key: 1, at: 1 } }, // what the owner of a key is asked, the oldest first
-      { key: { at: 1 }, expireAfterSeconds: 3_600 }, // what a killed process left
+      { key: { key: 1, at: 1 } }, // the requests for a key, the oldest first
+      { key: { at: 1 }, expireAfterSeconds: 3_600 }, // the requests of a killed process
     ],
     shardKey: { key: 1 },
   },
@@ -202,7 +202,7 @@ export const catalogue = (
   reconciliations: { indexes: [{ key: { startedAt: 1 }, expireAfterSeconds: 31 * dayS }] },
   repairs: {
     indexes: [
-      { key: { '_id.run': 1, size: -1 } }, // what a run repaired, the largest first
+      { key: { '_id.run': 1, size: -1 } }, // the repairs of a run, the largest first
       { key: { at: 1 }, expireAfterSeconds: 31 * dayS },
     ],
     shardKey: { _id: 1 },

@@ -1,19 +1,22 @@
-import { duplicateOf, isWriteConflict } from './errors.ts'
+import { duplicateValues, isWriteConflict } from './errors.ts'
 
-/** Thrown when a transaction keeps colliding with other processes. Nothing was written. */
+/** Thrown if a transaction keeps colliding with other processes. Nothing was written. */
 export class Contended extends Error {
   override readonly name = 'Contended'
 }
 
-/** Thrown when the same unique value refuses a batch again on a newer snapshot: no repeat can succeed. Nothing was written. */
+/**
+ * Thrown if the same unique value refuses a batch again on a newer snapshot. No repeat can succeed. Nothing was
+ * written.
+ */
 export class Poisoned extends Error {
   override readonly name = 'Poisoned'
 }
 
 /**
- * Watches the collisions of one transaction; to be passed to `Transactions.run`.
- * @param conflictsMax how many write conflicts end the run.
- * @returns a function that throws {@link Contended} or {@link Poisoned} once another try is of no use.
+ * Creates the `onCollision` of one `Transactions.run`. It ends the run when another try would not help.
+ * @param conflictsMax number of write conflicts that end the run.
+ * @returns a function that throws {@link Contended} or {@link Poisoned}.
  */
 export function watchCollisions(conflictsMax = Number.POSITIVE_INFINITY): (error: unknown) => void {
   const refused = new Set<string>()
@@ -22,7 +25,7 @@ export function watchCollisions(conflictsMax = Number.POSITIVE_INFINITY): (error
     if (isWriteConflict(error) && ++conflicts >= conflictsMax) {
       throw new Contended('Other processes write to the same key', { cause: error })
     }
-    const duplicate = duplicateOf(error)
+    const duplicate = duplicateValues(error)
     if (duplicate === undefined) return
     if (refused.has(duplicate)) {
       throw new Poisoned('A unique value is stored that the batch cannot see', { cause: error })

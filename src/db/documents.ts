@@ -1,11 +1,11 @@
 import type { Binary, ObjectId } from 'mongodb'
 import type { EngagementKind } from '../engagement/kinds.ts'
 
-/** Where an edge came from (seed 3). */
+/** The origin of an edge (seed 3). */
 export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'MEDIUM', 'IMPORT'] as const
 export type EdgeSource = (typeof edgeSources)[number]
 
-/** A person. After `deletedAt` only the handle is left, until the purge is over and the handle is free. */
+/** An account. A deleted account keeps only its handle, until the purge ends and the handle is free. */
 export interface UserDoc {
   readonly _id: string
   readonly name?: string
@@ -15,31 +15,31 @@ export interface UserDoc {
 }
 
 /**
- * A person's counters, beside the edges they count (seed 3). Exactly live users have one, and every write that
- * adds an edge or a post changes it: so it is also the document on which such writes meet a deletion or a block.
+ * The counters of a live user (seed 3). A deleted user has none. Every write that adds an edge or a post changes this
+ * document, so such a write collides with a deletion or a block.
  */
 export interface UserStatsDoc {
   readonly _id: string
   readonly followers: number
   readonly following: number
   readonly posts: number
-  /** Raised by writes that change no count but must not pass a follow unseen. */
+  /** Raised by writes that change no counter but must collide with a follow. */
   readonly guard?: number
-  /** How often reconciliation has changed the counters, or the edges that they count. */
+  /** The number of repairs of the counters, or of the counted edges. */
   readonly repairs?: number
 }
 
-/** An edge seen from the followee, `user` (seed 4). Its `_id` tells when it was made. */
+/** An edge from the side of the followee, `user` (seed 4). Its `_id` contains the time of the follow. */
 export interface FollowerDoc {
   readonly _id: ObjectId
   readonly user: string
   readonly follower: string
   readonly source: EdgeSource
-  /** The follower's own groups for the followee; kept here only under `reverse-index`. */
+  /** The follower's groups with the followee. Stored here only under `reverse-index`. */
   readonly groups?: string[]
 }
 
-/** The same edge seen from the follower, `user`. Not stored under `reverse-index`. */
+/** An edge from the side of the follower, `user`. Not stored under `reverse-index`. */
 export interface FollowingDoc {
   readonly _id: ObjectId
   readonly user: string
@@ -48,26 +48,26 @@ export interface FollowingDoc {
   readonly groups?: string[]
 }
 
-/** One line of the history of a pair (seed 3); `user` is the follower. */
+/** An event in the history of a pair (seed 3). `user` is the follower. */
 export interface FollowEventDoc {
   readonly _id: ObjectId
   readonly user: string
   readonly followee: string
   readonly type: 'FOLLOWED' | 'UNFOLLOWED'
-  /** Of the edge that began or ended. */
+  /** The source of the edge. */
   readonly source: EdgeSource
   readonly at: Date
-  /** Set where the follower did not end it themselves. */
+  /** Set if the edge did not end by an unfollow. */
   readonly cause?: 'BLOCK'
 }
 
-/** What `owner` put between themselves and `other`; a block has a mirror, so that each side finds it under its own key. */
+/** A mute or block between `owner` and `other`. A block has a mirror, so that each user finds it under the own key. */
 export interface RestrictionDoc {
   readonly _id: ObjectId
   readonly owner: string
   readonly other: string
   readonly kind: 'MUTE' | 'BLOCK' | 'BLOCKED_BY'
-  /** How often reconciliation has checked this block in order to repair it. */
+  /** The number of checks of this block by repairs. */
   readonly repairs?: number
 }
 
@@ -77,50 +77,50 @@ export interface AttachmentDoc {
   readonly alt?: string
 }
 
-/** A number for each kind of engagement; an absent one is 0. */
+/** A number for each kind of engagement. An absent number is 0. */
 export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
 
-/** A post. Its `_id` is its time and its place in every timeline. */
+/** A post. Its `_id` contains its time and is its position in every timeline. */
 export interface PostDoc extends Readonly<Partial<Record<EngagementKind, EngagementDoc[]>>> {
   readonly _id: ObjectId
   readonly author: string
   readonly text: string
   readonly attachments?: AttachmentDoc[]
-  /** How many entries each list has, here and in overflow. */
+  /** The number of entries of each list, here and in overflow. */
   readonly counts?: PerKind
-  /** The place of the last entry that each list was given. */
+  /** The position of the newest entry that each list ever had. */
   readonly last?: Readonly<Partial<Record<EngagementKind, ObjectId>>>
-  /** How many overflow documents each list has. */
+  /** The number of overflow documents of each list. */
   readonly levels?: PerKind
-  /** Whether it has any (seed 0's flag); else absent. */
+  /** Set if any list has overflow documents (seed 0's flag). */
   readonly has_overflow?: true
-  /** How often reconciliation has changed the counts. */
+  /** The number of repairs of the counts. */
   readonly repairs?: number
-  /** Raised by writes that change nothing else of the post but must not pass another write unseen. */
+  /** Raised by writes that change nothing else of the post but must collide with other writes. */
   readonly guard?: number
 }
 
-/** A like, comment or share, in its post or in overflow: it stays where it was put. */
+/** A like, comment or share, in its post or in overflow. It never moves. */
 export interface EngagementDoc {
   readonly _id: ObjectId
-  /** Its place in the list where that is not its `_id`: another one was committed before that has a later `_id`. */
+  /** The position in the list. Set only if an entry with a later `_id` was committed before. Default: `_id`. */
   readonly place?: ObjectId
   readonly actor: string
   readonly text?: string
 }
 
-/** What a list holds beyond its post's threshold (seeds 0 and 2). Levels follow each other in the order of their entries. */
+/** The entries of a list beyond the threshold of its post (seeds 0 and 2). Levels are in the order of their entries. */
 export interface OverflowDoc {
   readonly _id: { readonly post: ObjectId; readonly kind: EngagementKind; readonly level: number }
-  /** The place of the first entry it was given. */
+  /** The position of the first entry that the level ever had. */
   readonly first: ObjectId
   readonly count: number
   readonly items: EngagementDoc[]
 }
 
 /**
- * What a user engaged with, written before the entry itself: so none is ever missing here, and one whose entry
- * does not exist in its post means nothing.
+ * An engagement of a user, written before its entry. So every entry has one of these. A document without an entry in
+ * the post does not count.
  */
 export interface EngagedDoc {
   readonly _id: ObjectId
@@ -130,7 +130,7 @@ export interface EngagedDoc {
   readonly author: string
 }
 
-/** Jobs that are soon done, and jobs that are long: neither may keep the other from being run. */
+/** The queues of jobs: QUICK for short jobs, BULK for long ones. Neither delays the other. */
 export const jobLanes = ['QUICK', 'BULK'] as const
 export type JobLane = (typeof jobLanes)[number]
 
@@ -141,20 +141,20 @@ export interface JobDoc {
   readonly payload: Readonly<Record<string, unknown>>
   readonly state: 'READY' | 'PARKED'
   readonly lane: JobLane
-  /** Not to be claimed before; while claimed, when the lease ends; once parked, since when. Server time. */
+  /** When the job is due. For a claimed job, when its lease ends. For a parked job, when it was parked. Server time. */
   readonly runAt: Date
-  /** Rises with every claim and whatever ends one: a worker whose lease is over no longer matches. */
+  /** Raised by every start and end of a claim, so that a worker with an expired lease no longer matches. */
   readonly fence: number
-  /** Names the claim, until the lease is ended; one that ran out has set it still. */
+  /** The name of the claim, until its lease is ended. Also set after the lease has expired. */
   readonly leased?: string
   readonly checkpoint?: unknown
-  /** Tries begun since the checkpoint last moved. */
+  /** The number of tries since the last new checkpoint. */
   readonly attempts: number
-  /** What the last try that failed threw. */
+  /** The error of the last failed try. */
   readonly error?: string
 }
 
-/** The first result of a mutation that carried a clientMutationId, of the account that the viewer has had `since`. */
+/** The first result of a mutation with a clientMutationId, of the viewer's account created at `since`. */
 export interface MutationDoc {
   readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
   /** SHA-256 of the mutation's name and input. */
@@ -163,51 +163,51 @@ export interface MutationDoc {
   readonly at: Date
 }
 
-/** How far an import has come. */
+/** The checkpoint of an import. */
 export interface ImportDoc {
   readonly _id: string
   readonly [field: string]: unknown
 }
 
-/** Facts about the database as a whole. */
+/** A setting of the whole database. */
 export interface MetaDoc {
   readonly _id: string
   readonly value: string
 }
 
-/** How far a reconciliation has come. Removed a month after. */
+/** The checkpoint of a reconciliation. Removed after a month. */
 export interface ReconciliationDoc {
   readonly _id: string
-  /** What was asked for: another run of the same goes on where this one was cut off. */
+  /** The requested options. A run with the same options continues an interrupted one. */
   readonly asked: string
   readonly startedAt: Date
-  /** Until when nobody else takes it over, by the server's clock. */
+  /** When the lease ends and another process can take over, by the server's clock. */
   readonly leasedUntil: Date
-  /** Rises with every claim. */
+  /** Raised by every claim. */
   readonly fence: number
   readonly part: 'edges' | 'users' | 'posts' | 'timelines'
-  /** The last edge, handle, post or reader of the part that is done. */
+  /** The last finished edge, handle, post or reader of the part. */
   readonly after: string
   readonly tally: Readonly<Record<string, number>>
   readonly done?: true
 }
 
-/** A difference that a reconciliation applied: at most one a run and subject. Removed a month after. */
+/** A difference that a reconciliation applied, at most one per run and subject. Removed after a month. */
 export interface RepairDoc {
   readonly _id: { readonly run: string; readonly id: string }
   readonly kind: 'USER' | 'POST'
-  /** What was added to each counter. */
+  /** The number that was added to each counter. */
   readonly by: Readonly<Record<string, number>>
-  /** What they said before. */
+  /** The counters before the repair. */
   readonly counted: Readonly<Record<string, number>>
-  /** By how much the one that was off the most was off. */
+  /** The largest absolute difference. */
   readonly size: number
-  /** How many edges of this user the run had mended before. */
+  /** The number of this user's edges that the run had repaired before. */
   readonly mended?: number
   readonly at: Date
 }
 
-/** Which process commits the writes to a key on which processes collided, until its lease ends. */
+/** The owner of a hot key: the process that commits all writes to the key, until its lease ends. */
 export interface HotKeyDoc {
   readonly _id: string
   readonly owner: string
@@ -215,13 +215,15 @@ export interface HotKeyDoc {
   readonly until: Date
 }
 
-/** Writes to a hot key that a process asks the owner to commit. Removed by the process once they are answered. */
+/** A request of a process that the owner of a hot key commits some writes. The process removes it after the answer. */
 export interface HotWriteDoc {
   readonly _id: ObjectId
   readonly key: string
   readonly ops: readonly Readonly<Record<string, unknown>>[]
-  /** When it was asked, by the server's clock. */
+  /** The time of the request, by the server's clock. */
   readonly at: Date
-  /** One answer for each of `ops`, from the transaction that committed them; null: the asking process commits each alone. */
+  /**
+   * One answer for each of `ops`, from the transaction that committed them. Null: the process commits each write alone.
+   */
   readonly answers?: readonly Readonly<Record<string, unknown>>[] | null
 }

@@ -15,8 +15,8 @@ const maxTimeExpiredCode = 50
 const snapshotGoneCodes: ReadonlySet<unknown> = new Set([239, 246])
 
 /**
- * Codes of a database that did not get something done in time: the server is no primary now, shuts down, cannot reach
- * another member, waits for a lock, or interrupted the command. The same command may succeed later.
+ * Codes of temporary failures: the server is no longer primary, shuts down, cannot reach another member, waits for a
+ * lock, or interrupted the command. The same command may succeed later.
  */
 const passingCodes: ReadonlySet<unknown> = new Set([
   6, // HostUnreachable
@@ -47,7 +47,7 @@ const passingCodes: ReadonlySet<unknown> = new Set([
   13436, // NotPrimaryOrSecondary
 ])
 
-/** Errors of a socket that the driver passes on as they are: it writes to a connection that the server has just closed. */
+/** Socket errors that the driver throws unchanged, for example on a connection that the server has just closed. */
 const socketCodes: ReadonlySet<unknown> = new Set([
   'ECONNABORTED',
   'ECONNREFUSED',
@@ -60,8 +60,8 @@ const socketCodes: ReadonlySet<unknown> = new Set([
 const isSocketError = (error: unknown): boolean =>
   error instanceof Error && socketCodes.has((error as NodeJS.ErrnoException).code)
 
-/** The error behind one that the driver wrapped: a bulk write hides why no server answered it. */
-const rootOf = (error: unknown): unknown => {
+/** The cause of an error that the driver wrapped. A bulk write hides why no server answered. */
+const rootCause = (error: unknown): unknown => {
   const cause: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined
   return cause instanceof MongoError || isSocketError(cause) ? cause : error
 }
@@ -70,12 +70,15 @@ const rootOf = (error: unknown): unknown => {
 const isWaitQueueTimeout = (error: unknown): boolean =>
   error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError'
 
-/** Whether a write met a document that a unique index holds already. */
+/** Whether a unique index refused a write. */
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === duplicateKeyCode
 
-/** Those of an unordered insert's documents, by position, that were there already. Throws an error that says anything else. */
-export function repeatsIn(error: unknown): number[] {
+/**
+ * The positions of the documents that a unique index refused, from the error of an unordered insert.
+ * @throws `error` itself if it has any other cause.
+ */
+export function duplicatePositions(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error
   const failed = [error.writeErrors].flat()
   const all = failed.every(({ code }) => code === duplicateKeyCode)
@@ -83,41 +86,41 @@ export function repeatsIn(error: unknown): number[] {
   return failed.map(({ index }) => index)
 }
 
-/** Whether the server said that a transaction may simply be tried again. */
+/** Whether the server says that the transaction can be retried. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('TransientTransactionError')
 
-/** Whether a write met a document that an open or newer transaction has changed. */
+/** Whether a write conflicts with an open or newer transaction on the same document. */
 export const isWriteConflict = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === writeConflictCode
 
-/** Which values a unique index refused, as text; undefined for any other error. */
-export const duplicateOf = (error: unknown): string | undefined =>
+/** The values that a unique index refused, as text. Undefined for any other error. */
+export const duplicateValues = (error: unknown): string | undefined =>
   error instanceof MongoServerError && error.code === duplicateKeyCode
     ? (error.errmsg ?? error.message)
     : undefined
 
-/** Whether the server gave up on a command, or on the majority it waited for, at `maxTimeMS`. */
+/** Whether a command, or its wait for a majority, ended at `maxTimeMS`. */
 export const isTimeExpired = (error: unknown): boolean =>
   (error instanceof MongoServerError && error.code === maxTimeExpiredCode) ||
   (error instanceof MongoBulkWriteError &&
     error.result.getWriteConcernError()?.code === maxTimeExpiredCode)
 
-/** Whether the server keeps nothing as old as a snapshot any more, or has none of this moment yet. */
+/** Whether the server no longer keeps the snapshot of a read, or has no snapshot of this moment yet. */
 export const isSnapshotGone = (error: unknown): boolean =>
   error instanceof MongoServerError && snapshotGoneCodes.has(error.code)
 
-/** Whether it is unknown if a commit took effect. */
+/** Whether the outcome of a commit is unknown. */
 export const isCommitUnknown = (error: unknown): boolean =>
   error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')
 
-/** Whether two writes met: each would succeed alone. */
+/** Whether two writes collided. Each would succeed alone. */
 export const isCollision = (error: unknown): boolean =>
   isDuplicateKey(error) || isWriteConflict(error)
 
 /** Whether the database could not be reached, or did not get the command done, in time. */
 export function isUnreachable(error: unknown): boolean {
-  const root = rootOf(error)
+  const root = rootCause(error)
   return (
     root instanceof MongoServerSelectionError ||
     root instanceof MongoNetworkError ||
@@ -130,13 +133,13 @@ export function isUnreachable(error: unknown): boolean {
 }
 
 /**
- * What a driver error means to a client: UNAVAILABLE when the database could not be reached in time,
- * undefined when it is a fault of ours. The only place where driver errors are told apart for clients.
+ * Converts a driver error for clients: UNAVAILABLE if the database was not reached in time. Undefined for a bug of
+ * Feedline. No other code classifies driver errors for clients.
  */
 export const clientErrorOf = (error: unknown): DomainError | undefined =>
   isUnreachable(error) ? noAnswer(error) : undefined
 
-/** @param aftermath what became of the request, one sentence. */
+/** The error of a request that the database did not answer. @param aftermath the state of the request, one sentence. */
 export const noAnswer = (cause: unknown, aftermath = ''): DomainError =>
   new DomainError(
     'UNAVAILABLE',

@@ -12,13 +12,15 @@ export interface GroupCommitBounds {
   /** How long a key waits for more writes after a batch of several, in milliseconds. */
   readonly lingerMs: number
   /**
-   * When a write of an idle key is committed. AT_ONCE where a write alone costs less than a batch; AFTER_TURN, with the
-   * other writes of the same turn of the event loop, where they share a command.
+   * When the first write of an idle key is committed. AT_ONCE: now, for writes that cost less alone than in a batch.
+   * AFTER_TURN: with the other writes of the same turn of the event loop, for writes that share a command.
    */
   readonly begins: 'AT_ONCE' | 'AFTER_TURN'
 }
 
-/** The result of one write: a value, an error of this write alone, or a promise that the next batch does not wait for. */
+/**
+ * The result of one write: a value, an error of this write alone, or a promise that the next batch does not wait for.
+ */
 export type Answer<Result> = Result | Error | Promise<Result>
 
 interface Waiting<Op, Result> {
@@ -38,10 +40,13 @@ export class GroupCommit<Op, Result> {
   private waiting = 0
 
   /**
-   * @param run commits a batch and returns the result of each write, in order. If it throws, all writes fail.
+   * @param commitBatch commits a batch and returns the result of each write, in order. If it throws, all writes fail.
    */
   constructor(
-    private readonly run: (key: string, ops: readonly Op[]) => Promise<readonly Answer<Result>[]>,
+    private readonly commitBatch: (
+      key: string,
+      ops: readonly Op[],
+    ) => Promise<readonly Answer<Result>[]>,
     private readonly bounds: GroupCommitBounds,
   ) {}
 
@@ -83,7 +88,7 @@ export class GroupCommit<Op, Result> {
     for (const { since, reject } of batch) if (since < oldest) reject(overloaded())
     if (inTime.length === 0) return
     try {
-      const results = await this.run(
+      const results = await this.commitBatch(
         key,
         inTime.map(({ op }) => op),
       )

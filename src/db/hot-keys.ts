@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { commitAdmitted, type Refusals } from './admitted.ts'
-import { bounded } from './client.ts'
+import { requestTimeout } from './client.ts'
 import type { Collections } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
 import { isDuplicateKey } from './errors.ts'
@@ -8,9 +8,9 @@ import { HotWrites, type Packed, unpackAnswer } from './hot-writes.ts'
 import { type Answers, KeyOwner } from './key-owner.ts'
 import type { Transactions, Tx } from './transaction.ts'
 
-/** How the writes of one sort are committed. */
+/** How writes of one kind are committed. */
 export interface HotKeyRules<Op, Result> {
-  /** Sets the keys of this sort apart from those of others, e.g. `likes`. */
+  /** The prefix of the stored names of keys, for example `lists`. Persisted. */
   readonly name: string
   /** Checks writes before their transaction. A write may be checked again after a failed try. Absent: no check. */
   readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
@@ -22,7 +22,7 @@ export interface HotKeyRules<Op, Result> {
     ops: readonly Op[],
     onCollision: (error: unknown) => void,
   ) => Promise<Answers<Result>>
-  /** Commits one write, also where a stored leftover refuses the usual way. Passes `onCollision` to its transaction. */
+  /** Commits one write, also if damaged data refuses it in a batch. Passes `onCollision` to its transaction. */
   readonly commitAlone: (
     key: string,
     op: Op,
@@ -32,31 +32,34 @@ export interface HotKeyRules<Op, Result> {
   readonly unpack: (packed: Packed) => Op
 }
 
-/** How many write conflicts of one batch make its key hot, and how long it stays so, in milliseconds. */
+/** Number of write conflicts of one batch that make its key hot, and how long it stays hot, in milliseconds. */
 const conflictsMax = 1
 const hotMs = 3_000
-/** How many keys a process remembers at most. */
+/** Number of hot keys that a process remembers. */
 const keysMax = 10_000
-/** The lease of an owner, and how long a request waits before its process offers to be the owner, in milliseconds. */
+/**
+ * How long a lease lasts, and how long a request waits before its process tries to become the owner, in milliseconds.
+ */
 const leaseMs = 2_000
-const patienceMs = 100
+const ownerWaitMs = 100
 
-/** If this number of writes are all locked, their key is. */
+/** Number of locked writes, at the start of a batch, that mean that the key itself is locked. */
 const lockedMax = 2
 
+/** What this process knows about a hot key. All times are in milliseconds of the monotonic clock. */
 interface HotKey<Op, Result> {
   until: number
-  /** This process, when it is the owner. */
+  /** Set while this process is the owner. */
   owner?: KeyOwner<Op, Result> | undefined
-  /** Until when another process is taken to be the owner. */
+  /** Until then, this process assumes that another process is the owner. */
   ownedElsewhereUntil: number
 }
 
 /**
- * Keeps processes that write to the same key from repeating each other's transactions. A batch commits in a
- * transaction of its own until it meets another; from then on one process, the owner, commits the writes of all
- * processes to that key together, and answers each in the same transaction. Ownership is a lease and decides efficiency
- * alone: what two owners at once would do, the transactions keep right. A key that meets no one cools within a second.
+ * Avoids retries between processes that write to the same key. A batch commits in its own transaction until it
+ * collides. Then one process, the owner, commits the writes of all processes to the key, and answers each in the same
+ * transaction. Ownership is a lease. It affects speed only: with two owners, the transactions still keep the data
+ * correct. An owner stops after a second without requests of other processes.
  * @see docs/adr/8-owners-of-hot-keys.md
  */
 export class HotKeys<Op, Result> {
@@ -73,28 +76,28 @@ export class HotKeys<Op, Result> {
   }
 
   /**
-   * Commits `ops` to `key` in order and answers each. Where a stored leftover or a lock holds up a batch, its writes are
-   * committed one by one, and the others do not wait for that one.
+   * Commits writes to a key in order. @returns the answer of each, in order.
+   * If damaged data or a lock stops the batch, each write commits alone, and no write waits for the stopped one.
    * @throws {DomainError} UNAVAILABLE after about five seconds of collisions.
    */
-  async run(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
+  async commitBatch(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
     try {
       if (!this.isHot(key)) {
         try {
           return await this.commit(key, ops, watchCollisions(conflictsMax))
         } catch (error) {
           if (!(error instanceof Contended)) throw error
-          this.heat(key)
+          this.markHot(key)
         }
       }
-      return await this.together(key, ops)
+      return await this.commitThroughOwner(key, ops)
     } catch (error) {
       if (!(error instanceof Poisoned || error instanceof Contended)) throw error
-      return this.eachAlone(key, ops)
+      return this.commitEachAlone(key, ops)
     }
   }
 
-  /** Whether writes to `key` go through its owner now. */
+  /** Whether writes to `key` go through an owner now. */
   isHot(key: string): boolean {
     const known = this.hot.get(key)
     if (!known) return false
@@ -103,26 +106,26 @@ export class HotKeys<Op, Result> {
     return false
   }
 
-  private async together(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
-    const known = this.heat(key)
+  private async commitThroughOwner(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
+    const known = this.markHot(key)
     const owner = known.owner ?? (await this.tryToOwn(key, known))
     if (owner) return owner.submit(ops)
-    const answers = await this.writes.ask(
+    const answers = await this.writes.requestCommit(
       this.nameOf(key),
       ops.map((op) => this.rules.pack(op)),
       async (waitedMs) => {
-        if (waitedMs > patienceMs && !known.owner) await this.tryToOwn(key, known)
+        if (waitedMs > ownerWaitMs && !known.owner) await this.tryToOwn(key, known)
       },
     )
-    known.ownedElsewhereUntil = performance.now() + patienceMs
+    known.ownedElsewhereUntil = performance.now() + ownerWaitMs
     return answers.map((answer) => unpackAnswer<Result>(answer))
   }
 
   /**
-   * Commits each write in a transaction of its own. One that meets a lock is answered later, by itself; where the first
-   * ones all do, the key itself is locked, and the rest waits together.
+   * Commits each write in its own transaction. A locked write gets a later answer of its own. If the first writes are
+   * all locked, the key itself is locked, and the remaining writes wait together.
    */
-  private async eachAlone(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
+  private async commitEachAlone(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
     const answers: (Result | Error | Promise<Result>)[] = []
     let locked = 0
     for (const [at, op] of ops.entries()) {
@@ -163,7 +166,7 @@ export class HotKeys<Op, Result> {
     return refusal ?? this.rules.commitAlone(key, op, onCollision)
   }
 
-  private heat(key: string): HotKey<Op, Result> {
+  private markHot(key: string): HotKey<Op, Result> {
     const known = this.hot.get(key) ?? { until: 0, ownedElsewhereUntil: 0 }
     known.until = performance.now() + hotMs
     this.hot.delete(key)
@@ -179,9 +182,9 @@ export class HotKeys<Op, Result> {
     known: HotKey<Op, Result>,
   ): Promise<KeyOwner<Op, Result> | undefined> {
     if (performance.now() < known.ownedElsewhereUntil) return undefined
-    // So that the requests of one process do not all ask.
-    known.ownedElsewhereUntil = performance.now() + patienceMs
-    if (!(await this.lease(key))) return undefined
+    // Other requests of this process do not try in this time.
+    known.ownedElsewhereUntil = performance.now() + ownerWaitMs
+    if (!(await this.takeLease(key))) return undefined
     const owner = new KeyOwner<Op, Result>({
       key: this.nameOf(key),
       transactions: this.transactions,
@@ -189,11 +192,11 @@ export class HotKeys<Op, Result> {
       admit: this.rules.admit,
       apply: (tx, ops) => this.rules.apply(tx, key, ops),
       unpack: this.rules.unpack,
-      renew: () => this.lease(key),
+      renew: () => this.takeLease(key),
       onEnd: () => {
         known.owner = undefined
         known.until = 0
-        void this.release(key)
+        void this.releaseLease(key)
       },
     })
     known.owner = owner
@@ -201,8 +204,8 @@ export class HotKeys<Op, Result> {
     return owner
   }
 
-  /** Makes this process the owner of a key, or lets it stay so, unless the lease of another runs. One command. */
-  private async lease(key: string): Promise<boolean> {
+  /** Takes or renews the lease of a key, unless another process holds it. One command. */
+  private async takeLease(key: string): Promise<boolean> {
     const isFree = {
       $or: [{ $eq: ['$owner', this.process] }, { $lt: [{ $ifNull: ['$until', null] }, '$$NOW'] }],
     }
@@ -211,7 +214,7 @@ export class HotKeys<Op, Result> {
       const found = await this.collections.hot_keys.findOneAndUpdate(
         { _id: this.nameOf(key) },
         [{ $replaceWith: { $cond: [isFree, { $mergeObjects: ['$$ROOT', ours] }, '$$ROOT'] } }],
-        { ...bounded, upsert: true, returnDocument: 'after', writeConcern: { w: 1 } },
+        { ...requestTimeout, upsert: true, returnDocument: 'after', writeConcern: { w: 1 } },
       )
       return found?.owner === this.process
     } catch (error) {
@@ -221,9 +224,9 @@ export class HotKeys<Op, Result> {
     }
   }
 
-  private async release(key: string): Promise<void> {
+  private async releaseLease(key: string): Promise<void> {
     const mine = { _id: this.nameOf(key), owner: this.process }
-    await this.collections.hot_keys.deleteOne(mine, bounded).catch(() => {})
+    await this.collections.hot_keys.deleteOne(mine, requestTimeout).catch(() => {})
   }
 
   private readonly nameOf = (key: string) => `${this.rules.name}/${key}`

@@ -1,50 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
 import { DomainError, type ErrorCode, type ErrorDetails } from '../errors.ts'
-import { atOnce, bounded } from './client.ts'
+import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections, HotWriteDoc } from './collections.ts'
 import { Poisoned } from './collisions.ts'
 import { overloaded } from './group-commit.ts'
 import type { Tx } from './transaction.ts'
 
-/** By the request's own id. */
+/** The index of a read by the id of a request. */
 const hint = { _id: 1 } as const
 
 /** A stored write or result. */
 export type Packed = Readonly<Record<string, unknown>>
 
-/** How long a request waits for its answer, and how long an owner may begin to commit it, in milliseconds. */
+/** How long a request waits for its answer, and how old a request an owner still takes, in milliseconds. */
 const waitMsMax = 4_000
 const takenMsMax = 4_500
-/** When a process looks for its answer: first when answers usually come, then after a share of the time waited. */
+/**
+ * When a process polls for its answer: after `first` of the usual time, then after `share` of the time it has waited.
+ */
 const pollMs = { least: 2, most: 40, first: 0.9, share: 0.15 }
 
-/** How long requests whose answers were read wait to be removed by one command, in milliseconds. */
+/** How long answered requests wait until one command removes them, in milliseconds. */
 const removeAfterMs = 300
 
-/** Thrown when a request was withdrawn before it could be answered. Nothing was written. */
+/** Thrown if a request was withdrawn before it was answered. Nothing was written. */
 export class Withdrawn extends Error {
   override readonly name = 'Withdrawn'
 }
 
-/** The writes that processes ask the owner of a hot key to commit, and their answers. */
+/** Stores the writes that processes request from the owner of a hot key, and their answers. */
 export class HotWrites {
-  /** How long the last answers took, in milliseconds. */
+  /** The usual time to an answer, in milliseconds: a moving average. */
   private expectedMs = 10
-  /** Requests whose answers were read, until they are removed together. */
+  /** The answered requests that are not removed yet. */
   private readIds: ObjectId[] = []
   private removal: NodeJS.Timeout | undefined
 
   constructor(private readonly writes: Collections['hot_writes']) {}
 
   /**
-   * Asks the owner of `key` to commit `ops` and waits for the answers, for up to 4 s; a majority holds them then.
-   * Costs one command and one for each look, which the usual time to an answer spaces.
-   * @param whileWaiting is called between two looks with the milliseconds waited.
-   * @throws {DomainError} UNAVAILABLE when no owner answered; nothing was written then.
-   * @throws {Poisoned} when each of `ops` must be committed alone.
+   * Requests that the owner of a key commits writes, and waits up to 4 s for the answers. They are majority-committed.
+   * @param whileWaiting called after each poll with the time waited, in milliseconds.
+   * @throws {DomainError} UNAVAILABLE if no owner answered. Nothing was written then.
+   * @throws {Poisoned} if each write must be committed alone.
+   * Cost: one command, and one for each poll.
    */
-  async ask(
+  async requestCommit(
     key: string,
     ops: readonly Packed[],
     whileWaiting: (waitedMs: number) => Promise<void>,
@@ -53,7 +55,7 @@ export class HotWrites {
     await this.writes.updateOne(
       { _id, key },
       { $set: { ops }, $currentDate: { at: true } },
-      { ...bounded, upsert: true, writeConcern: { w: 1 } },
+      { ...requestTimeout, upsert: true, writeConcern: { w: 1 } },
     )
     const askedAt = performance.now()
     let pause = this.expectedMs * pollMs.first
@@ -61,10 +63,13 @@ export class HotWrites {
       await sleep(pause)
       const waitedMs = performance.now() - askedAt
       const isLast = waitedMs >= waitMsMax
-      // A request that is withdrawn is removed; the removal waits for a majority, and so for answers that came before it.
+      // A withdrawal removes the request. The removal waits for a majority, and so also for an earlier answer.
       const found = isLast
-        ? await this.writes.findOneAndDelete({ _id, key }, bounded)
-        : await this.writes.findOne({ _id, answers: { $exists: true } }, { ...bounded, hint })
+        ? await this.writes.findOneAndDelete({ _id, key }, requestTimeout)
+        : await this.writes.findOne(
+            { _id, answers: { $exists: true } },
+            { ...requestTimeout, hint },
+          )
       if (found?.answers !== undefined && !isLast) this.removeSoon(_id)
       if (found?.answers) {
         this.expectedMs = this.expectedMs * 0.8 + Math.min(waitedMs, 100) * 0.2
@@ -78,7 +83,7 @@ export class HotWrites {
     }
   }
 
-  /** Removes a request whose answers were read, with others of the same time: what stays is removed within an hour. */
+  /** Removes an answered request, together with others. A request that stays expires within an hour. */
   private removeSoon(_id: ObjectId): void {
     this.readIds.push(_id)
     this.removal ??= setTimeout(() => {
@@ -90,11 +95,10 @@ export class HotWrites {
   }
 
   /**
-   * The oldest requests for a key that may still be answered, at most `limit`. They need not be held by a majority: the
-   * transaction that answers a request changes it, so the answer is committed after the request or not at all.
-   * One command.
+   * Loads the oldest unanswered requests for a key, at most `limit`. One command.
+   * They need no majority: the transaction that answers a request changes it, so it commits after the request or never.
    */
-  async pending(key: string, limit: number): Promise<readonly HotWriteDoc[]> {
+  async loadRequests(key: string, limit: number): Promise<readonly HotWriteDoc[]> {
     return this.writes
       .find(
         {
@@ -102,15 +106,15 @@ export class HotWrites {
           answers: { $exists: false },
           $expr: { $gt: ['$at', { $subtract: ['$$NOW', takenMsMax] }] },
         },
-        { ...atOnce, promoteBuffers: true, readConcern: { level: 'local' } },
+        { ...singleBatch, promoteBuffers: true, readConcern: { level: 'local' } },
       )
       .sort({ at: 1 })
       .limit(limit)
       .toArray()
   }
 
-  /** Answers requests in the transaction that commits them. One command. @throws {Withdrawn} when one is gone. */
-  async answer(
+  /** Answers requests in the transaction that commits them. One command. @throws {Withdrawn} if one was withdrawn. */
+  async answerRequests(
     tx: Tx,
     answers: readonly { readonly request: HotWriteDoc; readonly answers: readonly Packed[] }[],
   ): Promise<void> {
@@ -124,17 +128,17 @@ export class HotWrites {
     if (matchedCount < updates.length) throw new Withdrawn('A request was withdrawn')
   }
 
-  /** Has the asking processes commit each of their writes alone. One command. */
-  async refuse(key: string, requests: readonly HotWriteDoc[]): Promise<void> {
+  /** Refuses requests as batches: the requesting processes commit each of their writes alone. One command. */
+  async refuseRequests(key: string, requests: readonly HotWriteDoc[]): Promise<void> {
     await this.writes.updateMany(
       { key, _id: { $in: requests.map(({ _id }) => _id) }, answers: { $exists: false } },
       { $set: { answers: null } },
-      bounded,
+      requestTimeout,
     )
   }
 }
 
-/** The stored form of an answer. An error that no client may read is the owner's, and is thrown there. */
+/** Converts an answer into its stored form. @throws the answer itself if it is an internal error of the owner. */
 export function packAnswer(answer: unknown): Packed {
   if (!(answer instanceof Error)) return { result: answer }
   if (!(answer instanceof DomainError)) throw answer
@@ -142,7 +146,7 @@ export function packAnswer(answer: unknown): Packed {
   return { error: { code: answer.code, message: answer.message, argument, limit } }
 }
 
-/** The answer that {@link packAnswer} stored. */
+/** Converts an answer that {@link packAnswer} stored. */
 export function unpackAnswer<Result>({ result, error }: Packed): Result | DomainError {
   if (error === undefined) return result as Result
   const { code, message, ...details } = error as ErrorDetails & {

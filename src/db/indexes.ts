@@ -9,8 +9,9 @@ import {
   openCollections,
 } from './collections.ts'
 
-/** The name under which an index is kept. */
-const nameOf = (spec: IndexSpec): string => spec.name ?? Object.entries(spec.key).flat().join('_')
+/** The stored name of an index. */
+const indexName = (spec: IndexSpec): string =>
+  spec.name ?? Object.entries(spec.key).flat().join('_')
 
 /** One declared index and whether the database has it. */
 export interface IndexState {
@@ -20,26 +21,26 @@ export interface IndexState {
   readonly present: boolean
 }
 
-const declared = (following: FollowingMode) =>
+const declaredCollections = (following: FollowingMode) =>
   (Object.entries(catalogue(following)) as [CollectionName, CollectionSpec][]).map(
     ([collection, spec]) => ({ collection, ...spec }),
   )
 
-/** Every declared index, present or not. One command a collection. */
-export async function indexStates(db: Db, following: FollowingMode): Promise<IndexState[]> {
-  const states = declared(following).map(async ({ collection, indexes }) => {
-    const there = await existing(db, collection)
+/** Loads the state of every declared index. One command per collection. */
+export async function loadIndexStates(db: Db, following: FollowingMode): Promise<IndexState[]> {
+  const states = declaredCollections(following).map(async ({ collection, indexes }) => {
+    const there = await loadIndexNames(db, collection)
     return indexes.map((spec) => ({
       collection,
-      name: nameOf(spec),
+      name: indexName(spec),
       unique: spec.unique === true,
-      present: there.has(nameOf(spec)),
+      present: there.has(indexName(spec)),
     }))
   })
   return (await Promise.all(states)).flat()
 }
 
-async function existing(db: Db, collection: string): Promise<Set<string>> {
+async function loadIndexNames(db: Db, collection: string): Promise<Set<string>> {
   try {
     return new Set((await db.collection(collection).indexes()).map((index) => index.name ?? ''))
   } catch (error) {
@@ -50,20 +51,20 @@ async function existing(db: Db, collection: string): Promise<Set<string>> {
 }
 
 /**
- * Creates every collection and index that is missing; changes none that exists.
- * Safe to run from several processes at once: the server builds an index once.
+ * Creates missing collections and indexes, and changes no existing one. Several processes can run it at the same time.
+ * One command, and up to two per collection.
  */
 export async function applyIndexes(db: Db, following: FollowingMode): Promise<void> {
   const present = new Set(
     (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name),
   )
-  for (const { collection, indexes, clustered } of declared(following)) {
+  for (const { collection, indexes, clustered } of declaredCollections(following)) {
     if (!present.has(collection)) await createCollection(db, collection, clustered)
     if (indexes.length === 0) continue
     await db.collection(collection).createIndexes(
       indexes.map((spec) => ({
         key: driverKey(spec) as Record<string, 1 | -1>,
-        name: nameOf(spec),
+        name: indexName(spec),
         ...(spec.unique ? { unique: true } : {}),
         ...(spec.partialFilterExpression
           ? { partialFilterExpression: spec.partialFilterExpression }
@@ -76,7 +77,7 @@ export async function applyIndexes(db: Db, following: FollowingMode): Promise<vo
   }
 }
 
-/** Transactions and concurrent starts need a collection to be there, or to have just been made. */
+/** Creates a collection, unless a concurrent start has just created it. */
 async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
   try {
     const byId = { clusteredIndex: { key: { _id: 1 }, unique: true } }
@@ -87,10 +88,10 @@ async function createCollection(db: Db, name: string, clustered = false): Promis
 }
 
 /**
- * Records on a fresh database which of seed 4's two options it is built with.
- * @returns the option it was built with, which may not be the one asked for.
+ * Records in a new database which of seed 4's two options it uses. One command.
+ * @returns the option that the database uses, which may differ from `wanted`.
  */
-export async function followingModeOf(db: Db, wanted: FollowingMode): Promise<FollowingMode> {
+export async function recordFollowingMode(db: Db, wanted: FollowingMode): Promise<FollowingMode> {
   const { meta } = openCollections(db)
   const found = await meta.findOneAndUpdate(
     { _id: 'following' },
@@ -100,6 +101,6 @@ export async function followingModeOf(db: Db, wanted: FollowingMode): Promise<Fo
   return (found?.value ?? wanted) as FollowingMode
 }
 
-/** Which of seed 4's two options the database was built with; undefined when it is fresh. */
-export const recordedFollowingMode = async (db: Db): Promise<string | undefined> =>
+/** Loads which of seed 4's two options the database uses. Undefined for a new database. One command. */
+export const loadFollowingMode = async (db: Db): Promise<string | undefined> =>
   (await openCollections(db).meta.findOne({ _id: 'following' }))?.value

@@ -9,7 +9,7 @@ import type { Transactions, Tx } from './transaction.ts'
 /** One answer for each write of a batch, in order. */
 export type Answers<Result> = readonly Answer<Result>[]
 
-/** What the owner of a hot key works with. */
+/** The parts that {@link KeyOwner} works with. */
 export interface OwnerParts<Op, Result> {
   readonly key: string
   readonly transactions: Transactions
@@ -17,24 +17,26 @@ export interface OwnerParts<Op, Result> {
   readonly admit: ((ops: readonly Op[]) => Promise<Refusals>) | undefined
   readonly apply: (tx: Tx, ops: readonly Op[]) => Promise<Answers<Result>>
   readonly unpack: (packed: Packed) => Op
-  /** Keeps the lease. @returns false when another process has it. */
+  /** Renews the lease. @returns false if another process has it. */
   readonly renew: () => Promise<boolean>
-  /** Called once, at the moment from which the owner takes no more writes. */
+  /** Called once, when the owner stops taking writes. */
   readonly onEnd: () => void
 }
 
-/** Writes committed in one transaction at most, and requests read for it. */
+/** Number of writes in one transaction, and of requests that are read for it. */
 const opsMax = 256
 const requestsMax = 32
-/** How long an owner stays without requests of others, and without writes of its own, in milliseconds. */
+/**
+ * How long an owner waits for requests of other processes, and for its own writes, before it stops, in milliseconds.
+ */
 const idleMsMax = { others: 1_000, own: 1_000 }
 const renewMs = 500
-/** Between two transactions: who was just answered comes again. */
+/** How long it waits between two transactions, in milliseconds. Clients that were just answered often write again. */
 const lingerMs = 1
-/** How often an owner without work looks for requests: often at first, then ever less often. */
+/** How often an idle owner polls for requests, in milliseconds: from `least` to `most`, growing by `growth`. */
 const idlePollMs = { least: 3, most: 50, growth: 1.3 }
 const failedPauseMs = 20
-/** The owner should meet no write conflicts: after this number of them one of its writes is locked for longer. */
+/** Number of write conflicts that mean that one of the owner's writes is locked. Usually an owner has none. */
 const conflictsMax = 10
 
 interface Waiting<Op, Result> {
@@ -59,8 +61,8 @@ export class KeyOwner<Op, Result> {
   }
 
   /**
-   * Serves the key until no other process asks, this one writes no more, or the lease is lost. Never throws.
-   * A transaction costs what its writes cost, and two commands more for requests of other processes.
+   * Commits writes until other processes send none, this process sends none, or the lease is lost. Never throws.
+   * A transaction costs the commands of its writes, and two more for requests of other processes.
    */
   async serve(): Promise<void> {
     let now = performance.now()
@@ -82,14 +84,14 @@ export class KeyOwner<Op, Result> {
       if ((!isOwner || isIdle) && this.waiting.length === 0) break
       if (served)
         await sleep(served === 'failed' ? failedPauseMs : lingerMs, undefined, { ref: false })
-      else await this.idle(idleMs)
+      else await this.waitForWrite(idleMs)
     }
     clearInterval(renewal)
     this.parts.onEnd()
   }
 
-  /** Waits, unless a write of this process comes. */
-  private async idle(ms: number): Promise<void> {
+  /** Waits until a write of this process arrives, for at most `ms` milliseconds. */
+  private async waitForWrite(ms: number): Promise<void> {
     if (this.waiting.length > 0) return
     const stop = new AbortController()
     this.wake = () => stop.abort()
@@ -104,7 +106,7 @@ export class KeyOwner<Op, Result> {
     const requests: HotWriteDoc[] = []
     try {
       let room = opsMax - own.reduce((sum, { ops }) => sum + ops.length, 0)
-      const found = isOwner ? await this.parts.writes.pending(this.parts.key, requestsMax) : []
+      const found = isOwner ? await this.parts.writes.loadRequests(this.parts.key, requestsMax) : []
       for (const request of found) {
         room -= request.ops.length
         if (room >= 0) requests.push(request)
@@ -115,9 +117,9 @@ export class KeyOwner<Op, Result> {
     } catch (error) {
       const isApart = error instanceof Poisoned || error instanceof Contended
       if (isApart && requests.length > 0) {
-        await this.parts.writes.refuse(this.parts.key, requests).catch(() => {})
+        await this.parts.writes.refuseRequests(this.parts.key, requests).catch(() => {})
       }
-      // Nothing was written: what was not withdrawn is tried again.
+      // Nothing was written. The next transaction retries the own writes and the requests that were not withdrawn.
       if (error instanceof Withdrawn) this.waiting.unshift(...own)
       else for (const { reject } of own) reject(error)
       return 'failed'
@@ -143,7 +145,7 @@ export class KeyOwner<Op, Result> {
           request,
           answers: (parts[own.length + at] ?? []).map(packAnswer),
         }))
-        if (asked.length > 0) await writes.answer(tx, asked)
+        if (asked.length > 0) await writes.answerRequests(tx, asked)
         return parts
       },
       undefined,

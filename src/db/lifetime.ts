@@ -1,22 +1,22 @@
 import type { MongoClient } from 'mongodb'
 
 /**
- * How long a transaction may stay open before the server ends it, in seconds. A process that was killed in the middle
- * of a transaction holds its documents for up to one and a half times that: the server looks at every half.
+ * How long a transaction may stay open before the server ends it, in seconds. A killed process locks the documents of
+ * its transaction for up to 1.5 times as long. The server checks at intervals of half the lifetime.
  */
 export const transactionLifetimeSeconds = 5
 
-/** Above this, in seconds, the death of one process delays the writes of the others for too long. */
+/** The longest lifetime without a warning, in seconds. With more, a killed process delays other writes for too long. */
 const lifetimeSecondsMax = 10
 
 const parameter = 'transactionLifetimeLimitSeconds'
 
-/** What mongod is started with, where Feedline starts it. */
+/** The arguments of a mongod that Feedline starts. */
 export const lifetimeArguments = ['--setParameter', `${parameter}=${transactionLifetimeSeconds}`]
 
 /**
- * Says, in one sentence, when the server keeps the transactions of a killed process for long.
- * @returns undefined when it does not, or when this user may not ask. One command.
+ * Warns, in one sentence, if the server keeps the transactions of a killed process for longer than 10 s. One command.
+ * @returns undefined without a warning, or if this user is not allowed to read the parameter.
  */
 export async function lifetimeWarning(client: MongoClient): Promise<string | undefined> {
   const answer = await client

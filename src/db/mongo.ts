@@ -1,4 +1,4 @@
-/** The driver's types that signatures outside db/ need; its values stay here. */
+/** The driver's types for signatures outside db/. Only db/ imports values of the driver. */
 export type {
   AnyBulkWriteOperation,
   Collection,

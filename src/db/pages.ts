@@ -1,20 +1,20 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
-import { atOnce } from './client.ts'
+import { singleBatch } from './client.ts'
 import { toObjectId } from './object-id.ts'
 
 /** A list per owner, newest first by `_id`, that an index `{[owner]: 1, …, _id: -1, …}` covers. */
 export interface OwnedList<Doc extends { _id: ObjectId }> {
   readonly collection: Collection<Doc>
-  /** The field that names whose list it is. */
+  /** The field with the owner of the list. */
   readonly owner: keyof Doc & string
-  /** What else must hold of an item. */
+  /** More conditions on an item. */
   readonly where?: Filter<Doc>
   readonly fields: readonly (keyof Doc & string)[]
 }
 
-/** The condition on `_id` that a range sets; none when it is open on both sides. */
+/** The condition on `_id` of a range. Empty if the range is open on both sides. */
 export function idRange({ olderThan, newerThan }: Omit<Range, 'limit' | 'oldestFirst'>): Document {
   if (olderThan === undefined && newerThan === undefined) return {}
   return {
@@ -32,14 +32,14 @@ async function readOne<Doc extends { _id: ObjectId }>(
   range: Range,
 ): Promise<Doc[]> {
   return (await list.collection
-    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, atOnce)
+    .find({ ...list.where, [list.owner]: owner, ...idRange(range) } as Filter<Doc>, singleBatch)
     .sort({ _id: range.oldestFirst ? 1 : -1 })
     .limit(range.limit)
     .project(projectionOf(list))
     .toArray()) as Doc[]
 }
 
-/** Reads the same range of many owners' lists in one command: per owner as many index keys as items. */
+/** Reads the same range of many owners' lists. One command, with one index key per item. */
 async function readMany<Doc extends { _id: ObjectId }>(
   list: OwnedList<Doc>,
   owners: readonly string[],
@@ -64,7 +64,7 @@ async function readMany<Doc extends { _id: ObjectId }>(
           },
         },
       ],
-      atOnce,
+      singleBatch,
     )
     .toArray()
   return new Map(rows.map(({ owner, items }) => [owner, items]))
@@ -78,8 +78,8 @@ const projectionOf = ({ fields }: { fields: readonly string[] }) =>
   )
 
 /**
- * The same range of many owners' lists, in the order it walks. One command, whatever the number of owners and the
- * length of their lists; owners without anything in range may be absent.
+ * Loads the same range of many owners' lists, in the order of the range. Owners without items in it may be absent.
+ * One command for any number of owners and any length of their lists.
  */
 export async function rangesByOwner<Doc extends { _id: ObjectId }>(
   list: OwnedList<Doc>,
@@ -93,9 +93,9 @@ export async function rangesByOwner<Doc extends { _id: ObjectId }>(
 }
 
 /**
- * The same window of many owners' lists.
- * One command, whatever the number of owners and the length of their lists; every owner named has a page.
- * Exactness of the far side of the pages costs one more covered command for all of them, only when it is asked for.
+ * Loads the same page of many owners' lists. Every owner gets a page.
+ * One command for any number of owners and any length of their lists. Reading `hasNextPage` or `hasPreviousPage` of the
+ * far side costs one more covered command, for all pages together.
  */
 export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends string, T>(
   list: OwnedList<Doc>,
@@ -123,5 +123,5 @@ export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends 
   )
 }
 
-/** An index condition on ids, for callers that hold branded ones. */
+/** The condition that `_id` is one of these ids. */
 export const idIn = (ids: readonly TimeId[]) => ({ $in: ids.map(toObjectId) })

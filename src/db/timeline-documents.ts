@@ -1,30 +1,30 @@
 import type { ObjectId } from 'mongodb'
 
-/** A post in somebody's timeline: linked alone, or with what is embedded of it (seed 1). */
+/** A post in a stored timeline: only linked, or with embedded contents (seed 1). */
 export interface EntryDoc {
   readonly post: ObjectId
   readonly author?: string
   readonly text?: string
 }
 
-/** What one period brought to a reader's timeline (seed 1), in order of arrival. */
+/** The entries of one period in a reader's timeline (seed 1), in order of arrival. */
 export interface TimedBucketDoc {
-  /** The period's number since 1970: all are of one length. */
+  /** The number of the period since 1970. All periods have the same length. */
   readonly _id: { readonly reader: string; readonly period: number }
   readonly entries: EntryDoc[]
-  /** It was full, and what came after is not in it. */
+  /** Set if the bucket was full, so that it lacks later entries. */
   readonly over?: true
 }
 
-/** Some of a reader's timeline (seed 1), in order of arrival. Buckets of one reader may overlap. */
+/** A fixed number of entries of a reader's timeline (seed 1), in order of arrival. Buckets of a reader may overlap. */
 export interface SizedBucketDoc {
   readonly _id: ObjectId
   readonly reader: string
-  /** It takes entries while it has room; a reader has at most one such. */
+  /** Set while the bucket takes entries. A reader has at most one open bucket. */
   readonly open?: true
-  /** How many entries it was given. */
+  /** The number of entries that the bucket ever had. */
   readonly count: number
-  /** Its latest and earliest post; while open the highest and the lowest id there is. */
+  /** The newest and the oldest post. While the bucket is open, the highest and the lowest id. */
   readonly newest: ObjectId
   readonly oldest: ObjectId
   readonly entries: EntryDoc[]
@@ -33,14 +33,14 @@ export interface SizedBucketDoc {
 /** The newest entries of a reader's timeline (seed 1), newest first. */
 export interface TimelineCacheDoc {
   readonly _id: string
-  /** Of the registration that it was built under. */
+  /** The epoch of the registration under which the cache was built. */
   readonly epoch: ObjectId
   readonly entries: EntryDoc[]
-  /** It holds all that is not below; what is cut off at its size lies below its last entry. */
+  /** The cache contains every post of the timeline from this id on. A full cache: from its last entry on. */
   readonly floor: ObjectId
-  /** Set while it is being built: it takes entries, and is not to be read. */
+  /** Set during the build. The cache takes entries then, but pages do not read it. */
   readonly building?: ObjectId
-  /** When it vanishes unless its reader comes before. */
+  /** When the cache is deleted, unless its reader reads it before. */
   readonly expiresAt: Date
 }
 
@@ -51,36 +51,38 @@ export interface InboxDoc {
   readonly text?: string
 }
 
-/** A strategy that this database maintains: every delivery goes to it, whoever runs it. */
+/** The registration of a strategy. The deliveries of all processes write to it. */
 export interface StrategyDoc {
   /** The name of the strategy. */
   readonly _id: string
-  /** Names this registration: another one after a drop, or once what is stored no longer counts. */
+  /** Identifies this registration. It changes after a drop, and when the stored timelines are invalidated. */
   readonly epoch: ObjectId
-  /** Readers up to this handle have all that was posted before the registration. */
+  /** The timelines of readers up to this handle are back-filled. */
   readonly covered: string
-  /** All readers have. */
+  /** Whether all timelines are back-filled. */
   readonly complete: boolean
-  /** How many readers are covered, and were to be. */
+  /** The number of readers that are back-filled, and the estimated number of all readers. */
   readonly readers?: { readonly done: number; readonly total: number }
-  /** What is stored is being removed: nobody is covered, and it must not be registered anew. */
+  /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
   readonly dropping?: true
-  /** What its stored form depends on. */
+  /** The options of the stored form, by name. */
   readonly options: Readonly<Record<string, number>>
 }
 
-/** An author whose posts are read instead of delivered, once neither of the two changes is going on. */
+/** A celebrity, or an author during a promotion or a demotion. */
 export interface CelebrityDoc {
   readonly _id: string
-  /** Posts are delivered still, and a job of this name notes the author with each follower. */
+  /**
+   * Set during a promotion: the id of its job, which notes the author with each follower. Posts are still delivered.
+   */
   readonly promoting?: ObjectId
-  /** When posts came to be read alone: those that were made later are in no inbox. */
+  /** When HYBRID stopped delivering posts of the author. Later posts are in no inbox. */
   readonly readFrom?: ObjectId
-  /** Posts are delivered again, and a job of this name delivers those that were left out: soon no longer one. */
+  /** Set during a demotion: the id of its job, which delivers the posts left out. New posts are delivered again. */
   readonly falling?: ObjectId
 }
 
-/** A note that a reader's inbox may lack posts of an author. */
+/** A note that a reader's inbox may lack posts of an author. See `PulledAuthors`. */
 export interface PulledAuthorDoc {
   readonly _id: { readonly reader: string; readonly author: string }
 }

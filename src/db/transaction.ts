@@ -12,81 +12,85 @@ import {
   isUnreachable,
   noAnswer,
 } from './errors.ts'
-import type { Once, OnceKey } from './once.ts'
+import type { IdempotencyKey, IdempotencyStore } from './idempotency.ts'
 
 /** An open transaction: every command of a write carries it. */
 export interface Tx {
   readonly session: ClientSession
 }
 
-/** A transaction's view of the past: reads alone, all at one instant. */
+/** A read-only view of the database at one instant. */
 export interface SnapshotTx extends Tx {
-  /** Named in every read: without it the driver would read what is there now. */
+  /** Required in every read. Without it, the driver reads the current data. */
   readonly readConcern: { readonly level: 'snapshot' }
 }
 
 /** How long a transaction may take, in milliseconds. */
 export interface TransactionBounds {
-  /** No try begins later than this. */
+  /** When the last try begins at the latest. */
   readonly tryMsMax: number
-  /** The caller has its answer by then, whatever the database does. */
+  /** When the caller gets its answer at the latest, also if the database does not answer. */
   readonly answerMsMax: number
 }
 
 /**
- * The last try may begin after 5 s. 3 s more are the longest that a socket may be silent, so the caller learns the
- * cause. By then the server has ended the transactions of a killed process, see `lifetime.ts`.
+ * The last try begins after 5 s at the latest. A socket is silent for at most 3 s more, so the caller learns the cause.
+ * Within these 8 s, the server ends the transactions of a killed process, see `lifetime.ts`.
  */
 export const transactionBounds: TransactionBounds = { tryMsMax: 5_000, answerMsMax: 8_000 }
 
-/** What is known about a transaction that its caller no longer waits for. */
-interface Fate {
+/** The state of a transaction, for a caller that may stop waiting. */
+interface TransactionState {
   abandoned: boolean
-  /** A commit was sent, and its answer has not come. */
+  /** Whether a commit was sent and not answered. */
   committing: boolean
 }
 
-/** The one way to write more than one document: opens, retries and commits transactions. */
+/** Opens, retries and commits transactions. Every write of more than one document goes through it. */
 export class Transactions {
   constructor(
     private readonly client: MongoClient,
-    readonly once: Once,
+    readonly idempotency: IdempotencyStore,
     private readonly bounds: TransactionBounds = transactionBounds,
   ) {}
 
   /**
-   * Runs `work` in a transaction on one snapshot, and again after a collision or a failure that may pass, for up to 5 s.
-   * `work` must write nothing outside the transaction: a try that failed leaves nothing.
-   * A duplicate key means that a neighbour committed first: the next try reads what it wrote.
-   * With `once`, the result is stored in the same transaction; a repeat within a day returns it and runs nothing.
-   * The caller has its answer within 8 s. A transaction that is still under way then is never committed.
-   * @param onCollision is called with the error before each further try; what it throws ends the run instead.
-   * Cost: `work`'s commands, one commit, and with `once` two reads and one insert; one read more for a refusal.
-   * @throws {DomainError} UNAVAILABLE past the deadline, with the cause; CONFLICT when the clientMutationId was used
-   *   for another input.
+   * Runs `work` in a transaction on one snapshot. Retries it for up to 5 s after a collision or a temporary failure.
+   * After a duplicate key, the next try reads the document of the other write.
+   * The caller gets its answer within 8 s. A transaction that is open after that is never committed.
+   * @param work writes only in the transaction, so a failed try leaves nothing.
+   * @param idempotencyKey stores the result in the same transaction. A repeat within a day returns it and runs nothing.
+   * @param onCollision called with the error before each retry. If it throws, the run ends with that error.
+   * @throws {DomainError} UNAVAILABLE after the deadline, with the cause. CONFLICT if the clientMutationId was used for
+   *   another mutation or input.
+   * Cost: the commands of `work` and one commit. With a key, two reads and one insert more, and one read for a refusal.
    * @see law L4
    */
   async run<T>(
     work: (tx: Tx) => Promise<T>,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
     onCollision: (error: unknown) => void = () => {},
   ): Promise<T> {
-    const fate: Fate = { abandoned: false, committing: false }
-    return within(this.bounds.answerMsMax, this.attempt(work, once, onCollision, fate), () => {
-      fate.abandoned = true
-      return fate.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
-    })
+    const state: TransactionState = { abandoned: false, committing: false }
+    return within(
+      this.bounds.answerMsMax,
+      this.attempt(work, idempotencyKey, onCollision, state),
+      () => {
+        state.abandoned = true
+        return state.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
+      },
+    )
   }
 
   private async attempt<T>(
     work: (tx: Tx) => Promise<T>,
-    once: OnceKey | undefined,
+    idempotencyKey: IdempotencyKey | undefined,
     onCollision: (error: unknown) => void,
-    fate: Fate,
+    state: TransactionState,
   ): Promise<T> {
-    // Not by the clock on the wall, which may be set while it runs.
+    // The wall clock may be set during the run.
     const giveUpAt = performance.now() + this.bounds.tryMsMax
-    const before = once && (await this.once.firstResult<T>(once))
+    const before = idempotencyKey && (await this.idempotency.savedResult<T>(idempotencyKey))
     if (before) return before.result
     const session = this.client.startSession({
       defaultTransactionOptions: {
@@ -100,25 +104,26 @@ export class Transactions {
         try {
           session.startTransaction()
           const result = await work({ session })
-          if (once) await this.once.remember([{ key: once, result }], { session })
-          await this.commit(session, giveUpAt, fate)
+          if (idempotencyKey)
+            await this.idempotency.saveResults([{ key: idempotencyKey, result }], { session })
+          await this.commit(session, giveUpAt, state)
           return result
         } catch (error) {
           if (session.inTransaction()) await session.abortTransaction()
-          if (fate.abandoned) throw error
+          if (state.abandoned) throw error
           const passes = isDuplicateKey(error) || isUnreachable(error)
-          // What refuses this try may be the very mutation, which a repeat committed before: a handle is taken, by itself.
+          // A repeat may have committed this mutation and so refuse this try, for example because the handle is taken.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =
-            once && (isCollision(error) || refused)
-              ? await this.once.firstResult<T>(once, { session })
+            idempotencyKey && (isCollision(error) || refused)
+              ? await this.idempotency.savedResult<T>(idempotencyKey, { session })
               : undefined
           if (repeated) return repeated.result
           if (!passes) throw error
           onCollision(error)
-          if (performance.now() >= giveUpAt) throw givenUp(error)
+          if (performance.now() >= giveUpAt) throw deadlineError(error)
           await sleep(backoffMs(attempt, { baseMs: 4, capMs: 200 }))
-          if (fate.abandoned) throw error
+          if (state.abandoned) throw error
         }
       }
     } finally {
@@ -127,10 +132,10 @@ export class Transactions {
   }
 
   /**
-   * Runs reads, which all see the database as it was when the first of them came: nothing is locked, and they may take
-   * longer than a transaction, up to what the server keeps (`minSnapshotHistoryWindowInSeconds`, 5 minutes).
-   * Each read spreads the whole of `at` into its options.
-   * @throws what {@link isSnapshotGone} knows, beyond that.
+   * Runs reads that all see the database at the instant of the first one. They lock nothing and can take longer than a
+   * transaction: up to `minSnapshotHistoryWindowInSeconds`, 5 minutes by default.
+   * @param read spreads all fields of `at` into the options of each read.
+   * @throws an error for which {@link isSnapshotGone} is true, after that time.
    */
   async atSnapshot<T>(read: (at: SnapshotTx) => Promise<T>): Promise<T> {
     const session = this.client.startSession({ snapshot: true })
@@ -141,17 +146,21 @@ export class Transactions {
     }
   }
 
-  /** Repeats a commit whose answer was lost: the server applies it once. */
-  private async commit(session: ClientSession, giveUpAt: number, fate: Fate): Promise<void> {
+  /** Commits, and repeats a commit without an answer. The server applies it once. */
+  private async commit(
+    session: ClientSession,
+    giveUpAt: number,
+    state: TransactionState,
+  ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      if (fate.abandoned) throw noAnswer(undefined, nothingChanged)
-      fate.committing = true
+      if (state.abandoned) throw noAnswer(undefined, nothingChanged)
+      state.committing = true
       try {
         return await session.commitTransaction()
       } catch (error) {
-        // Only where the server says that it ended the transaction is it certain that nothing was committed.
+        // It is certain that nothing was committed only if the server says that it ended the transaction.
         if (isTransient(error) && !isCommitUnknown(error)) {
-          fate.committing = false
+          state.committing = false
           throw error
         }
         if (!isCommitUnknown(error) && !isUnreachable(error)) throw error
@@ -164,8 +173,8 @@ export class Transactions {
 
 const nothingChanged = 'Nothing was changed.'
 
-/** Says why the last try failed. */
-const givenUp = (cause: unknown): DomainError =>
+/** The error after the deadline, with the cause of the last failure. */
+const deadlineError = (cause: unknown): DomainError =>
   isCollision(cause)
     ? new DomainError(
         'UNAVAILABLE',
@@ -174,7 +183,7 @@ const givenUp = (cause: unknown): DomainError =>
       )
     : noAnswer(cause, nothingChanged)
 
-/** The answer to a write that may have been made. */
+/** The error of a write that may have been committed. */
 export const unknownOutcome = (cause?: unknown): DomainError =>
   new DomainError(
     'UNAVAILABLE',

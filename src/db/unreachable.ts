@@ -5,7 +5,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-/** What to tell whoever set `uri` when connecting to it has failed. */
+/** The error for the operator who set `uri`, from the error of a failed connection. */
 export function unreachable(uri: string, error: unknown): UnreachableError {
   const hosts = hostsOf(uri)
   const where = hosts ? ` at ${hosts}` : ''
@@ -13,7 +13,7 @@ export function unreachable(uri: string, error: unknown): UnreachableError {
   return new UnreachableError(message, { cause: error })
 }
 
-/** Undefined where a password may stand among them: a "/" or "?" in it would end the hosts too early. */
+/** The hosts of a URI. Undefined if they may contain a part of a password, as after a "/" or "?" in the password. */
 function hostsOf(uri: string): string | undefined {
   const [, authority = '', rest = ''] = /^[^:]+:\/\/([^/?#]*)(.*)$/s.exec(uri) ?? []
   return rest.includes('@') ? undefined : authority.slice(authority.lastIndexOf('@') + 1)
@@ -22,13 +22,13 @@ function hostsOf(uri: string): string | undefined {
 function reasonOf(error: unknown, hosts: string | undefined): string {
   if (error instanceof MongoServerSelectionError) return topologyProblem(error)
   const reason = error instanceof Error ? error.message : String(error)
-  // The driver repeats a user name that it cannot read, which may be part of a password.
+  // The driver quotes a user name that it cannot parse, and that may be part of a password.
   return !hosts || /unescaped/.test(reason)
     ? 'a host is missing, or a character of its user name or password is not percent-encoded'
     : reason.replace(/\.$/, '')
 }
 
-/** The driver passes over members of another replica set in silence. */
+/** Explains why no primary was found. The driver ignores members of another replica set without an error. */
 function topologyProblem({ message, reason }: MongoServerSelectionError): string {
   if (!reason) return message
   const faults = [...reason.servers.values()].flatMap((server) => server.error?.message || [])

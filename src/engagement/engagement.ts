@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
-import type { OnceKey } from '../db/once.ts'
 import { DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import { chunks } from '../lib/batch.ts'
@@ -32,7 +32,7 @@ export interface AddedEngagement extends EngagementChange {
 export interface AddOptions {
   /** Of a kind with text; not stored for other kinds. */
   readonly text?: string | undefined
-  readonly once?: OnceKey | undefined
+  readonly idempotencyKey?: IdempotencyKey | undefined
 }
 
 /** An entry of a kind whose entries are identified by their ids. */
@@ -60,7 +60,7 @@ interface EntryWrite {
   /** The user whose entry it is. */
   readonly actor: UserId
   readonly post: PostRef
-  readonly once: OnceKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
 }
 
 /** How far an id's time is ahead of the database's clock at most, in milliseconds. */
@@ -87,12 +87,12 @@ export class Engagements {
     kind: EngagementKind,
     actor: UserId,
     post: PostRef,
-    { text: given = '', once }: AddOptions = {},
+    { text: given = '', idempotencyKey }: AddOptions = {},
   ): Promise<AddedEngagement> {
     const content = kinds[kind].hasText
       ? await checkContent({ text: given }, this.parts.validators)
       : undefined
-    const added = await this.addEntry({ kind, actor, post, text: content?.text, once })
+    const added = await this.addEntry({ kind, actor, post, text: content?.text, idempotencyKey })
     return added as AddedEngagement
   }
 
@@ -101,9 +101,9 @@ export class Engagements {
     kind: KindKeyedBy<'actor'>,
     actor: UserId,
     post: PostRef,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
-    return this.removeEntry({ kind, actor, post, once }, actor)
+    return this.removeEntry({ kind, actor, post, idempotencyKey }, actor)
   }
 
   /**
@@ -114,7 +114,7 @@ export class Engagements {
   async removeById(
     { kind, post, id }: EntryRef,
     actor: UserId,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
     const [entry] = await this.parts.reader.entries([kind], [post], [id])
     if (entry && actor !== entry.actor && actor !== post.author) {
@@ -123,7 +123,7 @@ export class Engagements {
         `Only the author of the ${kinds[kind].noun} and the author of the post may delete it`,
       )
     }
-    return this.removeEntry({ kind, actor: entry?.actor ?? actor, post, once }, id)
+    return this.removeEntry({ kind, actor: entry?.actor ?? actor, post, idempotencyKey }, id)
   }
 
   /**
@@ -162,7 +162,7 @@ export class Engagements {
     actor,
     post,
     text,
-    once,
+    idempotencyKey,
   }: EntryWrite & { readonly text: string | undefined }): Promise<EngagementChange> {
     const { lists, mint } = this.parts
     const id = mint.next<EngagementId>()
@@ -173,7 +173,7 @@ export class Engagements {
     try {
       const added = { author: post.author, post: post.id, user: actor, entry: id }
       const jobs = reactionsTo(`${kinds[kind].noun}.added`, added)
-      result = await lists.write(post, { kind, add: entry, jobs }, once)
+      result = await lists.write(post, { kind, add: entry, jobs }, idempotencyKey)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
         this.unsure.add(indexed)
@@ -181,7 +181,7 @@ export class Engagements {
       }
       await this.forget(indexed)
       // A repeat is told what the first came to, also when it would be refused by now.
-      const first = once && (await lists.firstResult(once))
+      const first = idempotencyKey && (await lists.savedResult(idempotencyKey))
       if (!first) throw error
       return told(kind, post, first)
     }
@@ -192,10 +192,10 @@ export class Engagements {
 
   /** @param remove the entry's key: the actor, or the id of a kind whose keys are ids. */
   private async removeEntry(
-    { kind, actor, post, once }: EntryWrite,
+    { kind, actor, post, idempotencyKey }: EntryWrite,
     remove: string,
   ): Promise<EngagementChange> {
-    const result = await this.parts.lists.write(post, { kind, remove }, once)
+    const result = await this.parts.lists.write(post, { kind, remove }, idempotencyKey)
     const change = told(kind, post, result)
     if (change.entry) await this.forget({ id: change.entry.id, user: actor, kind, post })
     return change

@@ -1,4 +1,4 @@
-import { atOnce, commandMsMax } from '../db/client.ts'
+import { commandMsMax, singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { isTimeExpired } from '../db/errors.ts'
 import type { Answer } from '../db/group-commit.ts'
@@ -113,7 +113,7 @@ async function storedAmong(
           $or: [{ [`${kind}._id`]: entry._id }, { [`last.${kind}`]: entry._id }],
         })),
       },
-      { ...atOnce, projection: { _id: 1, author: 1 } },
+      { ...singleBatch, projection: { _id: 1, author: 1 } },
     )
     .toArray()
   // Two authors may be named for one post: one of them is forged.

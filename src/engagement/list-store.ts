@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type {
   Collections,
   EngagementDoc,
@@ -68,7 +68,7 @@ export async function readState(
   const post = toObjectId(id)
   const stored = (await collections.posts.findOne(
     { _id: post, author },
-    { ...bounded, projection, session: tx.session },
+    { ...requestTimeout, projection, session: tx.session },
   )) as StoredPost | null
   if (!stored) return undefined
   const levels = stored.levels ?? {}
@@ -124,7 +124,7 @@ async function aboutIn(
     .find(
       { '_id.post': post, '_id.kind': kind, [`items.${kinds[kind].key}`]: { $in: keys } },
       {
-        ...atOnce,
+        ...singleBatch,
         session: tx.session,
         projection: { count: 1, items: among('$items', kind, keys) },
       },
@@ -143,7 +143,11 @@ async function tailOf(
   const [tail] = await overflow
     .find(
       { '_id.post': post, '_id.kind': kind },
-      { ...bounded, session: tx.session, projection: { count: 1, bytes: { $bsonSize: '$$ROOT' } } },
+      {
+        ...requestTimeout,
+        session: tx.session,
+        projection: { count: 1, bytes: { $bsonSize: '$$ROOT' } },
+      },
     )
     .sort({ first: -1 })
     .limit(1)
@@ -161,7 +165,10 @@ async function nextLevel(
 ): Promise<number> {
   const range = { $gte: { post, kind, level: 0 }, $lt: { post, kind, level: Infinity } }
   const [last] = await overflow
-    .find({ _id: range, '_id.post': post }, { ...bounded, session: tx.session, hint: { _id: 1 } })
+    .find(
+      { _id: range, '_id.post': post },
+      { ...requestTimeout, session: tx.session, hint: { _id: 1 } },
+    )
     .sort({ _id: -1 })
     .limit(1)
     .project<Pick<OverflowDoc, '_id'>>({ _id: 1 })

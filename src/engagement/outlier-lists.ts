@@ -1,10 +1,10 @@
 import type { Refusals } from '../db/admitted.ts'
-import { bounded } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
+import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import { type Once, type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
@@ -30,7 +30,7 @@ const bounds: GroupCommitBounds = {
 export interface OutlierParts {
   readonly collections: Pick<Collections, 'posts' | 'overflow' | 'hot_keys' | 'hot_writes'>
   readonly transactions: Transactions
-  readonly once: Once
+  readonly idempotency: IdempotencyStore
   readonly outbox: Outbox
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly admission: Admission
@@ -55,10 +55,11 @@ export class OutlierLists {
       apply: (tx, _, batch) => this.commitAll(tx, batch),
       commit: (_, batch, onCollision) => this.commit(batch, onCollision),
       commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
-      pack: (write) => ({ ...write }),
-      unpack: (packed) => packed as unknown as Waiting,
+      // Processes of other versions store and read the idempotency key as `once`.
+      pack: ({ idempotencyKey: once, ...write }) => ({ ...write, once }),
+      unpack: ({ once, ...write }) => ({ ...write, idempotencyKey: once }) as unknown as Waiting,
     })
-    this.commits = new GroupCommit((key, batch) => this.hotKeys.run(key, batch), bounds)
+    this.commits = new GroupCommit((key, batch) => this.hotKeys.commitBatch(key, batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
     this.fast = new FastPath(collections.posts, limits)
     this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0, begins: 'AFTER_TURN' })
@@ -74,13 +75,17 @@ export class OutlierLists {
    * Bytes written do not grow with popularity (law L5).
    * @throws {DomainError} NOT_FOUND without such a post; UNAVAILABLE when too many wait.
    */
-  async write(post: PostRef, write: ListWrite, once?: OnceKey): Promise<ListResult> {
-    return this.commits.submit(keyOf(post), { post, write, once })
+  async write(
+    post: PostRef,
+    write: ListWrite,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<ListResult> {
+    return this.commits.submit(keyOf(post), { post, write, idempotencyKey })
   }
 
-  /** What the first write under `once` came to, if there was one. One command. */
-  async firstResult(once: OnceKey): Promise<ListResult | undefined> {
-    return (await this.parts.once.firstResult<ListResult>(once))?.result
+  /** Loads the result of the first write under the key, if there was one. One command. */
+  async savedResult(idempotencyKey: IdempotencyKey): Promise<ListResult | undefined> {
+    return (await this.parts.idempotency.savedResult<ListResult>(idempotencyKey))?.result
   }
 
   private async commit(
@@ -89,7 +94,7 @@ export class OutlierLists {
   ): Promise<readonly (ListResult | Error)[]> {
     const [first] = batch
     if (!first) return []
-    if (batch.length === 1 && !first.once && !first.write.jobs?.length) {
+    if (batch.length === 1 && !first.idempotencyKey && !first.write.jobs?.length) {
       const quick = await this.commitOne(first)
       if (quick) return [quick]
     }
@@ -135,7 +140,7 @@ export class OutlierLists {
     const before = await this.parts.collections.posts.findOneAndUpdate(
       { _id: toObjectId(id), author, [kind]: { $elemMatch: named } },
       { $pull: { [kind]: named }, $inc: { [`counts.${kind}`]: -1 } },
-      { ...bounded, projection: { [kind]: { $elemMatch: named } } },
+      { ...requestTimeout, projection: { [kind]: { $elemMatch: named } } },
     )
     return before ? { changed: true, entry: before[kind]?.[0] } : undefined
   }
@@ -148,9 +153,9 @@ export class OutlierLists {
   ): Promise<(ListResult | Error)[]> {
     const { collections, limits } = this.parts
     const { post } = batch[0] as Waiting
-    const keys = batch.map(({ once }) => once)
-    const firsts = await this.parts.once.firstResults<ListResult>(keys, tx)
-    const repeats = repeatsAmong(keys)
+    const keys = batch.map(({ idempotencyKey }) => idempotencyKey)
+    const firsts = await this.parts.idempotency.savedResults<ListResult>(keys, tx)
+    const repeats = findRepeats(keys)
     const known = (at: number, before: readonly (ListResult | Error)[] = []) => {
       const repeated = repeats[at]
       return outcomeOf(firsts[at]) ?? (typeof repeated === 'number' ? before[repeated] : repeated)
@@ -176,7 +181,7 @@ export class OutlierLists {
     })
     if (changes.length > 0) await this.store(tx, post, state.levels, changes)
     else if (fresh.some(({ only }) => only)) await this.touch(tx, post)
-    const done = batch.flatMap(({ write, once: key }, at) => {
+    const done = batch.flatMap(({ write, idempotencyKey: key }, at) => {
       const result = results[at]
       const isFresh = firsts[at] === undefined && repeats[at] === undefined
       return isFresh && result && !(result instanceof Error) ? [{ write, key, result }] : []
@@ -184,7 +189,7 @@ export class OutlierLists {
     const jobs = done.flatMap(({ write, result }) => (result.changed && write.jobs) || [])
     await this.parts.outbox.enqueue(tx, jobs)
     const saved = done.flatMap(({ key, result }) => (key ? [{ key, result }] : []))
-    await this.parts.once.remember(saved, tx)
+    await this.parts.idempotency.saveResults(saved, tx)
     return results
   }
 
@@ -228,7 +233,7 @@ const keyOf = ({ author, id }: PostRef) => `${author}/${id}`
 interface Waiting {
   readonly post: PostRef
   readonly write: ListWrite
-  readonly once: OnceKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
 }
 
 const outcomeOf = (

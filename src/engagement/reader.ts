@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, EngagementDoc, PostDoc } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -71,7 +71,7 @@ export class EngagementReader {
       more.length === 0 ? { $elemMatch: { [kinds[kind].key]: key } } : among(list, kind, stored)
     const about = Object.fromEntries(names.map((kind) => [kind, those(embedded(kind), kind)]))
     const found = await this.collections.posts
-      .find(mine(posts), { ...atOnce, hint: { _id: 1 } })
+      .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<Found>({ author: 1, has_overflow: 1, ...about })
       .toArray()
     const refs = new Map(found.map(({ _id, author }) => [_id.toHexString(), toRef(_id, author)]))
@@ -89,7 +89,7 @@ export class EngagementReader {
           '_id.kind': { $in: [...names] },
           [`items.${kinds[first].key}`]: { $in: stored },
         },
-        { ...atOnce, projection: { items: those('$items', first) } },
+        { ...singleBatch, projection: { items: those('$items', first) } },
       )
       .toArray()
     return inPosts.concat(
@@ -129,7 +129,7 @@ export class EngagementReader {
 
   private async inPosts(kind: EngagementKind, posts: readonly PostRef[], range: Range) {
     const found = await this.collections.posts
-      .find(mine(posts), { ...atOnce, hint: { _id: 1 } })
+      .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<{ _id: ObjectId; author: string; entries: EngagementDoc[] }>({
         author: 1,
         entries: walked(embedded(kind), range),
@@ -158,7 +158,9 @@ export class EngagementReader {
     const [one, ...more] = ids
     if (one && more.length === 0) {
       const match = { $match: { '_id.post': one, '_id.kind': kind, ...where } }
-      const entries = await overflow.aggregate<EngagementDoc>([match, ...rest], atOnce).toArray()
+      const entries = await overflow
+        .aggregate<EngagementDoc>([match, ...rest], singleBatch)
+        .toArray()
       return new Map([[one.toHexString(), entries]])
     }
     const lists = await overflow.db
@@ -175,7 +177,7 @@ export class EngagementReader {
             },
           },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     return new Map(lists.map(({ post, entries }) => [post.toHexString(), entries]))

@@ -1,6 +1,6 @@
-import { bounded } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, EngagedDoc } from '../db/collections.ts'
-import { repeatsIn } from '../db/errors.ts'
+import { duplicatePositions } from '../db/errors.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
@@ -38,7 +38,9 @@ export class UserEngagementIndex {
     }
     const bulk = [...inserts, ...(removes.length > 0 ? [{ deleteMany: { filter: gone } }] : [])]
     if (bulk.length === 0) return
-    await this.engaged.bulkWrite(bulk, { ...bounded, ordered: false }).catch(repeatsIn)
+    await this.engaged
+      .bulkWrite(bulk, { ...requestTimeout, ordered: false })
+      .catch(duplicatePositions)
   }
 
   /** A range of each user's entries of a kind, in the order it walks. One covered command. */

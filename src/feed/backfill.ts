@@ -1,14 +1,14 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Run } from '../jobs/lease.ts'
 import { chunks } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import { turn, walkFollowers } from './audience.ts'
 import type { Celebrities } from './celebrities.ts'
 import type { Delivery } from './delivery.ts'
 import type { EntryReader } from './entry-reader.ts'
+import { timeSlice, walkFollowers } from './follower-walk.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
 import type { Registration, Registry } from './registry.ts'
 import type { FanoutOnRead } from './strategies/fanout-on-read.ts'
@@ -19,24 +19,24 @@ import {
   type MaterialisedName,
 } from './strategies/list.ts'
 import {
+  bindRegistration,
   type MaterialisedStrategy,
+  type Segment,
   type StoredTimelines,
-  type Stretch,
-  under,
 } from './strategies/strategy.ts'
 
-/** Posts that are added to, or taken out of, a timeline at a time. */
-const stretchSize = 500
-/** Readers whose timelines are filled between two checkpoints, and at the same time. */
-const [readersAtOnce, readersTogether] = [20, 4]
+/** Number of posts that are added to, or removed from, a timeline at a time. */
+const segmentSize = 500
+/** Number of readers whose timelines are filled between two checkpoints, and at the same time. */
+const [checkpointReaders, concurrentReaders] = [20, 4]
 
-/** Follow edge, as a job names it. */
+/** An edge, as a job names it. */
 export interface Pair {
   readonly follower: UserId
   readonly followee: UserId
 }
 
-/** What a back-fill reads from and writes to. */
+/** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly filters: AuthorFilters
@@ -46,10 +46,10 @@ export interface BackfillParts {
   readonly follows: Follows
   readonly celebrities: Celebrities
   readonly pulled: PulledAuthors
-  readonly oracle: FanoutOnRead
+  readonly fanoutOnRead: FanoutOnRead
 }
 
-/** Adds what was posted before to timelines, and takes out what no longer belongs there. */
+/** Adds earlier posts to timelines, and removes posts that no longer belong there. Every method may be repeated. */
 export class Backfill {
   constructor(
     private readonly parts: BackfillParts,
@@ -58,51 +58,53 @@ export class Backfill {
   ) {}
 
   /**
-   * Merges a followee's posts into the follower's timelines. The edge is there already, so that a post which is not is
-   * delivered by its own job. Runs inline for 500 posts; the rest is a worker's.
+   * Merges a new followee's posts into the follower's timelines. Later posts have their own deliveries.
+   * The committing process merges 500 posts at most, and workers merge the rest.
+   * @returns 'unfinished' if posts are left for the next run of the job.
    */
-  async followed({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
+  async addFollowee({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
     const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
-    const targets = await this.parts.delivery.targetsOf(followee, registered)
+    const targets = await this.parts.delivery.selectTargets(followee, registered)
     for (const { _id } of registered.values()) {
       await this.parts.filters.get(_id)?.noteFollow(follower, followee)
     }
-    const isOver = turn()
+    const isOver = timeSlice()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
     for (;;) {
       run.signal.throwIfAborted()
-      const stretch = await this.parts.entries.stretch(followee, olderThan, stretchSize)
-      await this.store(targets, follower, stretch)
-      if (stretch.oldest || targets.every(({ depthMax }) => depthMax < stretchSize))
+      const segment = await this.parts.entries.loadSegment(followee, olderThan, segmentSize)
+      await this.storeSegment(targets, follower, segment)
+      if (segment.oldest || targets.every(({ depthMax }) => depthMax < segmentSize))
         return undefined
-      olderThan = stretch.last as PostId
+      olderThan = segment.last as PostId
       await run.save({ olderThan })
       if (run.inline || isOver()) return 'unfinished'
     }
   }
 
   /**
-   * Takes a former followee's posts out of the follower's timelines, where they do not show any more.
-   * Ends as soon as the edge is back: from then on what is stored belongs there.
-   * For 500 posts, one command to read them, one to keep the checkpoint, and one transaction.
+   * Removes a former followee's posts from the follower's timelines. No page shows the posts, even before.
+   * Ends if the edge exists again, because its stored posts belong to the timelines again.
+   * For 500 posts, one command to read them, one to save the checkpoint, and one transaction.
+   * @returns 'unfinished' if posts are left for the next run of the job.
    */
-  async unfollowed(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
+  async removeFollowee(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
     const registered = await this.parts.registry.read()
-    const targets = this.parts.delivery.allOf(registered)
+    const targets = this.parts.delivery.openTimelines(registered)
     if (targets.length === 0) return undefined
-    const isOver = turn()
+    const isOver = timeSlice()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
-    olderThan ??= await this.parts.delivery.unstoredFrom(pair.followee, registered)
+    olderThan ??= await this.parts.delivery.firstUnstoredId(pair.followee, registered)
     for (;;) {
       run.signal.throwIfAborted()
-      const { entries, oldest, last } = await this.parts.entries.stretch(
+      const { entries, oldest, last } = await this.parts.entries.loadSegment(
         pair.followee,
         olderThan,
-        stretchSize,
+        segmentSize,
       )
       const posts = entries.map(({ id }) => id)
-      const isEnded = posts.length === 0 || (await this.removeFormer(pair, posts, targets))
+      const isEnded = posts.length === 0 || (await this.removePosts(pair, posts, targets))
       if (oldest || !isEnded) return undefined
       olderThan = last as PostId
       await run.save({ olderThan })
@@ -111,11 +113,11 @@ export class Backfill {
   }
 
   /**
-   * Removes posts from the follower's timelines if the edge is gone, in one transaction. It raises the follower's guard
-   * as every new edge does, so that no edge begins between the look and the removal, however late this runs.
-   * @returns false if the edge is back, or the follower has no account; nothing was removed.
+   * Removes posts from the follower's timelines in one transaction, unless the edge exists again.
+   * The transaction raises the follower's `guard`, as every new edge does. So it collides with a new edge.
+   * @returns false if the edge exists again or the follower has no account. Nothing was removed then.
    */
-  private async removeFormer(
+  private async removePosts(
     pair: Pair,
     posts: readonly PostId[],
     targets: readonly StoredTimelines[],
@@ -127,30 +129,33 @@ export class Backfill {
         { session: tx.session },
       )
       if (guarded.matchedCount === 0 || (await this.isEdge(pair, tx))) return false
-      for (const strategy of targets) await strategy.forget([pair.follower], posts, tx)
+      for (const strategy of targets) await strategy.remove([pair.follower], posts, tx)
       return true
     })
   }
 
-  /** Fills the timelines of all readers under a new registration, in the order of their handles. */
-  async register(
+  /**
+   * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over.
+   * @returns 'unfinished' if readers are left for the next run of the job.
+   */
+  async fillStrategy(
     { strategy: name, epoch }: { strategy: MaterialisedName; epoch: PostId },
     run: Run,
   ): Promise<'unfinished' | undefined> {
-    const isOver = turn()
+    const isOver = timeSlice()
     for (;;) {
       run.signal.throwIfAborted()
       const registration = (await this.parts.registry.read()).get(name)
       if (registration?.epoch.toHexString() !== epoch) return undefined
       const { backfilled } = descriptors[name]
-      const readers = backfilled ? await this.readersAfter(registration.covered) : []
-      for (const some of chunks(readers, readersTogether)) {
-        await Promise.all(some.map((reader) => this.fill(registration, reader, run.signal)))
+      const readers = backfilled ? await this.loadReadersAfter(registration.covered) : []
+      for (const batch of chunks(readers, concurrentReaders)) {
+        await Promise.all(batch.map((reader) => this.fillReader(registration, reader, run.signal)))
       }
       const last = readers.at(-1)
-      if (last) await this.parts.registry.advance(name, epoch, last, readers.length)
-      if (readers.length < readersAtOnce) {
-        await this.parts.registry.complete(name, epoch)
+      if (last) await this.parts.registry.saveProgress(name, epoch, last, readers.length)
+      if (readers.length < checkpointReaders) {
+        await this.parts.registry.markComplete(name, epoch)
         return undefined
       }
       await run.save({ covered: last })
@@ -158,54 +163,64 @@ export class Backfill {
     }
   }
 
-  /** Fills all timelines of one reader anew, as far as they are kept. */
-  async refill(reader: UserId, signal: AbortSignal): Promise<void> {
+  /** Fills the stored timelines of one reader under all registrations. */
+  async refillReader(reader: UserId, signal: AbortSignal): Promise<void> {
     for (const registration of (await this.parts.registry.read()).values()) {
       if (!descriptors[registration._id].backfilled) continue
-      await this.fill(registration, reader, signal)
+      await this.fillReader(registration, reader, signal)
     }
   }
 
-  /** Notes an author with all followers, and the author; then the author's posts are read alone. One command for 500 followers. */
+  /**
+   * Notes an author with the author and all followers. Then HYBRID stops delivering the author's posts, and only reads
+   * them. One command for each 500 followers.
+   * @returns 'unfinished' if followers are left for the next run of the job.
+   */
   async promote(
     { author, promotion }: { author: UserId; promotion: string },
     run: Run,
   ): Promise<'unfinished' | undefined> {
     const { celebrities, pulled, follows } = this.parts
     if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
-    const note = async (readers: readonly UserId[]) => pulled.add(readers, [author])
+    const note = async (readers: readonly UserId[]) => pulled.addNotes(readers, [author])
     await note([author])
     const left = await walkFollowers({ follows, user: author, run }, note)
-    if (!left) await celebrities.promoted(author, promotion)
+    if (!left) await celebrities.completePromotion(author, promotion)
     return left
   }
 
-  /** Delivers what was left out while an author was read, to all followers; then the author is delivered again alone. */
-  async fall(
-    { author, fall }: { author: UserId; fall: string },
+  /**
+   * Delivers the posts that HYBRID left out while it read the author, to the author and all followers. Then HYBRID only
+   * delivers the author's posts. Ends if the author was promoted again.
+   * @returns 'unfinished' if followers are left for the next run of the job.
+   */
+  async demote(
+    { author, demotion }: { author: UserId; demotion: string },
     run: Run,
   ): Promise<'unfinished' | undefined> {
-    if (!(await this.parts.celebrities.isChanging(author, 'falling', fall))) return undefined
+    if (!(await this.parts.celebrities.isChanging(author, 'falling', demotion))) return undefined
     const registration = (await this.parts.registry.read()).get('HYBRID')
     if (registration) {
-      const HYBRID = under(this.parts.strategies.HYBRID, registration)
+      const HYBRID = bindRegistration(this.parts.strategies.HYBRID, registration)
       const walk = { follows: this.parts.follows, user: author, run }
       const left = await walkFollowers(walk, async (readers) => {
-        // An author who rose again is read: what this run still stored would be known to nobody.
-        if (!(await this.parts.celebrities.isChanging(author, 'falling', fall))) return
-        for (const some of chunks(readers, readersTogether)) {
-          await Promise.all(some.map((reader) => this.add(HYBRID, reader, author, run.signal)))
+        // HYBRID reads an author who was promoted again, and a retraction would not find entries stored now.
+        if (!(await this.parts.celebrities.isChanging(author, 'falling', demotion))) return
+        for (const batch of chunks(readers, concurrentReaders)) {
+          await Promise.all(
+            batch.map((reader) => this.addPosts(HYBRID, reader, author, run.signal)),
+          )
         }
       })
       if (left) return left
-      await this.add(HYBRID, author, author, run.signal)
+      await this.addPosts(HYBRID, author, author, run.signal)
     }
-    await this.parts.celebrities.fallen(author, fall)
+    await this.parts.celebrities.completeDemotion(author, demotion)
     return undefined
   }
 
-  /** All of an author's posts into one reader's timeline. */
-  private async add(
+  /** Adds all posts of an author to one reader's timeline. */
+  private async addPosts(
     strategy: StoredTimelines,
     reader: UserId,
     author: UserId,
@@ -214,60 +229,60 @@ export class Backfill {
     let olderThan: PostId | undefined
     for (;;) {
       signal.throwIfAborted()
-      const stretch = await this.parts.entries.stretch(author, olderThan, stretchSize)
-      await this.store([strategy], reader, stretch)
-      if (stretch.oldest) return
-      olderThan = stretch.last
+      const segment = await this.parts.entries.loadSegment(author, olderThan, segmentSize)
+      await this.storeSegment([strategy], reader, segment)
+      if (segment.oldest) return
+      olderThan = segment.last
     }
   }
 
   /**
-   * Adds a stretch to a reader's timelines. A post that was deleted since the stretch was read is taken out again: the
-   * walk of its deletion may have passed the reader before. One covered command beside those of the strategies.
+   * Adds a segment to a reader's timelines, then removes the posts that were deleted since the segment was read.
+   * Their retraction may have passed the reader before. One covered command and those of the strategies.
    */
-  private async store(
+  private async storeSegment(
     targets: readonly StoredTimelines[],
     reader: UserId,
-    stretch: Stretch,
+    segment: Segment,
   ): Promise<void> {
-    await Promise.all(targets.map((strategy) => strategy.merge(reader, stretch)))
-    const gone = await this.parts.entries.deleted(stretch.entries)
+    await Promise.all(targets.map((strategy) => strategy.merge(reader, segment)))
+    const gone = await this.parts.entries.findDeleted(segment.entries)
     if (gone.length === 0) return
-    await Promise.all(targets.map((strategy) => strategy.forget([reader], gone)))
+    await Promise.all(targets.map((strategy) => strategy.remove([reader], gone)))
   }
 
-  /** All that a reader's timeline holds now, by the authors whose posts the strategy stores. */
-  private async fill(
+  /** Adds all posts of a reader's timeline by the authors whose posts the strategy stores. */
+  private async fillReader(
     registration: Registration,
     reader: UserId,
     signal: AbortSignal,
   ): Promise<void> {
     const { strategies, filters, follows } = this.parts
-    const strategy = under(strategies[registration._id], registration)
+    const strategy = bindRegistration(strategies[registration._id], registration)
     const filter = filters.get(registration._id)
-    const refused = (await filter?.noteFollowed(reader, follows)) ?? new Set<UserId>()
+    const excludedAuthors = (await filter?.noteFollowees(reader, follows)) ?? new Set<UserId>()
     let olderThan: PostId | undefined
     for (;;) {
       signal.throwIfAborted()
-      const range = { olderThan, oldestFirst: false, limit: stretchSize }
-      const { entries: refs } = await this.parts.oracle.candidates({
+      const range = { olderThan, oldestFirst: false, limit: segmentSize }
+      const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates({
         reader,
         range,
         group: undefined,
-        refused,
+        excludedAuthors,
       })
-      const stretch = await this.parts.entries.stretchOf(refs, olderThan, stretchSize)
-      await this.store([strategy], reader, stretch)
-      if (stretch.oldest) return
-      olderThan = stretch.last
+      const segment = await this.parts.entries.toSegment(refs, olderThan, segmentSize)
+      await this.storeSegment([strategy], reader, segment)
+      if (segment.oldest) return
+      olderThan = segment.last
     }
   }
 
-  private async readersAfter(handle: string): Promise<UserId[]> {
+  private async loadReadersAfter(handle: string): Promise<UserId[]> {
     const found = await this.stats
-      .find({ _id: { $gt: handle } }, { ...atOnce, projection: { _id: 1 } })
+      .find({ _id: { $gt: handle } }, { ...singleBatch, projection: { _id: 1 } })
       .sort({ _id: 1 })
-      .limit(readersAtOnce)
+      .limit(checkpointReaders)
       .toArray()
     return found.map(({ _id }) => _id as UserId)
   }

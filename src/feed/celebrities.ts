@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { CelebrityDoc, Collections, StrategyDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions } from '../db/transaction.ts'
@@ -9,17 +9,23 @@ import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../lib/
 import type { PulledAuthors } from './pulled-authors.ts'
 import type { AuthorFilter } from './strategies/author-filter.ts'
 
-/** An author falls once followers are below this share of the threshold, so that one on the edge does not swing. */
-const fallShare = 0.8
-/** How long after an author came to be read the ids of posts that were still delivered may be: clocks differ by less. */
+/**
+ * The share of the threshold below which an author is demoted. Below 1, so that small changes of the audience do not
+ * count.
+ */
+const demotionShare = 0.8
+/**
+ * Bound of the difference between two clocks, in milliseconds. Posts delivered before `readFrom` may have ids this much
+ * later.
+ */
 const clockMarginMs = 60_000
-/** Followees whose standing is looked up at a time. */
-const followeesAtOnce = 1_000
+/** Number of followees whose delivery mode one command loads. */
+const followeesPerBatch = 1_000
 
-/** How an author's posts reach timelines. BOTH while an author changes from one of the two to the other. */
-type Standing = 'DELIVERED' | 'READ' | 'BOTH'
+/** How HYBRID gets an author's posts into timelines. BOTH during a promotion or a demotion. */
+type DeliveryMode = 'DELIVERED' | 'READ' | 'BOTH'
 
-/** What promotions and falls are stored and announced through. */
+/** The parts that {@link Celebrities} works with. */
 export interface CelebritiesParts {
   readonly collections: Pick<Collections, 'celebrities'>
   readonly pulled: PulledAuthors
@@ -29,97 +35,104 @@ export interface CelebritiesParts {
 }
 
 /**
- * The authors whom HYBRID reads instead of delivering. Only a delivery decides who they are.
- * A delivery that finds many followers begins a promotion: posts are delivered and the author is noted with each
- * follower ({@link PulledAuthors}); once all followers have the note, posts are read alone. A delivery that finds few
- * followers begins a fall: posts are delivered again, and a job delivers those that were left out.
- * So each reader has a post, or a note of its author, at every moment.
+ * Decides which authors HYBRID reads instead of delivering. Only a delivery promotes or demotes an author.
+ * Promotion: a job notes the author with each follower ({@link PulledAuthors}) while posts are still delivered. When
+ * all followers have the note, posts are only read.
+ * Demotion: posts are delivered again, and a job delivers the posts that were left out.
+ * So each reader has the post, or the note of its author, at every moment.
  */
 export class Celebrities implements AuthorFilter {
   constructor(private readonly parts: CelebritiesParts) {}
 
   /**
-   * Notes with a reader those celebrities whom the reader follows, and the reader if it is one.
-   * @returns those of them whose posts are not delivered now. Two commands for 1,000 followees, and one more where
-   *   some of them are noted.
+   * Notes the celebrities among a reader's followees and the reader. Two commands for each 1,000 followees, and one
+   * more for each batch with celebrities.
+   * @returns the noted authors whose posts are not delivered now.
    */
-  async noteFollowed(reader: UserId, follows: Follows): Promise<Set<UserId>> {
+  async noteFollowees(reader: UserId, follows: Follows): Promise<Set<UserId>> {
     const { collections, pulled } = this.parts
     const read = new Set<UserId>()
-    for await (const some of batches(withSelf(reader, follows), followeesAtOnce)) {
-      const found = await collections.celebrities.find({ _id: { $in: some } }, atOnce).toArray()
+    for await (const batch of batches(withSelf(reader, follows), followeesPerBatch)) {
+      const found = await collections.celebrities
+        .find({ _id: { $in: batch } }, singleBatch)
+        .toArray()
       const authors = found.map(({ _id }) => _id as UserId)
-      await pulled.add([reader], authors)
-      for (const doc of found) if (standing(doc) === 'READ') read.add(doc._id as UserId)
+      await pulled.addNotes([reader], authors)
+      for (const doc of found) if (toDeliveryMode(doc) === 'READ') read.add(doc._id as UserId)
     }
     return read
   }
 
-  /** Notes an author with a new follower, unless the author's posts are delivered alone. One command, two with a note. */
-  async noteFollow(follower: UserId, author: UserId): Promise<void> {
-    if ((await this.standingOf(author)) === 'DELIVERED') return
-    await this.parts.pulled.add([follower], [author])
-  }
-
-  /** Whether posts of the author are delivered, and so stored. One command. */
-  async accepts(author: UserId): Promise<boolean> {
-    return (await this.standingOf(author)) !== 'READ'
-  }
-
-  /** How posts of this author are treated now. One command. */
-  async standingOf(author: UserId): Promise<Standing> {
-    return standing(await this.find(author))
-  }
-
   /**
-   * From which post on none of the author's is stored in any inbox; undefined where any may be. Posts below it may be
-   * stored. One command.
+   * Notes an author with a new follower, unless posts of the author are only delivered. One command, two with a note.
    */
-  async unstoredFrom(author: UserId): Promise<PostId | undefined> {
-    const found = await this.find(author)
-    if (!found?.readFrom || standing(found) !== 'READ') return undefined
+  async noteFollow(follower: UserId, author: UserId): Promise<void> {
+    if ((await this.deliveryModeOf(author)) === 'DELIVERED') return
+    await this.parts.pulled.addNotes([follower], [author])
+  }
+
+  /** Whether deliveries store new posts of the author. One command. */
+  async accepts(author: UserId): Promise<boolean> {
+    return (await this.deliveryModeOf(author)) !== 'READ'
+  }
+
+  /** Loads how HYBRID gets posts of the author into timelines now. One command. */
+  async deliveryModeOf(author: UserId): Promise<DeliveryMode> {
+    return toDeliveryMode(await this.findCelebrity(author))
+  }
+
+  /** Loads the first id from which no inbox holds posts of the author. Undefined if any may be stored. One command. */
+  async firstUnstoredId(author: UserId): Promise<PostId | undefined> {
+    const found = await this.findCelebrity(author)
+    if (!found?.readFrom || toDeliveryMode(found) !== 'READ') return undefined
     const afterMargin = timeOf(fromObjectId<PostId>(found.readFrom)).getTime() + clockMarginMs
     return timeIdAt<PostId>(afterMargin, '0'.repeat(12))
   }
 
   /**
-   * Begins a promotion or a fall if it is time. An author who falls and has many followers again is read at once:
-   * each follower has the note. One command, and one or a transaction where something changes.
-   * @param registration HYBRID's, whose threshold is the number of followers from which on an author is read. Without a
-   *   threshold, as in a registration of an older version until a server starts, no author changes sides.
+   * Begins a promotion if the author has at least `threshold` followers, and a demotion below 80 % of it.
+   * An author with many followers again during a demotion is read at once, because each follower has the note.
+   * One command, and one more or a transaction if the mode changes.
+   * @param registration the registration of HYBRID. Without a threshold, as in one of an older version, no mode
+   *   changes.
    */
-  async settle(author: UserId, followers: number, registration: StrategyDoc): Promise<void> {
+  async updateDeliveryMode(
+    author: UserId,
+    followers: number,
+    registration: StrategyDoc,
+  ): Promise<void> {
     const { threshold } = registration.options
     if (threshold === undefined) return
-    const found = await this.find(author)
+    const found = await this.findCelebrity(author)
     if (followers >= threshold) {
-      const rose = found?.falling && (await this.endChange(author, { falling: found.falling }))
-      // No mark, or one that its fall lifted since it was read.
-      if (!found || (found.falling && !rose)) await this.beginPromotion(author)
-    } else if (followers < threshold * fallShare && standing(found) === 'READ') {
-      await this.beginFall(author)
+      const promotedAgain =
+        found?.falling && (await this.beginReading(author, { falling: found.falling }))
+      // The author has no document, or the demotion has removed it since it was read.
+      if (!found || (found.falling && !promotedAgain)) await this.beginPromotion(author)
+    } else if (followers < threshold * demotionShare && toDeliveryMode(found) === 'READ') {
+      await this.beginDemotion(author)
     }
   }
 
-  /** Whether this promotion or fall of the author's is still going on. One command. */
+  /** Whether this promotion or demotion of the author has not ended. One command. */
   async isChanging(author: UserId, change: 'promoting' | 'falling', id: string): Promise<boolean> {
-    return (await this.find(author))?.[change]?.toHexString() === id
+    return (await this.findCelebrity(author))?.[change]?.toHexString() === id
   }
 
-  /** Ends a promotion: every follower has the note. Changes nothing where it is over. One command. */
-  async promoted(author: UserId, promotion: string): Promise<void> {
-    await this.endChange(author, { promoting: toObjectId(promotion as PostId) })
+  /** Ends a promotion after every follower has the note. Changes nothing if it is over. One command. */
+  async completePromotion(author: UserId, promotion: string): Promise<void> {
+    await this.beginReading(author, { promoting: toObjectId(promotion as PostId) })
   }
 
-  /** Ends a fall, unless the author rose again. One command. */
-  async fallen(author: UserId, fall: string): Promise<void> {
-    const own = { _id: author, falling: toObjectId(fall as PostId) }
-    await this.parts.collections.celebrities.deleteOne(own, bounded)
+  /** Ends a demotion, unless the author was promoted again. One command. */
+  async completeDemotion(author: UserId, demotion: string): Promise<void> {
+    const own = { _id: author, falling: toObjectId(demotion as PostId) }
+    await this.parts.collections.celebrities.deleteOne(own, requestTimeout)
   }
 
   /**
-   * Before INBOX is dropped: what it delivered of celebrities stays in the inboxes while HYBRID is maintained, so any of
-   * their posts may be stored. One command.
+   * Notes that inboxes may hold any post of a celebrity. To be called before INBOX is dropped: its entries stay while
+   * HYBRID is maintained. One command.
    */
   async assumeStored(): Promise<void> {
     await this.parts.collections.celebrities.updateMany(
@@ -128,19 +141,25 @@ export class Celebrities implements AuthorFilter {
     )
   }
 
-  /** Removes all that is noted of a user who leaves, as a reader and as an author. */
-  async forget(user: UserId): Promise<void> {
+  /**
+   * Removes the notes of a deleted user, as a reader and as an author. Commands as in {@link PulledAuthors.removeUser},
+   * and one.
+   */
+  async removeUser(user: UserId): Promise<void> {
     const { collections, pulled } = this.parts
-    await collections.celebrities.deleteOne({ _id: user }, bounded)
-    await pulled.forget(user)
+    await collections.celebrities.deleteOne({ _id: user }, requestTimeout)
+    await pulled.removeUser(user)
   }
 
-  private async find(author: UserId): Promise<CelebrityDoc | null> {
-    return this.parts.collections.celebrities.findOne({ _id: author }, bounded)
+  private async findCelebrity(author: UserId): Promise<CelebrityDoc | null> {
+    return this.parts.collections.celebrities.findOne({ _id: author }, requestTimeout)
   }
 
-  /** Has posts read alone from now on. @returns false if the change was over: nothing was written. */
-  private async endChange(
+  /**
+   * Ends deliveries of the author's posts: from now on they are only read. @returns false if `change` was over. One
+   * command.
+   */
+  private async beginReading(
     author: UserId,
     change: Pick<CelebrityDoc, 'promoting' | 'falling'>,
   ): Promise<boolean> {
@@ -151,7 +170,7 @@ export class Celebrities implements AuthorFilter {
         $unset: { promoting: '', falling: '' },
         $set: { readFrom: toObjectId(mint.next<PostId>()) },
       },
-      bounded,
+      requestTimeout,
     )
     return matchedCount > 0
   }
@@ -171,23 +190,23 @@ export class Celebrities implements AuthorFilter {
     })
   }
 
-  private async beginFall(author: UserId): Promise<void> {
+  private async beginDemotion(author: UserId): Promise<void> {
     const { collections, outbox, transactions, mint } = this.parts
-    const fall = mint.next<PostId>()
+    const demotion = mint.next<PostId>()
     await transactions.run(async (tx) => {
       const { matchedCount } = await collections.celebrities.updateOne(
         { _id: author, promoting: { $exists: false }, falling: { $exists: false } },
-        { $set: { falling: toObjectId(fall) } },
+        { $set: { falling: toObjectId(demotion) } },
         { session: tx.session },
       )
       if (matchedCount === 0) return
-      const payload = { author, fall }
+      const payload = { author, fall: demotion }
       await outbox.enqueue(tx, [{ kind: 'author.fell', payload, lane: 'BULK' }])
     })
   }
 }
 
-const standing = (found: CelebrityDoc | null): Standing =>
+const toDeliveryMode = (found: CelebrityDoc | null): DeliveryMode =>
   !found ? 'DELIVERED' : found.promoting || found.falling ? 'BOTH' : 'READ'
 
 async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserId> {

@@ -12,11 +12,11 @@ import {
 /** How timelines are stored and served, with the settings of all strategies. */
 export interface FeedConfig extends SettingValues {
   readonly strategy: FeedStrategyName
-  /** Those that a query may name; FANOUT_ON_READ and the default are always among them. */
+  /** The strategies that a query can name. They always include FANOUT_ON_READ and the default. */
   readonly maintained: readonly FeedStrategyName[]
-  /** What the entries of materialised timelines hold. */
+  /** The part of a post that stored entries contain. */
   readonly entries: EntryContent
-  /** Audiences up to this size are delivered to by the process that took the post. */
+  /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
 }
 
@@ -31,10 +31,10 @@ const ofStrategies = z.object(
   Object.fromEntries(Object.values(settings).map(({ variable, schema }) => [variable, schema])),
 )
 
-/** The names of the environment variables that timelines depend on. */
+/** The names of the environment variables of timelines. */
 export const feedVariableNames = [common, ofStrategies].flatMap(({ shape }) => Object.keys(shape))
 
-/** Reads the part of the configuration that timelines depend on. */
+/** Reads the part of the configuration that concerns timelines. */
 export function readFeedConfig(given: Given): { config: FeedConfig; problems: readonly string[] } {
   const { values: e, problems } = readVariables(common, given)
   const own = readVariables(ofStrategies, given)

@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { ObjectId } from '../db/mongo.ts'
@@ -6,19 +6,19 @@ import { toObjectId } from '../db/object-id.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
-import { windowSize } from './audience.ts'
-import { type EntryContent, entryOf } from './entries.ts'
-import { type Registered, registeredOf } from './registry.ts'
+import { type EntryContent, toEntry } from './entries.ts'
+import { windowSize } from './follower-walk.ts'
+import { type Registered, toRegistered } from './registry.ts'
 import type { Entry } from './strategies/strategy.ts'
 
-/** What a delivery needs to know once its post is committed. */
+/** The facts that a delivery needs after its post is committed. */
 export interface DeliveryFacts {
   readonly registered: Registered
-  /** Undefined: the post is gone. */
+  /** Undefined if the post is deleted. */
   readonly entry: Entry | undefined
-  /** How many follow the author. */
+  /** The number of the author's followers. */
   readonly followers: number
-  /** The first followers after the handle that was asked for, in order. */
+  /** The first 2,000 followers after the requested handle, in the order of their handles. */
   readonly window: readonly UserId[]
 }
 
@@ -35,7 +35,7 @@ interface Row {
   readonly followers: UserId[]
 }
 
-/** Deliveries that read together at most: their first followers are held at the same time. */
+/** At most 32 deliveries share a read, because their first followers are in memory at the same time. */
 const bounds: GroupCommitBounds = {
   batchMax: 32,
   waitingMax: 20_000,
@@ -44,9 +44,9 @@ const bounds: GroupCommitBounds = {
   begins: 'AFTER_TURN',
 }
 
-/** Reads what deliveries begin with. */
+/** Reads the facts with which deliveries begin. */
 export class DeliveryFactsReader {
-  private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.read(asked), bounds)
+  private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.readRows(asked), bounds)
 
   private readonly presence = new GroupCommit<PostRef, boolean>(async (_, refs) => {
     const there = await this.posts.existing(refs)
@@ -57,30 +57,33 @@ export class DeliveryFactsReader {
     private readonly posts: Posts,
     private readonly collections: Collections,
     private readonly edges: Edges,
-    private readonly holds: EntryContent,
+    private readonly contents: EntryContent,
   ) {}
 
-  /** All of it in one command, which deliveries that begin at the same time share; each part of it names its shard. */
-  async about({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
+  /**
+   * Loads the facts of one delivery. Concurrent deliveries share one command, and each part of it names its shard.
+   * @param after the handle after which followers are read. Empty for the first followers.
+   */
+  async loadFacts({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })
     const [post] = row.post
     return {
-      registered: registeredOf(row.strategies),
-      entry: post && entryOf({ id, author, text: post.text }, this.holds),
+      registered: toRegistered(row.strategies),
+      entry: post && toEntry({ id, author, text: post.text }, this.contents),
       followers: row.stats[0]?.followers ?? 0,
       window: row.followers,
     }
   }
 
-  /** Whether a post is still there. One covered command, which deliveries that ask at the same time share. */
-  async exists(post: PostRef): Promise<boolean> {
+  /** Whether a post exists. Concurrent deliveries share one covered command. */
+  async postExists(post: PostRef): Promise<boolean> {
     return this.presence.submit('', post)
   }
 
-  private async read(asked: readonly Asked[]): Promise<Row[]> {
+  private async readRows(asked: readonly Asked[]): Promise<Row[]> {
     const { posts, user_stats, strategies } = this.collections
     const { collection, owner, other } = this.edges.followers
-    const kept = this.holds === 'text' ? { author: 1, text: 1 } : { author: 1 }
+    const kept = this.contents === 'text' ? { author: 1, text: 1 } : { author: 1 }
     const rows = await posts.db
       .aggregate<Row>(
         [
@@ -127,7 +130,7 @@ export class DeliveryFactsReader {
           },
           { $project: { strategies: 1, post: 1, stats: 1, followers: `$followers.${other}` } },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     if (rows.length < asked.length)

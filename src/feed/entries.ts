@@ -4,44 +4,44 @@ import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { Entry } from './strategies/strategy.ts'
 
-/** What an entry of a materialised timeline holds of its post (seed 1: linking, embedding). */
+/** The part of a post that a stored entry contains (seed 1: linking, embedding). */
 export const entryContents = ['id', 'author', 'text'] as const
 export type EntryContent = (typeof entryContents)[number]
 
-/** What an entry is made from. */
+/** The parts of a post that an entry can contain. */
 interface Source {
   readonly id: PostId
   readonly author: UserId
   readonly text?: string | undefined
 }
 
-/** The entry of a post, holding of it what the configuration says (seed 1). */
-export const entryOf = ({ id, author, text }: Source, holds: EntryContent): Entry => ({
+/** The entry of a post, with the configured contents (seed 1). */
+export const toEntry = ({ id, author, text }: Source, contents: EntryContent): Entry => ({
   id,
-  ...(holds === 'id' ? {} : { author }),
-  ...(holds === 'text' && text !== undefined ? { text } : {}),
+  ...(contents === 'id' ? {} : { author }),
+  ...(contents === 'text' && text !== undefined ? { text } : {}),
 })
 
-/** An entry as arrays of timelines store it. */
+/** Converts an entry into its stored form. */
 export const toEntryDoc = ({ id, author, text }: Entry): EntryDoc => ({
   post: toObjectId(id),
   ...(author === undefined ? {} : { author }),
   ...(text === undefined ? {} : { text }),
 })
 
-/** An entry as it was stored. */
+/** Converts a stored entry. */
 export const fromEntryDoc = ({ post, author, text }: EntryDoc): Entry => ({
   id: fromObjectId(post),
   author: author as UserId | undefined,
   text,
 })
 
-/** Whether a post lies in a range. */
-export const inRange = (id: PostId, { olderThan, newerThan }: Range): boolean =>
+/** Whether a range includes a post. */
+export const isInRange = (id: PostId, { olderThan, newerThan }: Range): boolean =>
   (olderThan === undefined || id < olderThan) && (newerThan === undefined || id > newerThan)
 
-/** Sorts entries into the order of a range, takes out repeats, and cuts them at its limit. */
-export function inOrder(entries: readonly Entry[], { oldestFirst, limit }: Range): Entry[] {
+/** Sorts entries into the order of a range, removes repeats, and cuts them at the limit of the range. */
+export function sortEntries(entries: readonly Entry[], { oldestFirst, limit }: Range): Entry[] {
   const sign = oldestFirst ? 1 : -1
   return [...entries]
     .sort((a, b) => (a.id < b.id ? -sign : a.id > b.id ? sign : 0))

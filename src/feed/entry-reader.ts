@@ -1,31 +1,33 @@
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
-import { type EntryContent, entryOf } from './entries.ts'
-import type { Entry, Stretch } from './strategies/strategy.ts'
+import { type EntryContent, toEntry } from './entries.ts'
+import type { Entry, Segment } from './strategies/strategy.ts'
 
-/** Reads posts as the entries that timelines hold of them. */
+/** Reads posts as entries of stored timelines. */
 export class EntryReader {
   constructor(
     private readonly posts: Posts,
-    private readonly holds: EntryContent,
+    private readonly contents: EntryContent,
   ) {}
 
-  /** Those of `refs` that exist, in their order. One command, covered unless text is embedded. */
-  async of(refs: readonly PostRef[]): Promise<Entry[]> {
+  /** Loads the entries of existing posts, in the order of `refs`. One command, covered unless entries contain text. */
+  async loadEntries(refs: readonly PostRef[]): Promise<Entry[]> {
     if (refs.length === 0) return []
-    if (this.holds !== 'text') {
+    if (this.contents !== 'text') {
       const there = await this.posts.existing(refs)
-      return refs.filter(({ id }) => there.has(id)).map((ref) => entryOf(ref, this.holds))
+      return refs.filter(({ id }) => there.has(id)).map((ref) => toEntry(ref, this.contents))
     }
     const found = await this.posts.byRefs(refs)
     return refs.flatMap(({ id }) => {
       const post = found.get(id)
-      return post ? [entryOf(post, this.holds)] : []
+      return post ? [toEntry(post, this.contents)] : []
     })
   }
 
-  /** Those of some entries whose posts have been deleted. One covered command; it asks all shards where entries hold no author. */
-  async deleted(entries: readonly Entry[]): Promise<PostId[]> {
+  /**
+   * Finds the entries whose posts are deleted. One covered command. It asks all shards if entries contain no author.
+   */
+  async findDeleted(entries: readonly Entry[]): Promise<PostId[]> {
     if (entries.length === 0) return []
     const refs = entries.flatMap(({ id, author }) => (author === undefined ? [] : [{ id, author }]))
     const there =
@@ -35,24 +37,32 @@ export class EntryReader {
     return entries.flatMap(({ id }) => (there.has(id) ? [] : [id]))
   }
 
-  /** What an author posted before `olderThan`, newest first. One covered command; another where text is embedded. */
-  async stretch(
+  /**
+   * Loads the author's newest posts older than `olderThan`. One covered command, and one more if entries contain text.
+   * @returns also the id of the last post that was read, from which the next segment continues.
+   */
+  async loadSegment(
     author: UserId,
     olderThan: PostRef['id'] | undefined,
     limit: number,
-  ): Promise<Stretch & { readonly last: PostRef['id'] | undefined }> {
+  ): Promise<Segment & { readonly last: PostRef['id'] | undefined }> {
     const range = { olderThan, oldestFirst: false, limit }
-    return this.stretchOf(await this.posts.refsByAuthors([author], range), olderThan, limit)
+    return this.toSegment(await this.posts.refsByAuthors([author], range), olderThan, limit)
   }
 
-  /** Posts that were just read, newest first, as a stretch; fewer than `limit` are the last. */
-  async stretchOf(
+  /**
+   * Converts posts that were just read into a segment. One command if entries contain text, otherwise none.
+   * @param refs newest first. Fewer than `limit` include the oldest post.
+   */
+  async toSegment(
     refs: readonly PostRef[],
     olderThan: PostRef['id'] | undefined,
     limit: number,
-  ): Promise<Stretch & { readonly last: PostRef['id'] | undefined }> {
+  ): Promise<Segment & { readonly last: PostRef['id'] | undefined }> {
     const entries =
-      this.holds === 'text' ? await this.of(refs) : refs.map((ref) => entryOf(ref, this.holds))
+      this.contents === 'text'
+        ? await this.loadEntries(refs)
+        : refs.map((ref) => toEntry(ref, this.contents))
     const [newest, oldest] = [olderThan === undefined, refs.length < limit]
     return { entries, newest, oldest, last: refs.at(-1)?.id }
   }

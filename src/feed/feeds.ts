@@ -33,7 +33,7 @@ import { Pending } from './timeline/pending.ts'
 import { Reasons } from './timeline/reasons.ts'
 import { Upkeep } from './upkeep.ts'
 
-/** What timelines are built upon. */
+/** The parts from which {@link createFeeds} builds the timeline services. */
 export interface FeedParts {
   readonly collections: Collections
   readonly core: {
@@ -49,7 +49,7 @@ export interface FeedParts {
   readonly now: () => number
 }
 
-/** Timelines: how they are read, and what keeps them. */
+/** The services that read timelines, and the services that maintain stored timelines. */
 export interface Feeds {
   readonly feed: FeedService
   readonly pending: Pending
@@ -59,14 +59,14 @@ export interface Feeds {
   readonly registrations: Registrations
   readonly upkeep: TimelineUpkeep
   readonly strategies: ByStrategy<MaterialisedStrategy>
-  /** The options that a new registration takes over from this process. */
+  /** The options that a new registration takes from the configuration of this process. */
   readonly configured: ByStrategy<Options>
   readonly celebrities: Celebrities
   readonly delivery: Delivery
   readonly backfill: Backfill
 }
 
-/** Wires every strategy: each delivers, whichever of them may be asked for here. */
+/** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
   { collections, core, outbox, transactions, mint, now }: FeedParts,
   config: FeedConfig,
@@ -75,7 +75,7 @@ export function createFeeds(
   const registry = new Registry(collections.strategies)
   const pageFacts = new PageFactsReader(collections, edges)
   const entries = new EntryReader(posts, config.entries)
-  const oracle = new FanoutOnRead(follows, posts)
+  const fanoutOnRead = new FanoutOnRead(follows, posts)
   const pulled = new PulledAuthors(collections.pulled_authors)
   const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
   const parts = { collections, follows, posts, entries, pulled, celebrities, mint, now }
@@ -86,7 +86,7 @@ export function createFeeds(
   const pending = new Pending(collections, edges)
   const feed = new FeedService({
     strategies: {
-      FANOUT_ON_READ: oracle,
+      FANOUT_ON_READ: fanoutOnRead,
       ...Object.fromEntries(served.map((name) => [name, strategies[name]])),
     },
     standard: config.strategy,
@@ -104,7 +104,17 @@ export function createFeeds(
     inlineMax: config.inlineMax,
   })
   const backfill = new Backfill(
-    { strategies, filters, registry, delivery, entries, follows, celebrities, pulled, oracle },
+    {
+      strategies,
+      filters,
+      registry,
+      delivery,
+      entries,
+      follows,
+      celebrities,
+      pulled,
+      fanoutOnRead,
+    },
     collections.user_stats,
     transactions,
   )
@@ -127,10 +137,10 @@ export function createFeeds(
 }
 
 /**
- * Has the database maintain the strategies that are served here; those that are new are back-filled by a job.
- * A strategy that is registered already keeps its options.
- * @returns one sentence for each option that is configured otherwise here.
- * @throws {ConfigError} when one of them is being dropped.
+ * Registers the strategies that this process serves. A job back-fills a new registration.
+ * A registered strategy keeps its options.
+ * @returns one sentence for each option with another value in this process.
+ * @throws {ConfigError} if one of the strategies is being dropped.
  */
 export async function registerStrategies(
   { registry, registrations, configured }: Pick<Feeds, 'registry' | 'registrations' | 'configured'>,

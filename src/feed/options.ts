@@ -12,7 +12,7 @@ import {
 /** The options of a strategy, by name. */
 export type Options = Readonly<Record<string, number>>
 
-/** What a new registration of each strategy takes over from the configuration of the process that makes it. */
+/** The options that a new registration of each strategy takes from the configuration. */
 export const configuredOptions = (values: SettingValues): ByStrategy<Options> =>
   byStrategy(({ settings }) =>
     Object.fromEntries(
@@ -22,8 +22,8 @@ export const configuredOptions = (values: SettingValues): ByStrategy<Options> =>
     ),
   )
 
-/** The options that a registration of an older version lacks, as an update sets them. */
-export function lacking(
+/** The update of the options that a registration of an older version lacks. Undefined if it lacks none. */
+export function missingOptions(
   { options }: StrategyDoc,
   wanted: Options,
 ): Record<string, number> | undefined {
@@ -33,7 +33,7 @@ export function lacking(
 }
 
 /**
- * One sentence for each option whose configured value is not the one that the database keeps. The kept value is used.
+ * Describes, in one sentence each, the options whose configured value differs from the stored value, which is used.
  * @param names the strategies that this process serves.
  */
 export function optionWarnings(

@@ -1,36 +1,44 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
-import { repeatsIn } from '../db/errors.ts'
+import { duplicatePositions } from '../db/errors.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { UserId } from '../lib/ids.ts'
 
-const removedAtOnce = 1_000
+/** Number of notes that one command removes. */
+const removalBatchSize = 1_000
 
 /**
- * Which authors' posts a reader's inbox may lack: HYBRID reads them with each page. A note is written ahead of the
- * first post that is left out. It stays when the reader unfollows, or when posts are delivered again: a page looks up
- * whom of them the reader follows, so a note that is no longer needed costs a key and can hide nothing.
+ * Notes with each reader the authors whose posts the reader's inbox may lack. HYBRID reads these authors with each
+ * page. A note exists before the first post is left out. It stays after an unfollow or a demotion. Then it costs one
+ * key and changes no page, because a page only reads authors that the reader follows.
  */
 export class PulledAuthors {
   constructor(private readonly notes: Collections['pulled_authors']) {}
 
-  /** Notes each of `authors` with each of `readers`, of a batch's size together. A repeat changes nothing. One command, none without any. */
-  async add(readers: readonly UserId[], authors: readonly UserId[]): Promise<void> {
+  /**
+   * Notes each author with each reader. A repeat changes nothing. One command, none without notes.
+   * @param readers at most 500 with one author, or one reader with at most 1,000 authors.
+   */
+  async addNotes(readers: readonly UserId[], authors: readonly UserId[]): Promise<void> {
     const docs = readers.flatMap((reader) => authors.map((author) => ({ _id: { reader, author } })))
-    if (docs.length > 0) await this.notes.insertMany(docs, { ordered: false }).catch(repeatsIn)
+    if (docs.length > 0)
+      await this.notes.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }
 
   /**
-   * The noted authors whom the reader follows, in the group when named, and the reader if noted. One command whose
-   * cost grows with the reader's own notes alone; one more where there are any.
+   * Loads the noted authors that the reader follows, in `group` if it is given, and the reader if noted.
+   * One command that reads the reader's own notes, and one more if there are notes.
    */
-  async followedBy(
+  async loadFollowedAuthors(
     reader: UserId,
     follows: Follows,
     group: string | undefined,
   ): Promise<Set<UserId>> {
     const found = await this.notes
-      .find({ _id: notesOf(reader) }, { ...atOnce, projection: { _id: 0, author: '$_id.author' } })
+      .find(
+        { _id: notesOf(reader) },
+        { ...singleBatch, projection: { _id: 0, author: '$_id.author' } },
+      )
       .toArray()
     const authors = (found as unknown as { author: UserId }[]).map(({ author }) => author)
     const others = authors.filter((author) => author !== reader)
@@ -40,13 +48,16 @@ export class PulledAuthors {
     return followed
   }
 
-  /** Removes a user's notes, and those of the user with others. Two commands for 1,000 of these. */
-  async forget(user: UserId): Promise<void> {
+  /**
+   * Removes a user's notes, and the notes of the user with other readers.
+   * One command, and two for each 1,000 notes with other readers.
+   */
+  async removeUser(user: UserId): Promise<void> {
     await this.notes.deleteMany({ _id: notesOf(user) })
     for (;;) {
       const found = await this.notes
-        .find({ '_id.author': user }, { ...atOnce, projection: { _id: 1 } })
-        .limit(removedAtOnce)
+        .find({ '_id.author': user }, { ...singleBatch, projection: { _id: 1 } })
+        .limit(removalBatchSize)
         .toArray()
       if (found.length === 0) return
       // Each by its own key: MongoDB 6.0 finds no bounds for `$in` over the keys of a clustered collection.
@@ -56,7 +67,7 @@ export class PulledAuthors {
   }
 }
 
-/** The keys of a reader's notes: handles lie between the empty text and the first character behind them. */
+/** The keys of a reader's notes. Every handle sorts after '' and before '\uffff'. */
 const notesOf = (reader: UserId) => ({
   $gte: { reader, author: '' },
   $lt: { reader, author: '\uffff' },

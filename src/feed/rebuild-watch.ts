@@ -1,61 +1,58 @@
 import type { Log } from '../log.ts'
-import type { Incomplete, Registrations } from './registrations.ts'
+import type { IncompleteStrategy, Registrations } from './registrations.ts'
 
-/** How often a server looks for strategies without a back-fill, in milliseconds. */
-const lookEveryMs = 60_000
+/** How often a server checks for strategies without a back-fill job, in milliseconds. */
+const checkIntervalMs = 60_000
 
-/**
- * Looks for strategies that do not cover all readers. Queues the back-fill of those that have no job, and says what
- * it found, each state once.
- */
+/** Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each state once. */
 export class RebuildWatch {
-  private readonly logged = new Map<string, Incomplete['job']>()
+  private readonly logged = new Map<string, IncompleteStrategy['job']>()
   private timer: NodeJS.Timeout | undefined
-  private looking: Promise<void> = Promise.resolve()
+  private checking: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly registrations: Registrations,
     private readonly log: Log,
   ) {}
 
-  /** Looks now. One command where every strategy covers all readers. */
-  async look(): Promise<void> {
-    const found = await this.registrations.restore()
+  /** Checks all strategies now. One command if every strategy covers all readers. */
+  async checkStrategies(): Promise<void> {
+    const found = await this.registrations.restoreJobs()
     const before = new Map(this.logged)
     this.logged.clear()
     for (const incomplete of found) {
       const { name, job } = incomplete
       this.logged.set(name, job)
       if (before.get(name) === job) continue
-      if (job === 'WAITING') this.log.info(sentenceOf(incomplete))
-      else this.log.warn(sentenceOf(incomplete))
+      if (job === 'WAITING') this.log.info(describeStrategy(incomplete))
+      else this.log.warn(describeStrategy(incomplete))
     }
   }
 
-  /** Looks every minute, until {@link stop}. */
+  /** Checks all strategies every minute, until {@link stop}. */
   start(): void {
     this.timer = setInterval(() => {
-      this.looking = this.looking
-        .then(() => this.look())
+      this.checking = this.checking
+        .then(() => this.checkStrategies())
         .catch((error) =>
           this.log.warn({ err: error }, 'the state of the strategies could not be read'),
         )
-    }, lookEveryMs)
+    }, checkIntervalMs)
     this.timer.unref()
   }
 
-  /** Waits for a look that is under way. Final. */
+  /** Stops the checks, and waits for a running one. Final. */
   async stop(): Promise<void> {
     clearInterval(this.timer)
-    await this.looking
+    await this.checking
   }
 }
 
-const advice: Readonly<Record<Incomplete['job'], string>> = {
+const advice: Readonly<Record<IncompleteStrategy['job'], string>> = {
   WAITING: 'A job is back-filling the other readers.',
   PARKED: 'The back-fill job is parked: see "feedline jobs".',
   RESTORED: 'The back-fill job was missing. A new job is queued now.',
 }
 
-const sentenceOf = ({ name, readers: { done, total }, job }: Incomplete): string =>
+const describeStrategy = ({ name, readers: { done, total }, job }: IncompleteStrategy): string =>
   `${name} covers ${done} of about ${total} readers. The other readers get pages from FANOUT_ON_READ. ${advice[job]}`

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config.ts'
-import { bounded } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, JobDoc, StrategyDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -8,8 +8,8 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
-import { lacking, type Options } from './options.ts'
-import { removeSome } from './remove-stored.ts'
+import { missingOptions, type Options } from './options.ts'
+import { removeStoredBatch } from './remove-stored.ts'
 import {
   type AuthorFilters,
   descriptors,
@@ -17,10 +17,10 @@ import {
   sharersOf,
 } from './strategies/list.ts'
 
-/** How long a registration waits for the number of readers, in milliseconds. */
+/** How long a registration waits for the estimated number of readers, in milliseconds. */
 const estimateMsMax = 1_000
 
-/** What registrations are written through. */
+/** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
   readonly collections: Collections
   readonly outbox: Outbox
@@ -29,37 +29,37 @@ export interface RegistrationParts {
   readonly filters: AuthorFilters
 }
 
-/** A strategy whose readers are not all covered. */
-export interface Incomplete {
+/** A strategy that does not cover all readers. */
+export interface IncompleteStrategy {
   readonly name: MaterialisedName
   readonly readers: { readonly done: number; readonly total: number }
-  /** What became of the job that back-fills it: RESTORED where there was none. */
+  /** The state of its back-fill job. RESTORED: the job was missing and is enqueued now. */
   readonly job: 'WAITING' | 'PARKED' | 'RESTORED'
 }
 
 /**
- * Makes, changes and ends registrations. One changes at a time in the whole database: every transaction here, and that
- * of every import's batch, writes the same document, so that none decides by what another one is changing.
- * A registration that does not cover all readers has a job that will cover them, from the same transaction.
+ * Creates, changes and ends registrations. Every transaction here, and of each batch of an import, writes the same
+ * document. So the database runs them one after the other.
+ * A registration that does not cover all readers has a back-fill job from the same transaction.
  */
 export class Registrations {
   constructor(private readonly parts: RegistrationParts) {}
 
   /**
-   * Has the database maintain a strategy from now on; readers are covered one by one by a job, or at once where there
-   * are none. A strategy that is registered already stays as it is, and takes over only options that it lacks.
-   * One command where there is nothing to do, else up to eleven.
+   * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
+   * A registered strategy only takes the options that it lacks.
    * @param options the options of a new registration.
-   * @throws {ConfigError} while the strategy is being dropped.
+   * @throws {ConfigError} if the strategy is being dropped.
+   * Cost: one command if there is nothing to do, otherwise up to eleven.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
     const { backfilled } = descriptors[name]
-    const before = await strategies.findOne({ _id: name }, bounded)
-    if (before && !before.dropping && lacking(before, options) === undefined) return
-    const total = await this.readersAbout()
+    const before = await strategies.findOne({ _id: name }, requestTimeout)
+    if (before && !before.dropping && missingOptions(before, options) === undefined) return
+    const total = await this.estimateReaders()
     const epoch = this.mintEpoch()
-    const job = await this.alone(async (tx) => {
+    const job = await this.runExclusive(async (tx) => {
       const { session } = tx
       const found = await strategies.findOne({ _id: name }, { session })
       if (found?.dropping) {
@@ -68,7 +68,7 @@ export class Registrations {
         ])
       }
       if (found) {
-        const lacks = lacking(found, options)
+        const lacks = missingOptions(found, options)
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, { session })
         return undefined
       }
@@ -89,18 +89,19 @@ export class Registrations {
   }
 
   /**
-   * Ends a registration: pages come from FANOUT_ON_READ at once, and what is stored is removed, 1,000 documents a
-   * transaction. The last transaction removes the registration. A shared collection is emptied only while no other
-   * strategy that shares it is maintained, which each transaction looks at. A repeated drop goes on where it was cut off.
-   * @param signal ends it between two transactions, with its reason.
-   * @returns false when there was no registration.
-   * @throws {DomainError} CONFLICT when another process took the drop over.
+   * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
+   * per collection, and the last one removes the registration.
+   * A shared collection is only emptied while no other strategy that shares it is maintained.
+   * A repeated drop continues an interrupted one.
+   * @param signal ends the drop between two transactions, with its reason.
+   * @returns false if there was no registration.
+   * @throws {DomainError} CONFLICT if another process took over the drop.
    */
   async drop(name: MaterialisedName, signal?: AbortSignal): Promise<boolean> {
     const { strategies } = this.parts.collections
     const epoch = toObjectId(this.mintEpoch())
     const own = { _id: name, epoch, dropping: true as const }
-    const begun = await this.alone(async (tx) => {
+    const begun = await this.runExclusive(async (tx) => {
       const { session } = tx
       const { _id, ...begin } = { ...own, covered: '', complete: false }
       const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin }, { session })
@@ -111,14 +112,14 @@ export class Registrations {
     for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
     for (let more = true; more; ) {
       signal?.throwIfAborted()
-      more = await this.alone(async (tx) => {
+      more = await this.runExclusive(async (tx) => {
         if (!(await strategies.findOne(own, tx))) {
           throw new DomainError(
             'CONFLICT',
             `Another process is dropping ${name}. Wait until it finishes.`,
           )
         }
-        if (await removeSome(this.parts.collections, tx, name)) return true
+        if (await removeStoredBatch(this.parts.collections, tx, name)) return true
         await strategies.deleteOne(own, tx)
         return false
       })
@@ -127,51 +128,53 @@ export class Registrations {
   }
 
   /**
-   * Has all timelines of a strategy back-filled again; until then pages come from FANOUT_ON_READ.
-   * @returns false when the strategy is not registered, or is being dropped.
+   * Enqueues a new back-fill of all timelines of a strategy. FANOUT_ON_READ serves readers that are not covered.
+   * @returns false if the strategy is not registered, or is being dropped.
    */
   async rebuild(name: MaterialisedName): Promise<boolean> {
-    const total = await this.readersAbout()
-    const names = await this.alone((tx) => this.uncover(tx, { _id: name }, 0, total))
+    const total = await this.estimateReaders()
+    const names = await this.runExclusive((tx) =>
+      this.invalidateReaders(tx, { _id: name }, 0, total),
+    )
     return names.length === 1
   }
 
   /**
-   * Within a transaction that writes edges or posts without jobs of their own: uncovers all readers of all strategies,
-   * and leaves the jobs that cover them again after `delayMs`. A back-fill that is under way ends, since it may
-   * have read before. Five commands; two where nothing is registered.
+   * Invalidates all timelines of all strategies, and enqueues their back-fill after `delayMs` milliseconds.
+   * A running back-fill ends, because it may have read before. For transactions that write edges or posts without jobs.
+   * Five commands, two if no strategy is registered.
    */
   async invalidate(tx: Tx, delayMs: number): Promise<void> {
-    await this.uncover(tx, {}, delayMs)
+    await this.invalidateReaders(tx, {}, delayMs)
   }
 
-  /** Has the back-fills that wait because of {@link invalidate} begin. One command. */
+  /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
   async beginRebuilds(): Promise<void> {
     await this.parts.outbox.hasten({ kind: 'strategy.backfill', 'payload.author': null })
   }
 
   /**
-   * Sets from how many followers on HYBRID reads an author. Authors change sides with their next post.
-   * @returns false when HYBRID is not registered, or is being dropped. One command.
+   * Sets the number of followers from which HYBRID reads an author. The next post of an author applies it. One command.
+   * @returns false if HYBRID is not registered, or is being dropped.
    */
   async setThreshold(threshold: number): Promise<boolean> {
     const { matchedCount } = await this.parts.collections.strategies.updateOne(
       { _id: 'HYBRID', ...maintained },
       { $set: { 'options.threshold': threshold } },
-      bounded,
+      requestTimeout,
     )
     return matchedCount === 1
   }
 
   /**
-   * Finds strategies that do not cover all readers, and queues the back-fill of those that have no job: it goes on
-   * where the last one ended. One command where all are complete.
+   * Finds strategies that do not cover all readers, and enqueues missing back-fill jobs. A job continues after the last
+   * covered reader. One command if all strategies are complete.
    */
-  async restore(): Promise<Incomplete[]> {
+  async restoreJobs(): Promise<IncompleteStrategy[]> {
     const { strategies } = this.parts.collections
     const uncovered = { complete: false, ...maintained }
-    const found = await strategies.find(uncovered, bounded).toArray()
-    const incomplete: Incomplete[] = []
+    const found = await strategies.find(uncovered, requestTimeout).toArray()
+    const incomplete: IncompleteStrategy[] = []
     for (const { _id, readers = { done: 0, total: 0 } } of found) {
       const name = _id as MaterialisedName
       const job = await this.restoreJob(name)
@@ -180,9 +183,9 @@ export class Registrations {
     return incomplete
   }
 
-  private async restoreJob(name: MaterialisedName): Promise<Incomplete['job'] | undefined> {
+  private async restoreJob(name: MaterialisedName): Promise<IncompleteStrategy['job'] | undefined> {
     const { strategies, outbox } = this.parts.collections
-    return this.alone(async (tx) => {
+    return this.runExclusive(async (tx) => {
       const registration = { _id: name, complete: false, ...maintained }
       const found = await strategies.findOne(registration, tx)
       if (!found) return undefined
@@ -194,16 +197,16 @@ export class Registrations {
     })
   }
 
-  /** Runs a transaction that no other change of a registration, and no batch of an import, passes. */
-  async alone<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  /** Runs a transaction that excludes other changes of registrations and import batches. Two commands and `work`'s. */
+  async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
-      await this.meet(tx)
+      await this.lockRegistrations(tx)
       return work(tx)
     })
   }
 
-  /** Has this transaction meet all others that read or change which strategies are registered. One command. */
-  async meet(tx: Tx): Promise<void> {
+  /** Makes this transaction collide with all others that read or change the set of registrations. One command. */
+  async lockRegistrations(tx: Tx): Promise<void> {
     await this.parts.collections.meta.updateOne(
       { _id: 'registrations' },
       { $set: { value: this.mintEpoch() } },
@@ -211,21 +214,21 @@ export class Registrations {
     )
   }
 
-  /** Which strategies are registered and not being dropped, as the transaction sees it. One command. */
-  async namesIn(tx: Tx, which: Filter<StrategyDoc> = {}): Promise<MaterialisedName[]> {
+  /** Loads the registered strategies that are not being dropped, as the transaction sees them. One command. */
+  async loadMaintainedNames(tx: Tx, which: Filter<StrategyDoc> = {}): Promise<MaterialisedName[]> {
     const found = await this.parts.collections.strategies
       .find({ ...which, ...maintained }, { ...tx, projection: { _id: 1 } })
       .toArray()
     return found.map(({ _id }) => _id as MaterialisedName)
   }
 
-  private async uncover(
+  private async invalidateReaders(
     tx: Tx,
     which: Filter<StrategyDoc>,
     delayMs: number,
     total?: number,
   ): Promise<MaterialisedName[]> {
-    const names = await this.namesIn(tx, which)
+    const names = await this.loadMaintainedNames(tx, which)
     if (names.length === 0) return names
     const epoch = this.mintEpoch()
     const uncovered = { epoch: toObjectId(epoch), covered: '', complete: false }
@@ -257,14 +260,14 @@ export class Registrations {
   }
 
   /**
-   * Who opens an account from now on is delivered to. So where there are no accounts after the registration was
-   * committed, it covers everyone.
+   * Marks a new registration as complete if no account exists. Later accounts get deliveries from their start.
+   * One command, and a transaction if there are no accounts.
    */
   private async completeWithoutReaders(name: MaterialisedName, epoch: PostId): Promise<void> {
     const { strategies, user_stats } = this.parts.collections
-    const first = { ...bounded, sort: { _id: 1 }, projection: { _id: 1 } } as const
+    const first = { ...requestTimeout, sort: { _id: 1 }, projection: { _id: 1 } } as const
     if (await user_stats.findOne({ _id: { $gte: '' } }, first)) return
-    await this.alone(async (tx) => {
+    await this.runExclusive(async (tx) => {
       const { session } = tx
       const registration = { _id: name, epoch: toObjectId(epoch), ...maintained }
       await strategies.updateOne(registration, { $set: { complete: true } }, { session })
@@ -272,13 +275,10 @@ export class Registrations {
     })
   }
 
-  /**
-   * How many readers there are, from the collection's own records; 0 where that takes long or fails. It is for showing
-   * progress alone. One command.
-   */
-  private async readersAbout(): Promise<number> {
+  /** Estimates the number of readers, to show progress only. 0 if that fails or takes longer than 1 s. One command. */
+  private async estimateReaders(): Promise<number> {
     const { user_stats } = this.parts.collections
-    const estimate = user_stats.estimatedDocumentCount(bounded).catch(() => 0)
+    const estimate = user_stats.estimatedDocumentCount(requestTimeout).catch(() => 0)
     return Promise.race([estimate, sleep(estimateMsMax, 0, { ref: false })])
   }
 
@@ -289,7 +289,7 @@ export class Registrations {
 
 const maintained = { dropping: { $exists: false } } as const
 
-/** The jobs that back-fill these strategies; served by the index on kind and author. */
+/** Matches the back-fill jobs of these strategies, by the index on kind and author. */
 const jobsOf = (names: readonly MaterialisedName[]): Filter<JobDoc> => ({
   kind: 'strategy.backfill',
   'payload.author': null,

@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, StrategyDoc } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
@@ -14,7 +14,7 @@ export interface Registration extends StrategyDoc {
   readonly _id: MaterialisedName
 }
 
-/** Which strategies the database maintains. */
+/** The registrations of a database by strategy. */
 export type Registered = ReadonlyMap<FeedStrategyName, Registration>
 
 /** The registrations of the strategies that are not being dropped. */
@@ -22,8 +22,8 @@ export const maintainedIn = (registered: Registered): Registration[] =>
   [...registered.values()].filter(({ dropping }) => !dropping)
 
 /**
- * The maintained registrations that write and remove entries. A strategy that stores the posts of some authors is left
- * out while one that stores those of all authors is maintained in the same collection: the other writes for both.
+ * The maintained registrations that write and remove entries. If two of them share a collection, and one stores the
+ * posts of all authors, only that one writes.
  */
 export const writersIn = (registered: Registered): Registration[] => {
   const maintained = maintainedIn(registered)
@@ -36,30 +36,32 @@ export const writersIn = (registered: Registered): Registration[] => {
 }
 
 /** The registrations by name, from all documents of `strategies`. */
-export const registeredOf = (docs: readonly StrategyDoc[]): Registered =>
+export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
   new Map((docs as readonly Registration[]).map((doc) => [doc._id, doc]))
 
-/** Whether a reader's timeline holds all that was posted before the registration. */
-export const covers = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
+/** Whether a reader's timeline holds all posts from before the registration. */
+export const isBackfilled = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
   registration !== undefined && (registration.complete || reader <= registration.covered)
 
-/** Whether what was read under `then` is what would be read under `now`. */
-export const isSame = (then: StrategyDoc | undefined, now: StrategyDoc | undefined): boolean =>
-  then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
+/** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
+export const isSameRegistration = (
+  then: StrategyDoc | undefined,
+  now: StrategyDoc | undefined,
+): boolean => then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
 
 /**
- * The strategies that deliveries go to. It is the database that maintains them, not a process: a delivery reads the
- * registrations afresh after its post is committed, and one that was registered later back-fills that post. So
- * processes whose configurations differ lose nothing for each other. {@link Registrations} makes and ends them.
+ * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is
+ * committed, and a later registration back-fills that post. So processes with different configurations lose no posts.
+ * {@link Registrations} creates and ends registrations.
  */
 export class Registry {
   private latest: Registered | undefined
 
   constructor(private readonly strategies: Collections['strategies']) {}
 
-  /** The registrations as they are now. One command. */
+  /** Loads the current registrations. One command. */
   async read(): Promise<Registered> {
-    const registered = registeredOf(await this.strategies.find({}, atOnce).toArray())
+    const registered = toRegistered(await this.strategies.find({}, singleBatch).toArray())
     this.update(registered)
     return registered
   }
@@ -69,13 +71,21 @@ export class Registry {
     this.latest = registered
   }
 
-  /** The registrations as they were last seen here: whoever relies on them compares with what is so afterwards. */
+  /**
+   * The registrations that this process read last. They may be out of date, so callers compare them with a later read.
+   * One command if the process has read none.
+   */
   async lastSeen(): Promise<Registered> {
     return this.latest ?? this.read()
   }
 
-  /** Keeps how far a back-fill has come. @returns false when its registration is over. One command. */
-  async advance(
+  /**
+   * Saves the progress of a back-fill. One command.
+   * @param covered the last reader whose timeline is filled.
+   * @param done the number of readers filled since the last call.
+   * @returns false if its registration is over.
+   */
+  async saveProgress(
     name: MaterialisedName,
     epoch: PostId,
     covered: UserId,
@@ -84,14 +94,14 @@ export class Registry {
     const { matchedCount } = await this.strategies.updateOne(
       { _id: name, epoch: toObjectId(epoch) },
       { $set: { covered }, $inc: { 'readers.done': done } },
-      bounded,
+      requestTimeout,
     )
     return matchedCount === 1
   }
 
-  /** Ends a back-fill: all readers are covered. One command. */
-  async complete(name: MaterialisedName, epoch: PostId): Promise<void> {
+  /** Marks a registration as covering all readers. Changes nothing if it is over. One command. */
+  async markComplete(name: MaterialisedName, epoch: PostId): Promise<void> {
     const registration = { _id: name, epoch: toObjectId(epoch) }
-    await this.strategies.updateOne(registration, { $set: { complete: true } }, bounded)
+    await this.strategies.updateOne(registration, { $set: { complete: true } }, requestTimeout)
   }
 }

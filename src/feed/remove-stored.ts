@@ -3,15 +3,15 @@ import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
 import { descriptors, type MaterialisedName, sharersOf } from './strategies/list.ts'
 
-/** Documents that one transaction removes at most: some 20 ms, so that other writes do not wait long. */
-const removedAtOnce = 1_000
+/** Number of documents that one transaction removes. It takes about 20 ms, so other writes do not wait long. */
+const removalBatchSize = 1_000
 
 /**
- * Removes a bounded part of what a strategy has stored. Two commands for each of its collections, and one more where
- * it shares any: a collection that another maintained strategy shares stays as it is.
- * @returns false when nothing was left.
+ * Removes up to 1,000 documents from each collection of a strategy, except collections that another maintained strategy
+ * shares. Two commands for each collection, and one more if the strategy shares any.
+ * @returns false if no document was left.
  */
-export async function removeSome(
+export async function removeStoredBatch(
   collections: Collections,
   tx: Tx,
   name: MaterialisedName,
@@ -25,7 +25,7 @@ export async function removeSome(
   return removed
 }
 
-/** The shared collections of those of some strategies that are maintained. One command, none without strategies. */
+/** Loads the shared collections of the named strategies that are maintained. One command, none without names. */
 async function sharedCollections(
   { strategies }: Collections,
   tx: Tx,
@@ -34,17 +34,17 @@ async function sharedCollections(
   if (names.length === 0) return new Set()
   const maintained = { _id: { $in: [...names] }, dropping: { $exists: false } }
   const found = await strategies.find(maintained, { ...tx, projection: { _id: 1 } }).toArray()
-  const some = found.map(({ _id }) => descriptors[_id as MaterialisedName])
-  return new Set(some.flatMap(({ collections: { shared } }) => shared))
+  const sharers = found.map(({ _id }) => descriptors[_id as MaterialisedName])
+  return new Set(sharers.flatMap(({ collections: { shared } }) => shared))
 }
 
 async function removeFrom(collection: Collection, { session }: Tx): Promise<boolean> {
-  const some = await collection
+  const batch = await collection
     .find({}, { session, projection: { _id: 1 } })
     .sort({ _id: 1 })
-    .limit(removedAtOnce)
+    .limit(removalBatchSize)
     .toArray()
-  const last = some.at(-1)
+  const last = batch.at(-1)
   if (!last) return false
   // A range, not a list of keys: MongoDB 6 serves a list on a clustered collection by a scan of it.
   await collection.deleteMany({ _id: { $lte: last._id } }, { session })

@@ -12,7 +12,7 @@ const { timelines: postDeleted } = subscriptions['post.deleted']
 const { timelines: followCreated } = subscriptions['follow.created']
 const { timelines: followEnded } = subscriptions['follow.ended']
 
-/** The kinds of jobs that keep stored timelines: reactions to events, and jobs that timelines enqueue themselves. */
+/** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
 export type TimelineJob =
   | typeof postCreated
   | typeof postDeleted
@@ -22,32 +22,33 @@ export type TimelineJob =
   | 'author.promoted'
   | 'author.fell'
 
-/** The tasks that keep stored timelines. */
+/** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
 export const timelineTasks = (
   delivery: Delivery,
   backfill: Backfill,
 ): Readonly<Record<TimelineJob, Task>> => ({
   [postCreated]: Object.assign(
-    async (payload: Payload, run: Parameters<Task>[1]) => delivery.deliver(postOf(payload), run),
+    async (payload: Payload, run: Parameters<Task>[1]) =>
+      delivery.deliverPost(parsePost(payload), run),
     { batchSize: 32 },
   ),
-  [postDeleted]: async (payload, run) => delivery.takeBack(postOf(payload), run),
-  [followCreated]: async (payload, run) => backfill.followed(pairOf(payload), run),
-  [followEnded]: async (payload, run) => backfill.unfollowed(pairOf(payload), run),
+  [postDeleted]: async (payload, run) => delivery.retract(parsePost(payload), run),
+  [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
+  [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
   'strategy.backfill': async ({ strategy, epoch }, run) =>
-    backfill.register({ strategy: strategy as MaterialisedName, epoch: epoch as PostId }, run),
+    backfill.fillStrategy({ strategy: strategy as MaterialisedName, epoch: epoch as PostId }, run),
   'author.promoted': async ({ author, promotion }, run) =>
     backfill.promote({ author: author as UserId, promotion: promotion as string }, run),
   'author.fell': async ({ author, fall }, run) =>
-    backfill.fall({ author: author as UserId, fall: fall as string }, run),
+    backfill.demote({ author: author as UserId, demotion: fall as string }, run),
 })
 
-const postOf = ({ author, post }: Payload): PostRef => ({
+const parsePost = ({ author, post }: Payload): PostRef => ({
   author: author as UserId,
   id: post as PostId,
 })
 
-const pairOf = ({ follower, followee }: Payload): Pair => ({
+const parsePair = ({ follower, followee }: Payload): Pair => ({
   follower: follower as UserId,
   followee: followee as UserId,
 })

@@ -4,13 +4,13 @@ import type { ImportSize, TimelineUpkeep, Written } from '../imports/upkeep.ts'
 import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import type { Registrations } from './registrations.ts'
 
-/** How long after the last batch of an import that was killed its rebuild begins, in milliseconds. */
+/** How long after the last batch of a killed import the rebuild begins, in milliseconds. */
 const rebuildDelayMs = 60_000
 
 /**
- * Leaves jobs for what imports write. A large import uncovers all readers with each batch, and puts the rebuild off:
- * a rebuild that began between two batches ends, and begins again after the later one. So none misses an edge, however
- * the import ends, and whatever its process does.
+ * Enqueues the timeline jobs of imports. Each batch of a large import invalidates all timelines and delays the rebuild.
+ * A rebuild that began between two batches ends, and begins again after the later batch. So it misses no edge, also if
+ * the process of the import is killed.
  */
 export class Upkeep implements TimelineUpkeep {
   constructor(
@@ -19,11 +19,11 @@ export class Upkeep implements TimelineUpkeep {
   ) {}
 
   async leaveJobs(tx: Tx, { follows, posts }: Written, size: ImportSize): Promise<void> {
-    // A strategy that is registered at this moment sees the batch, or the batch sees it.
-    await this.registrations.meet(tx)
+    // A concurrent registration reads the batch, or the batch reads the registration.
+    await this.registrations.lockRegistrations(tx)
     if (size === 'LARGE') return this.registrations.invalidate(tx, rebuildDelayMs)
-    if ((await this.registrations.namesIn(tx)).length === 0) return
-    // In the lane of long jobs, so that posts of this moment are not delivered after those of the import.
+    if ((await this.registrations.loadMaintainedNames(tx)).length === 0) return
+    // In the queue of long jobs, so that new posts are not delivered after imported posts.
     const followJobs = follows.map(({ follower, followee }) => ({
       kind: subscriptions['follow.created'].timelines,
       payload: { follower, followee },

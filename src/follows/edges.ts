@@ -1,5 +1,5 @@
 import type { FollowingMode } from '../config.ts'
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -76,7 +76,7 @@ export class Edges {
   async find(tx: Tx, follower: UserId, followee: UserId): Promise<FollowEdge | undefined> {
     const found = await this.followers.collection.findOne(
       { user: followee, follower },
-      { ...bounded, session: tx.session, projection: { _id: 1, source: 1 } },
+      { ...requestTimeout, session: tx.session, projection: { _id: 1, source: 1 } },
     )
     return found
       ? { id: fromObjectId(found._id), follower, followee, source: found.source }
@@ -93,7 +93,7 @@ export class Edges {
     const found = await collection
       .find(
         { user: followee, follower: { $in: [...followers] } },
-        { ...atOnce, session: tx.session, hint: membership },
+        { ...singleBatch, session: tx.session, hint: membership },
       )
       .toArray()
     return new Map(found.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))

@@ -1,7 +1,7 @@
 import type { Collections } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
-import type { OnceKey } from '../db/once.ts'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
@@ -28,7 +28,7 @@ const bounds: GroupCommitBounds = {
 
 /** A follow or unfollow, with its idempotency key and its jobs. */
 export interface FollowWrite extends FollowRequest {
-  readonly once: OnceKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
   readonly jobs: JobWriter
 }
 
@@ -63,11 +63,13 @@ export class FollowBatcher {
       commit: (key, batch, onCollision) => this.commit(key as UserId, batch, onCollision),
       commitAlone: (key, write, onCollision) =>
         this.commitOne(key as UserId, write, { repairs: true }, onCollision),
-      pack: ({ jobs: _, ...write }) => ({ ...write }),
+      // Processes of other versions store and read the idempotency key as `once`.
+      pack: ({ jobs: _, idempotencyKey: once, ...write }) => ({ ...write, once }),
       // Workers run the jobs of another process's writes.
-      unpack: (packed) => ({ ...(packed as unknown as FollowWrite), jobs: outbox }),
+      unpack: ({ once, ...write }) =>
+        ({ ...write, idempotencyKey: once, jobs: outbox }) as unknown as FollowWrite,
     })
-    const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.run(key, batch)
+    const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.commitBatch(key, batch)
     this.commits = new GroupCommit(run, bounds)
   }
 
@@ -105,7 +107,7 @@ export class FollowBatcher {
       if (result instanceof Error) throw result
       return result as FollowChange
     }
-    return this.parts.transactions.run(alone, write.once, onCollision)
+    return this.parts.transactions.run(alone, write.idempotencyKey, onCollision)
   }
 
   /** Applies each write as if it were alone. A repeat has the same follower, so it is in a later batch and finds the first result. */
@@ -114,11 +116,11 @@ export class FollowBatcher {
     followee: UserId,
     batch: readonly FollowWrite[],
   ): Promise<(FollowChange | Error)[]> {
-    const { once } = this.parts.transactions
+    const { idempotency } = this.parts.transactions
     const results = new Map<FollowWrite, FollowChange | Error>()
     for (const some of splitIntoBatches(batch)) {
-      const keys = some.map((write) => write.once)
-      const firsts = await once.firstResults<FollowChange>(keys, tx)
+      const keys = some.map((write) => write.idempotencyKey)
+      const firsts = await idempotency.savedResults<FollowChange>(keys, tx)
       const fresh: FollowWrite[] = []
       for (const [at, write] of some.entries()) {
         const first = firsts[at]
@@ -126,10 +128,10 @@ export class FollowBatcher {
         else fresh.push(write)
       }
       const applied = await this.apply(tx, followee, fresh)
-      const remembered = [...applied].flatMap(([{ once: key }, result]) =>
+      const remembered = [...applied].flatMap(([{ idempotencyKey: key }, result]) =>
         key && !(result instanceof Error) ? [{ key, result }] : [],
       )
-      await once.remember(remembered, tx)
+      await idempotency.saveResults(remembered, tx)
       for (const [write, result] of applied) results.set(write, result)
     }
     return batch.map((write) => results.get(write) as FollowChange | Error)

@@ -1,8 +1,8 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { EdgeSource } from '../db/collections.ts'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId } from '../db/object-id.ts'
-import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
@@ -46,20 +46,24 @@ export class Follows {
   async follow(
     actor: UserId,
     followee: UserId,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
     const { outbox, batcher } = this.parts
     return outbox.runInline((jobs) =>
-      batcher.write(followee, { follower: actor, begin: source, once, jobs }),
+      batcher.write(followee, { follower: actor, begin: source, idempotencyKey, jobs }),
     )
   }
 
   /** Ends a follow. A repeat changes nothing. At most ten commands, shared with concurrent writes of the same followee. */
-  async unfollow(actor: UserId, followee: UserId, once?: OnceKey): Promise<FollowChange> {
+  async unfollow(
+    actor: UserId,
+    followee: UserId,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<FollowChange> {
     const { outbox, batcher } = this.parts
-    return batcher.write(followee, { follower: actor, once, jobs: outbox })
+    return batcher.write(followee, { follower: actor, idempotencyKey, jobs: outbox })
   }
 
   /**
@@ -71,7 +75,7 @@ export class Follows {
     actor: UserId,
     followee: UserId,
     names: readonly string[],
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<readonly string[]> {
     const groups = checkGroups('input.groups', names)
     const { edges, stats, transactions } = this.parts
@@ -85,7 +89,7 @@ export class Follows {
         throw new DomainError('NOT_FOUND', `You do not follow "${followee}"`)
       }
       return groups
-    }, once)
+    }, idempotencyKey)
   }
 
   /** A page of each user's followers, newest first. One covered command. */
@@ -124,7 +128,7 @@ export class Follows {
   async *followeesOf(user: UserId, group?: string): AsyncGenerator<UserId> {
     const { collection, owner, other } = this.parts.edges.following
     const cursor = collection.find(edgeFilter({ [owner]: user }, group), {
-      ...bounded,
+      ...requestTimeout,
       projection: { _id: 0, [other]: 1 },
       batchSize: 1000,
     })
@@ -140,7 +144,7 @@ export class Follows {
     const found = await collection
       .find(
         { user, follower: { $gt: after } },
-        { ...atOnce, projection: { _id: 0, follower: 1 }, hint: membership },
+        { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
       )
       .sort({ follower: 1 })
       .limit(limit)
@@ -156,7 +160,7 @@ export class Follows {
     const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection.findOne(
       { [owner]: follower, [other]: followee } as Filter<StoredEdge>,
-      { ...bounded, projection: { groups: 1 }, hint: membership },
+      { ...requestTimeout, projection: { groups: 1 }, hint: membership },
     )
     return found
       ? { since: timeOf(fromObjectId<EdgeId>(found._id)), groups: found.groups ?? [] }
@@ -171,7 +175,7 @@ export class Follows {
     const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection
       .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
-        ...atOnce,
+        ...singleBatch,
         projection: { _id: 0, [other]: 1, groups: 1 },
         hint: membership,
       })
@@ -192,7 +196,7 @@ export class Follows {
           { $unwind: '$groups' },
           { $group: { _id: '$groups' } },
         ],
-        { ...atOnce, ...tx, hint: { [owner]: 1, groups: 1, [other]: 1 } },
+        { ...singleBatch, ...tx, hint: { [owner]: 1, groups: 1, [other]: 1 } },
       )
       .toArray()
     return found.map(({ _id }) => _id).sort()
@@ -221,7 +225,7 @@ export class Follows {
   ): Promise<Set<UserId>> {
     const found = await collection
       .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
-        ...atOnce,
+        ...singleBatch,
         ...tx,
         projection: { _id: 0, [other]: 1 },
         hint: (group !== undefined && index.groupMembership) || index.membership,

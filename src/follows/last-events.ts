@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -30,7 +30,7 @@ export async function lastEvents(
     .find(
       { $or: clausesOf(pairs).map((clause) => ({ ...clause, _id })) },
       {
-        ...atOnce,
+        ...singleBatch,
         session,
         projection: { user: 1, followee: 1 },
         hint: { user: 1, followee: 1, _id: 1, type: 1 },

@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions } from '../db/transaction.ts'
@@ -45,7 +45,7 @@ export class GraphPurge {
       if (!(await isDue(tx))) return 0
       const filter = { [index.owner]: user } as Filter<StoredEdge>
       const docs = await index.collection
-        .find(filter, { ...atOnce, session: tx.session })
+        .find(filter, { ...singleBatch, session: tx.session })
         .limit(batchSize)
         .toArray()
       if (docs.length === 0) return 0
@@ -65,13 +65,13 @@ export class GraphPurge {
   ): Promise<number> {
     const { follow_events } = this.collections
     const found = await follow_events
-      .find(end, { ...atOnce, projection: { _id: 1 } })
+      .find(end, { ...singleBatch, projection: { _id: 1 } })
       .limit(eventBatchSize)
       .toArray()
     // Checked after the query: documents that exist before the handle is free are not the next owner's.
     if (found.length === 0 || !(await isDue())) return 0
     const batch = { ...end, _id: { $in: found.map(({ _id }) => _id) } }
-    await follow_events.deleteMany(batch, { ...bounded, hint: { _id: 1 } })
+    await follow_events.deleteMany(batch, { ...requestTimeout, hint: { _id: 1 } })
     return found.length
   }
 
@@ -83,7 +83,7 @@ export class GraphPurge {
       if (!(await isDue(tx))) return 0
       const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
       const found = await restrictions
-        .find(own, { ...atOnce, session })
+        .find(own, { ...singleBatch, session })
         .limit(batchSize)
         .toArray()
       if (found.length === 0) return 0

@@ -1,7 +1,7 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import type { OnceKey } from '../db/once.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
@@ -37,7 +37,7 @@ interface NewRestriction {
   readonly other: UserId
   /** The owner's kind first. A block also has a mirror, BLOCKED_BY. */
   readonly kinds: readonly RestrictionKind[]
-  readonly once: OnceKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
 }
 
 /** Whether there is a block between two users, in either direction. */
@@ -57,7 +57,7 @@ export class Restrictions {
     const found = this.parts.collections.restrictions.find(
       { owner, other: { $in: [...others] } },
       {
-        ...atOnce,
+        ...singleBatch,
         ...tx,
         projection: { _id: 0, other: 1, kind: 1 },
         hint: { owner: 1, other: 1, kind: 1 },
@@ -87,7 +87,7 @@ export class Restrictions {
           kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
         },
         {
-          ...atOnce,
+          ...singleBatch,
           projection: { _id: 0, owner: 1, other: 1 },
           hint: { owner: 1, other: 1, kind: 1 },
         },
@@ -109,53 +109,58 @@ export class Restrictions {
   }
 
   /** Hides the other user's posts from `actor`'s timelines. @returns false for a repeat. */
-  async mute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
+  async mute(actor: UserId, other: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
     // Checks that both accounts exist. The other user's counters do not change, so concurrent mutes of one user do not collide.
     const changes = new Map([
       [actor, { guard: 1 }],
       [other, {}],
     ] as const)
     const { stats } = this.parts
-    return this.restrict({ actor, other, kinds: ['MUTE'], once }, (tx) => stats.change(tx, changes))
+    return this.restrict({ actor, other, kinds: ['MUTE'], idempotencyKey }, (tx) =>
+      stats.change(tx, changes),
+    )
   }
 
   /** Ends a mute. @returns false if there was none. */
-  async unmute(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
-    return this.lift(actor, other, 'MUTE', once)
+  async unmute(actor: UserId, other: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
+    return this.lift(actor, other, 'MUTE', idempotencyKey)
   }
 
   /**
    * Hides both users from each other and ends the follows between them, in one transaction.
    * @returns false for a repeat.
    */
-  async block(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
+  async block(actor: UserId, other: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
     const { edges, stats, outbox } = this.parts
-    return this.restrict({ actor, other, kinds: ['BLOCK', 'BLOCKED_BY'], once }, async (tx) => {
-      const [out, back] = [await edges.find(tx, actor, other), await edges.find(tx, other, actor)]
-      const ended = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
-      if (ended.length > 0) await edges.remove(tx, ended, 'BLOCK')
-      const jobs = ended.flatMap(({ follower, followee }) =>
-        reactionsTo('follow.ended', { follower, followee }),
-      )
-      await outbox.enqueue(tx, jobs)
-      const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]
-      await stats.change(
-        tx,
-        new Map([
-          [actor, { following: lost, followers: lostBack, guard: 1 }],
-          [other, { followers: lost, following: lostBack, guard: 1 }],
-        ]),
-      )
-    })
+    return this.restrict(
+      { actor, other, kinds: ['BLOCK', 'BLOCKED_BY'], idempotencyKey },
+      async (tx) => {
+        const [out, back] = [await edges.find(tx, actor, other), await edges.find(tx, other, actor)]
+        const ended = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
+        if (ended.length > 0) await edges.remove(tx, ended, 'BLOCK')
+        const jobs = ended.flatMap(({ follower, followee }) =>
+          reactionsTo('follow.ended', { follower, followee }),
+        )
+        await outbox.enqueue(tx, jobs)
+        const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]
+        await stats.change(
+          tx,
+          new Map([
+            [actor, { following: lost, followers: lostBack, guard: 1 }],
+            [other, { followers: lost, following: lostBack, guard: 1 }],
+          ]),
+        )
+      },
+    )
   }
 
   /** Ends a block. Ended follows are not restored. @returns false if there was none. */
-  async unblock(actor: UserId, other: UserId, once?: OnceKey): Promise<boolean> {
-    return this.lift(actor, other, 'BLOCK', once)
+  async unblock(actor: UserId, other: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
+    return this.lift(actor, other, 'BLOCK', idempotencyKey)
   }
 
   private async restrict(
-    { actor, other, kinds, once }: NewRestriction,
+    { actor, other, kinds, idempotencyKey }: NewRestriction,
     effect: (tx: Tx) => Promise<void>,
   ): Promise<boolean> {
     if (actor === other) throw badInput('input.handle', 'you cannot mute or block yourself')
@@ -171,14 +176,14 @@ export class Restrictions {
       await collections.restrictions.insertMany(docs, { session: tx.session })
       await effect(tx)
       return true
-    }, once)
+    }, idempotencyKey)
   }
 
   private async lift(
     actor: UserId,
     other: UserId,
     kind: 'MUTE' | 'BLOCK',
-    once: OnceKey | undefined,
+    idempotencyKey: IdempotencyKey | undefined,
   ): Promise<boolean> {
     const { collections, transactions } = this.parts
     return transactions.run(async (tx) => {
@@ -190,6 +195,6 @@ export class Restrictions {
         await collections.restrictions.deleteOne(mirror, { session: tx.session })
       }
       return true
-    }, once)
+    }, idempotencyKey)
   }
 }

@@ -1,4 +1,4 @@
-import { type OnceKey, onceKey } from '../db/once.ts'
+import { createIdempotencyKey, type IdempotencyKey } from '../db/idempotency.ts'
 import { unknownOutcome } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -22,7 +22,7 @@ export async function mutate<Input extends MutationInput, Result extends object>
   ctx: Context,
   name: string,
   input: Input,
-  run: (viewer: UserId, once: OnceKey | undefined) => Promise<Result>,
+  run: (viewer: UserId, idempotencyKey: IdempotencyKey | undefined) => Promise<Result>,
 ): Promise<Result & { clientMutationId: string | null }> {
   const viewer = ctx.requireViewer()
   const clientMutationId = input.clientMutationId ?? undefined
@@ -36,8 +36,8 @@ export async function mutate<Input extends MutationInput, Result extends object>
   const problem = unicodeProblem(clientMutationId ?? '')
   if (problem) throw badInput('input.clientMutationId', problem)
   try {
-    const once = onceKey(viewer, name, { ...input, clientMutationId })
-    const result = await within(answerMsMax, run(viewer, once), unknownOutcome)
+    const idempotencyKey = createIdempotencyKey(viewer, name, { ...input, clientMutationId })
+    const result = await within(answerMsMax, run(viewer, idempotencyKey), unknownOutcome)
     return { ...result, clientMutationId: clientMutationId ?? null }
   } finally {
     ctx.forget()

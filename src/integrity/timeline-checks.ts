@@ -61,7 +61,7 @@ export async function* checkTimelines(
     for (const { _id: name } of writersIn(registered)) {
       for (const { reader, finding } of await strayTimelines(services, name, from, upTo)) {
         findings.push(finding)
-        if (repair) await services.strategies[name].forgetReader(reader)
+        if (repair) await services.strategies[name].deleteReader(reader)
       }
     }
     yield { findings, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }

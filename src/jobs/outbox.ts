@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { bounded } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, JobDoc, JobLane } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
@@ -70,7 +70,7 @@ export class Outbox {
   /** Makes the matching jobs due at once, except those that a worker has claimed before. One command. */
   async hasten(jobs: Filter<JobDoc>): Promise<void> {
     const waiting = { ...jobs, state: 'READY' as const, fence: 0 }
-    await this.outbox.updateMany(waiting, [{ $set: { runAt: '$$NOW' } }], bounded)
+    await this.outbox.updateMany(waiting, [{ $set: { runAt: '$$NOW' } }], requestTimeout)
   }
 
   /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type Collections, type JobDoc, type JobLane, jobLanes } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -77,7 +77,7 @@ export class JobQueue {
     const claimed = await this.outbox.findOneAndUpdate(
       { state: 'READY', lane: lane ?? inAnyLane, $expr: { $lte: ['$runAt', '$$NOW'] } },
       leaseFor(leaseMs, randomUUID()),
-      { sort: { runAt: 1 }, returnDocument: 'after', ...bounded },
+      { sort: { runAt: 1 }, returnDocument: 'after', ...requestTimeout },
     )
     return claimed ? { ...toJob(claimed), fence: claimed.fence, leaseMs } : undefined
   }
@@ -89,7 +89,7 @@ export class JobQueue {
   async claimBatch({ kind, lane, leaseMs }: Job, limit: number): Promise<Job[]> {
     const due = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
     const next = await this.outbox
-      .find({ ...due, lane }, { ...atOnce, hint: { state: 1, lane: 1, runAt: 1 } })
+      .find({ ...due, lane }, { ...singleBatch, hint: { state: 1, lane: 1, runAt: 1 } })
       .sort({ runAt: 1 })
       .limit(limit)
       .toArray()
@@ -99,7 +99,7 @@ export class JobQueue {
     const update = leaseFor(leaseMs, leased)
     const { modifiedCount } = await this.outbox.bulkWrite(
       found.map(({ _id, fence }) => ({ updateOne: { filter: { _id, fence, ...due }, update } })),
-      { ordered: false, ...bounded },
+      { ordered: false, ...requestTimeout },
     )
     const all = { _id: { $in: found.map(({ _id }) => _id) }, leased }
     const ours = modifiedCount === found.length ? found : await this.outbox.find(all).toArray()
@@ -172,7 +172,7 @@ export class JobQueue {
   /** The parked jobs, last parked first, at most `limit` and at most 1,000. */
   async parked(limit: number): Promise<ParkedJob[]> {
     const found = await this.outbox
-      .find({ state: 'PARKED', lane: inAnyLane }, bounded)
+      .find({ state: 'PARKED', lane: inAnyLane }, requestTimeout)
       .sort({ runAt: -1 })
       .limit(Math.max(1, Math.min(limit, parkedMax)))
       .toArray()
@@ -187,7 +187,7 @@ export class JobQueue {
     const { matchedCount } = await this.outbox.updateOne(
       { _id: toObjectId(id), state: 'PARKED' },
       dueAgain,
-      bounded,
+      requestTimeout,
     )
     return matchedCount === 1
   }
@@ -201,7 +201,7 @@ export class JobQueue {
   async drop(id: TimeId): Promise<boolean> {
     const { deletedCount } = await this.outbox.deleteOne(
       { _id: toObjectId(id), state: 'PARKED' },
-      bounded,
+      requestTimeout,
     )
     return deletedCount === 1
   }
@@ -213,10 +213,15 @@ export class JobQueue {
 
   private async remove(jobs: readonly Job[]): Promise<(undefined | Error)[]> {
     const deletions = jobs.map((job) => ({ deleteOne: { filter: leaseOf(job) } }))
-    const { deletedCount } = await this.outbox.bulkWrite(deletions, { ordered: false, ...bounded })
+    const { deletedCount } = await this.outbox.bulkWrite(deletions, {
+      ordered: false,
+      ...requestTimeout,
+    })
     if (deletedCount === jobs.length) return jobs.map(() => undefined)
     const ids = { _id: { $in: jobs.map(({ id }) => toObjectId(id)) } }
-    const left = await this.outbox.find(ids, { ...bounded, projection: { _id: 1 } }).toArray()
+    const left = await this.outbox
+      .find(ids, { ...requestTimeout, projection: { _id: 1 } })
+      .toArray()
     const others = new Set(left.map(({ _id }) => fromObjectId<TimeId>(_id)))
     // Of several removed jobs it is not known who removed which. All of them are done.
     const isLost = ({ id }: Job) => jobs.length === 1 || others.has(id)
@@ -224,7 +229,11 @@ export class JobQueue {
   }
 
   private async update(job: Job, set: Readonly<Record<string, unknown>>): Promise<void> {
-    const { matchedCount } = await this.outbox.updateOne(leaseOf(job), [{ $set: set }], bounded)
+    const { matchedCount } = await this.outbox.updateOne(
+      leaseOf(job),
+      [{ $set: set }],
+      requestTimeout,
+    )
     if (matchedCount === 0) throw new LeaseLost(job.id)
   }
 }

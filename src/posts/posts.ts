@@ -1,7 +1,7 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import type { OnceKey } from '../db/once.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
@@ -40,11 +40,11 @@ export class Posts {
   async create(
     actor: UserId,
     given: { text: string; attachments?: readonly Attachment[] | undefined },
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<Post> {
     const { outbox, publishing, validators } = this.parts
     const content = await checkContent(given, validators)
-    return outbox.runInline((jobs) => publishing.publish(actor, { content, once, jobs }))
+    return outbox.runInline((jobs) => publishing.publish(actor, { content, idempotencyKey, jobs }))
   }
 
   /**
@@ -52,7 +52,11 @@ export class Posts {
    * @returns false if the post does not exist.
    * @throws {DomainError} FORBIDDEN for another author's post.
    */
-  async delete(actor: UserId, { id, author }: PostRef, once?: OnceKey): Promise<boolean> {
+  async delete(
+    actor: UserId,
+    { id, author }: PostRef,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<boolean> {
     if (author !== actor)
       throw new DomainError('FORBIDDEN', 'Only the author of a post may delete it')
     const { collections, stats, tombstones, outbox, transactions } = this.parts
@@ -64,7 +68,7 @@ export class Posts {
       await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }))
       await stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
       return true
-    }, once)
+    }, idempotencyKey)
   }
 
   /** The existing posts among `refs`. One command with the shard key. */
@@ -73,7 +77,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
-        { ...atOnce, hint: { _id: 1 }, projection: contentProjection },
+        { ...singleBatch, hint: { _id: 1 }, projection: contentProjection },
       )
       .toArray()
     const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
@@ -111,7 +115,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { author: { $in: [...authors] }, ...idRange(range) },
-        { ...atOnce, hint: { author: 1, _id: -1 } },
+        { ...singleBatch, hint: { author: 1, _id: -1 } },
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)
@@ -126,7 +130,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
-        { ...atOnce, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
+        { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
       )
       .toArray()
     return new Set(found.map(({ _id }) => fromObjectId<PostId>(_id)))
@@ -137,7 +141,7 @@ export class Posts {
     const found = await this.parts.collections.posts
       .find(
         { _id: idIn(ids) },
-        { ...atOnce, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
+        { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
       )
       .toArray()
     return new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), doc.author as UserId]))

@@ -1,8 +1,8 @@
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
+import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import { type OnceKey, repeatsAmong } from '../db/once.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
@@ -25,7 +25,7 @@ const bulkAudience = 2_000
 /** A post that is to be published. */
 export interface NewPost {
   readonly content: Content
-  readonly once: OnceKey | undefined
+  readonly idempotencyKey: IdempotencyKey | undefined
   readonly jobs: JobWriter
 }
 
@@ -50,11 +50,13 @@ export class Publishing {
       commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
       commitAlone: (author, post, onCollision) =>
         this.commitOne(author as UserId, post, onCollision),
-      pack: ({ jobs: _, ...post }) => ({ ...post }),
+      // Processes of other versions store and read the idempotency key as `once`.
+      pack: ({ jobs: _, idempotencyKey: once, ...post }) => ({ ...post, once }),
       // Workers deliver the posts of another process.
-      unpack: (packed) => ({ ...(packed as unknown as NewPost), jobs: outbox }),
+      unpack: ({ once, ...post }) =>
+        ({ ...post, idempotencyKey: once, jobs: outbox }) as unknown as NewPost,
     })
-    this.commits = new GroupCommit((author, batch) => hotKeys.run(author, batch), bounds)
+    this.commits = new GroupCommit((author, batch) => hotKeys.commitBatch(author, batch), bounds)
   }
 
   /**
@@ -88,7 +90,7 @@ export class Publishing {
       if (!published) throw noAccount()
       return published
     }
-    return this.parts.transactions.run(alone, post.once, onCollision)
+    return this.parts.transactions.run(alone, post.idempotencyKey, onCollision)
   }
 
   /** Publishes posts in order. @returns the result of each; a repeat has the result of the first. */
@@ -97,10 +99,10 @@ export class Publishing {
     author: UserId,
     batch: readonly NewPost[],
   ): Promise<readonly (Post | Error)[]> {
-    const { once } = this.parts.transactions
-    const keys = batch.map((post) => post.once)
-    const firsts = await once.firstResults<Post>(keys, tx)
-    const repeats = repeatsAmong(keys)
+    const { idempotency } = this.parts.transactions
+    const keys = batch.map((post) => post.idempotencyKey)
+    const firsts = await idempotency.savedResults<Post>(keys, tx)
+    const repeats = findRepeats(keys)
     const fresh = batch.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
     const published = await this.insert(tx, author, fresh)
     const made = new Map(fresh.map((post, at) => [post, published[at] ?? noAccount()]))
@@ -111,10 +113,10 @@ export class Publishing {
       const before = typeof repeated === 'number' ? results[repeated] : repeated
       results.push(known ?? before ?? (made.get(post) as Post | Error))
     }
-    const remembered = [...made].flatMap(([{ once: key }, result]) =>
+    const remembered = [...made].flatMap(([{ idempotencyKey: key }, result]) =>
       key && !(result instanceof Error) ? [{ key, result }] : [],
     )
-    await once.remember(remembered, tx)
+    await idempotency.saveResults(remembered, tx)
     return results
   }
 

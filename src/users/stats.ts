@@ -1,4 +1,4 @@
-import { atOnce } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
@@ -24,7 +24,7 @@ export class UserStats {
 
   /** The counters of the live accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, Stats>> {
-    const found = await this.stats.find({ _id: { $in: [...ids] } }, atOnce).toArray()
+    const found = await this.stats.find({ _id: { $in: [...ids] } }, singleBatch).toArray()
     return new Map(
       found.map(({ _id, followers, following, posts }) => [
         _id as UserId,
@@ -36,7 +36,7 @@ export class UserStats {
   /** The live accounts among `ids`. One covered command. */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Set<UserId>> {
     const found = await this.stats
-      .find({ _id: { $in: [...ids] } }, { ...atOnce, ...tx, projection: { _id: 1 } })
+      .find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx, projection: { _id: 1 } })
       .toArray()
     return new Set(found.map(({ _id }) => _id as UserId))
   }

@@ -1,6 +1,6 @@
-import { atOnce, bounded } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
-import type { OnceKey } from '../db/once.ts'
+import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
@@ -44,7 +44,7 @@ export class Users {
   /** The accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
     const found = await this.parts.collections.users
-      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, atOnce)
+      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, singleBatch)
       .toArray()
     return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
   }
@@ -54,7 +54,11 @@ export class Users {
    * @throws {DomainError} CONFLICT if the handle has an account, or a deleted one that is still being removed;
    *   BAD_USER_INPUT.
    */
-  async create(actor: UserId, profile: Profile & { name: string }, once?: OnceKey): Promise<User> {
+  async create(
+    actor: UserId,
+    profile: Profile & { name: string },
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<User> {
     const { collections, stats, transactions, now } = this.parts
     const { name, bio } = checked(profile)
     const doc: UserDoc = {
@@ -68,14 +72,14 @@ export class Users {
       await collections.users.insertOne(doc, { session: tx.session })
       await stats.open(tx, actor)
       return toUser(doc)
-    }, once)
+    }, idempotencyKey)
   }
 
   /**
    * Changes the given fields of the profile. A repeat changes nothing. One transaction of one command.
    * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
    */
-  async update(actor: UserId, profile: Profile, once?: OnceKey): Promise<User> {
+  async update(actor: UserId, profile: Profile, idempotencyKey?: IdempotencyKey): Promise<User> {
     const { name, bio } = checked(profile)
     const { collections, transactions } = this.parts
     return transactions.run(async (tx) => {
@@ -94,7 +98,7 @@ export class Users {
       )
       if (!updated) throw noAccount()
       return toUser(updated)
-    }, once)
+    }, idempotencyKey)
   }
 
   /**
@@ -102,7 +106,7 @@ export class Users {
    * The handle stays taken until that removal ends. One transaction of three commands.
    * @returns false if there was no account.
    */
-  async delete(actor: UserId, once?: OnceKey): Promise<boolean> {
+  async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
     const { collections, stats, outbox, transactions, now } = this.parts
     return transactions.run(async (tx) => {
       const removed = await collections.users.updateOne(
@@ -114,13 +118,13 @@ export class Users {
       await stats.close(tx, actor)
       await outbox.enqueue(tx, reactionsTo('user.deleted', { user: actor }))
       return true
-    }, once)
+    }, idempotencyKey)
   }
 
   /** When the deleted account of a handle was created, or undefined if none is still being removed. One command. */
   async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
-    const options = { ...bounded, ...tx, projection: { createdAt: 1 } }
+    const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
     return (await this.parts.collections.users.findOne(leaving, options))?.createdAt
   }
 
@@ -139,7 +143,7 @@ export class Users {
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
     const taken = await this.parts.collections.users.findOne(
       { _id: handle },
-      { ...bounded, session: tx.session },
+      { ...requestTimeout, session: tx.session },
     )
     if (!taken) return
     throw new DomainError(

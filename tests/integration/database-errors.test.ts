@@ -3,7 +3,7 @@ import { type AddressInfo, connect as connectSocket, createServer, type Socket }
 import { type ClientSession, type Collection, type Document, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientErrorOf, isUnreachable } from '../../src/db/errors.ts'
-import { Once } from '../../src/db/once.ts'
+import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { type Failpoint, type Failure, reserveFailpoint, useDatabase } from '../support/mongo.ts'
 
@@ -97,7 +97,7 @@ describe('in a transaction', () => {
   test.each(inTransactions)(
     '$name: $what is retried, and succeeds once it has passed',
     async ({ command, run, failure }) => {
-      const results = new Once(database.collections, Date.now)
+      const results = new IdempotencyStore(database.collections, Date.now)
       await failpoint.set({ failCommands: [command], ...failure, times: 1 })
       let tries = 0
       const work = async ({ session }: Tx) => {
@@ -113,7 +113,7 @@ describe('in a transaction', () => {
   test.each(Object.entries({ ...quick, 'code 91': { errorCode: 91 } }))(
     'a commit with %s is repeated',
     async (_, failure) => {
-      const results = new Once(database.collections, Date.now)
+      const results = new IdempotencyStore(database.collections, Date.now)
       await failpoint.set({ failCommands: ['commitTransaction'], ...failure, times: 3 })
       const work = async ({ session }: Tx) => {
         await things().insertOne({ kind: 'committed' }, { session })

@@ -13,15 +13,15 @@ const text = 'x'.repeat(100)
 /** What a delivery reads first, the first 2,000 followers among it. */
 const facts = 'read strategies, posts, user_stats, followers'
 
-/** What one delivery sends for a batch of readers, each strategy's in the order it sends it. */
+/** The commands of one delivery to a batch of readers, in order. */
 interface Cost {
-  /** To readers to whom it delivers for the first time. */
+  /** To readers without a stored timeline. */
   readonly first: readonly string[]
-  /** To readers who have a timeline with room. */
+  /** To readers with room in their stored timeline. */
   readonly steady: readonly string[]
-  /** To readers who have that post already. */
+  /** To readers who have the post already. */
   readonly again: readonly string[]
-  /** Taking the post back. */
+  /** The retraction of the post. */
   readonly back: readonly string[]
   /** The most bytes of a command, for each reader. */
   readonly bytesEach: number
@@ -67,7 +67,7 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
   },
 }
 
-/** An author with so many followers, who are stored where a delivery reads them and nowhere else. */
+/** An author with `count` followers. Their edges exist only in the collection that a delivery reads. */
 async function crowdOf(stage: FeedStage, count: number) {
   const author = handle(`author-${count}`)
   const mint = new IdMint(stage.harness.clock.now)
@@ -143,15 +143,15 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       sizedBucketSize: 50,
       timeBucketDays: 7,
     })
-    const standing = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
+    const deliveryMode = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
     // After each window, whether the post is still there.
-    const begin = [facts, ...standing, 'read posts']
+    const begin = [facts, ...deliveryMode, 'read posts']
 
     const sent = (batches: number, some: readonly string[], ...more: readonly string[]) =>
       [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
 
     test.each([0, 1, 500, 1_200])(
-      'costs one batch for every 500 of the author and %i followers',
+      'a delivery costs one batch for each 500 of the author and %i followers',
       async (count) => {
         const { author, readers } = await crowdOf(stage, count)
         const batches = Math.ceil((1 + count) / batchSize)
@@ -179,7 +179,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       },
     )
 
-    test('walks 5,000 followers by 2,000 at a time, and writes no more than that at once', async () => {
+    test('a delivery walks 5,000 followers in windows of 2,000, and writes at most one window at once', async () => {
       const { author } = await crowdOf(stage, 5_000)
       for (const some of [cost.first, cost.steady]) {
         let commands: readonly RecordedCommand[] = []
@@ -206,13 +206,13 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
 describe('a delivery under HYBRID', () => {
   const stage = useFeedStage('HYBRID', 'text', ['FANOUT_ON_READ', 'HYBRID'], { hybridThreshold: 5 })
 
-  test('of an author who is read costs the same, however many followers there are', async () => {
+  test('a delivery of a celebrity costs the same with any number of followers (HYBRID)', async () => {
     for (const count of [5, 4_001]) {
       const { author, readers } = await crowdOf(stage, count)
       await stage.collections.celebrities.insertOne({ _id: author })
       const [, commands] = await delivered(stage, author)
-      const standing = ['read celebrities', 'read celebrities']
-      expect(labels(commands)).toEqual([...standing, facts].sort())
+      const deliveryMode = ['read celebrities', 'read celebrities']
+      expect(labels(commands)).toEqual([...deliveryMode, facts].sort())
       expect(await stage.heldFor(readers[0] as UserId)).toEqual([])
     }
   })

@@ -6,7 +6,7 @@ import { storeOf } from '../support/services.ts'
 
 const strategies: MaterialisedName[] = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX']
 
-describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) => {
+describe.each(strategies)('a post deleted during its delivery, %s', (name) => {
   const stage = useFeedStage(name, 'author')
 
   async function scene() {
@@ -16,7 +16,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     return cast
   }
 
-  /** Deletes the post and runs the whole walk of its deletion, right before the strategy is called. */
+  /** Deletes the post and retracts it from all timelines, right before the strategy is called. */
   function deleteBefore(method: 'deliver' | 'merge', author: string, id: PostId) {
     const strategy = stage.services.strategies[name]
     const right = strategy[method].bind(strategy) as (...given: unknown[]) => Promise<void>
@@ -27,7 +27,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     })
   }
 
-  test('leaves no entry behind when its delivery writes after the deletion', async () => {
+  test('a deleted post leaves no entry when its delivery writes after its retraction', async () => {
     const { reader, author } = await scene()
     await stage.follow(reader, author)
     await stage.rest()
@@ -40,7 +40,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     expect(await stage.heldFor(author)).toEqual([])
   })
 
-  test('leaves none when a try of its delivery was killed after it wrote, and another follows', async () => {
+  test('a deleted post leaves no entry when a killed delivery wrote after its retraction, and is retried', async () => {
     const { reader, author } = await scene()
     await stage.follow(reader, author)
     await stage.rest()
@@ -54,7 +54,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     expect(await stage.heldFor(author)).toEqual([])
   })
 
-  test('leaves none when a back-fill read it before, and writes after', async () => {
+  test('a deleted post leaves no entry when a back-fill read it before the deletion and writes after it', async () => {
     const { reader, author } = await scene()
     const posts = await stage.stored(author, 3)
     await stage.follow(reader, author)

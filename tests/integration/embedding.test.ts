@@ -20,7 +20,7 @@ interface Embedded {
   readonly text: string
 }
 
-/** How many documents of posts the read of what is true fetched, and how many keys it looked at. */
+/** The number of documents and keys of `posts` that the read of the page facts examined. */
 async function postsFetched({ db }: TestDatabase, { command }: RecordedCommand) {
   const { lsid, $db, $clusterTime, $readPreference, readConcern, ...bare } = command
   const { stages } = await db.command({ explain: bare, verbosity: 'executionStats' })
@@ -49,7 +49,7 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
   ]
 
   describe.each(materialisedNames.filter((name) => name !== 'HYBRID'))('under %s', (name) => {
-    test.each(asked)('of { %s } fetches no more posts than it must', async (fields, embedded) => {
+    test.each(asked)('a query of { %s } fetches no unnecessary posts', async (fields, embedded) => {
       const page = `timeline(first: 10, strategy: ${name}) { servedBy edges { node { ${fields} } } }`
       const query = `{ ${page} }`
       const { result, commands } = await recorded(app.database.client, () =>
@@ -66,7 +66,7 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
       expect(labelsOf(commands)).toEqual([visibilityRead, entryReads[name]].sort())
       const looked = commands.find(({ command }) => command.pipeline?.[0]?.$documents)
       const { docs, keys } = await postsFetched(app.database, looked as RecordedCommand)
-      // A page looks at one more than it shows.
+      // A page examines one post more than it shows.
       expect(docs).toBe(embedded ? 0 : 11)
       expect(keys).toBeGreaterThanOrEqual(11)
     })
@@ -95,7 +95,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
     return page.items
   }
 
-  test('does not show once it is deleted, though its text is held', async () => {
+  test('a deleted post is not shown though entries contain its text', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
     expect(await shown(reader)).toMatchObject([newest, middle, oldest])
     await stage.remove(author, middle.id)
@@ -106,11 +106,11 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
     expect(await stage.heldFor(reader)).not.toContain(middle.id)
   })
 
-  test('does not show when it is deleted while the page is read, nor comes back late', async () => {
+  test('a post deleted while a page is read is not shown, neither on this page nor later', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
     const strategy = stage.services.strategies[name]
-    const propose = strategy.candidates.bind(strategy)
-    vi.spyOn(strategy, 'candidates').mockImplementationOnce(async (ask) => {
+    const propose = strategy.proposeCandidates.bind(strategy)
+    vi.spyOn(strategy, 'proposeCandidates').mockImplementationOnce(async (ask) => {
       const found = await propose(ask)
       expect(found.entries).toContainEqual({ author, ...middle })
       await stage.remove(author, middle.id)
@@ -122,7 +122,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
     expect(await shown(reader)).toMatchObject([newest, oldest])
   })
 
-  test('is shown as well among entries that hold more, or less', async () => {
+  test('a page shows entries with different contents', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await stage.page(reader)
     await stage.follow(reader, author)

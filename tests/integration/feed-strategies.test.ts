@@ -19,13 +19,13 @@ for (const [n, strategy] of feedStrategyNames.entries()) {
 }
 
 describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) => {
-  // The two store in one collection, and HYBRID leaves out nobody where INBOX is maintained.
+  // The two share a collection, and HYBRID leaves out no author while INBOX is maintained.
   const names = feedStrategyNames.filter(
     (name) => name !== (inbox === 'INBOX' ? 'HYBRID' : 'INBOX'),
   )
   const stage = useFeedStage(inbox, 'author', names)
 
-  test('goes on from cursors of every other one, both ways', async () => {
+  test('every strategy continues from the cursors of every other strategy, in both directions', async () => {
     const { reader, loud, fan } = await stage.people('reader', 'loud', 'fan')
     for (const strategy of names) await stage.page(reader, {}, { strategy })
     const old = await stage.stored(loud, 30)
@@ -53,8 +53,8 @@ describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) 
   })
 })
 
-describe('deliveries that meet', () => {
-  /** An author, whom nothing was delivered to, and posts of theirs, newest first. */
+describe('concurrent deliveries', () => {
+  /** An author without entries, and posts of the author, newest first. */
   async function scene(stage: FeedStage, count: number, stepMs = 1_000) {
     const { author } = await stage.people('author')
     const all = await stage.stored(author, count, { stepMs })
@@ -64,7 +64,7 @@ describe('deliveries that meet', () => {
   describe('in timed buckets', () => {
     const stage = useFeedStage('TIME_BUCKETS', 'author')
 
-    test('two posts are both there though one opens the bucket while the other looks for it', async () => {
+    test('two concurrent deliveries both store their post though one opens the bucket during the other (TIME_BUCKETS)', async () => {
       const { author, entries, all } = await scene(stage, 2)
       const [one, other] = entries as [Entry, Entry]
       const { timed_buckets } = stage.collections
@@ -82,19 +82,19 @@ describe('deliveries that meet', () => {
     })
 
     test.each([2, 3])(
-      'a post is seen though its full bucket has room again before write %i of its delivery',
+      'a page shows a post though its full bucket has room again before write %i of its delivery (TIME_BUCKETS)',
       async (at) => {
         const { author, entries, all } = await scene(stage, 2_001, 400)
         const [late, taken, ...rest] = entries as [Entry, Entry, ...Entry[]]
         const { timed_buckets } = stage.collections
         const TIME_BUCKETS = await storeOf(stage.services, 'TIME_BUCKETS')
-        const stretch = { entries: [taken, ...rest], newest: true, oldest: true }
-        await TIME_BUCKETS.merge(author, stretch)
+        const segment = { entries: [taken, ...rest], newest: true, oldest: true }
+        await TIME_BUCKETS.merge(author, segment)
         await stage.remove(author, taken.id)
         const update = timed_buckets.updateMany.bind(timed_buckets)
         let write = 0
         const writes = vi.spyOn(timed_buckets, 'updateMany').mockImplementation(async (...args) => {
-          if (++write === at) await TIME_BUCKETS.forget([author], [taken.id])
+          if (++write === at) await TIME_BUCKETS.remove([author], [taken.id])
           return update(...args)
         })
         await TIME_BUCKETS.deliver(late, [author])
@@ -107,7 +107,7 @@ describe('deliveries that meet', () => {
   describe('in timed buckets of which one is deleted', () => {
     const stage = useFeedStage('TIME_BUCKETS', 'author')
 
-    test('a post is seen by a reader whose bucket is full though the bucket of another reader is deleted at that moment', async () => {
+    test('a reader with a full bucket sees a post though the bucket of another reader is deleted during its delivery (TIME_BUCKETS)', async () => {
       const { author, all, entries } = await scene(stage, 2_001, 400)
       const { leaver } = await stage.people('leaver')
       const [late, ...rest] = entries as [Entry, ...Entry[]]
@@ -119,7 +119,7 @@ describe('deliveries that meet', () => {
       const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
         const cursor = find(filter as object, options)
         const toArray = cursor.toArray.bind(cursor)
-        const leave = () => TIME_BUCKETS.forgetReader(leaver).then(toArray)
+        const leave = () => TIME_BUCKETS.deleteReader(leaver).then(toArray)
         return Object.assign(cursor, { toArray: leave })
       })
       await TIME_BUCKETS.deliver(late, [author, leaver])
@@ -131,7 +131,7 @@ describe('deliveries that meet', () => {
   describe('in sized buckets', () => {
     const stage = useFeedStage('SIZED_BUCKETS', 'author')
 
-    test('one post is there once though its bucket fills up between two deliveries', async () => {
+    test('a post is stored once though its bucket fills between two deliveries of it (SIZED_BUCKETS)', async () => {
       const { author, entries, all } = await scene(stage, 4)
       const [next, twice, ...before] = entries as [Entry, Entry, ...Entry[]]
       const { sized_buckets } = stage.collections

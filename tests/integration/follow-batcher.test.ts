@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { type OnceKey, onceKey } from '../../src/db/once.ts'
+import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import type { Tx } from '../../src/db/transaction.ts'
 import type { FollowChange } from '../../src/follows/decide-follow.ts'
 import { FollowBatcher } from '../../src/follows/follow-batcher.ts'
@@ -172,8 +172,8 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
 
 describe('together', () => {
   const harness = useServices()
-  const key = (viewer: UserId, mutation: string, id: string): OnceKey =>
-    onceKey(viewer, mutation, { clientMutationId: id }) as OnceKey
+  const key = (viewer: UserId, mutation: string, id: string): IdempotencyKey =>
+    createIdempotencyKey(viewer, mutation, { clientMutationId: id }) as IdempotencyKey
 
   test('a clientMutationId that comes several times takes effect once, with one result', async () => {
     const { follows, collections } = harness.services

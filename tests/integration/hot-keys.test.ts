@@ -15,7 +15,7 @@ const others = (count: number) =>
     servicesOver(harness.database, harness.clock, sameLimits(limits)),
   )
 
-/** A key whose writes add to the posts counter of the account it names; commits itself as `commit` says. */
+/** Hot keys whose writes add to the posts counter of the account that the key names. */
 function counting(commit: () => Promise<never> = () => Promise.reject(new Contended())) {
   const { collections, transactions } = harness.services
   const applied: (readonly number[])[] = []
@@ -51,13 +51,13 @@ async function newCounter(name: string) {
 const leftWrites = (key: string) =>
   harness.services.collections.hot_writes.countDocuments({ key: `test/${key}` })
 
-test('writes of four processes to a hot key are committed by one of them, each with its own answer', async () => {
+test('the owner of a hot key commits the writes of four processes, and each gets its own answer', async () => {
   const { key, value } = await newCounter('shared')
   const processes = Array.from({ length: 4 }, () => counting())
   const answers = await Promise.all(
     processes.map(async ({ keys }, at) => {
       const mine: unknown[] = []
-      for (let n = 1; n <= 5; n++) mine.push(...(await keys.run(key, [at, n, -1])))
+      for (let n = 1; n <= 5; n++) mine.push(...(await keys.commitBatch(key, [at, n, -1])))
       return mine
     }),
   )
@@ -70,16 +70,19 @@ test('writes of four processes to a hot key are committed by one of them, each w
   await expect.poll(() => leftWrites(key)).toBe(0)
 })
 
-test('a write that poisons the batch of an owner fails no write of another process', async () => {
+test('a write that poisons the batch of a hot key owner fails no write of another process', async () => {
   const { key, value } = await newCounter('poisoned')
   const [one, two] = [counting(), counting()]
-  const [first, second] = await Promise.all([one.keys.run(key, [1, 13]), two.keys.run(key, [5, 6])])
+  const [first, second] = await Promise.all([
+    one.keys.commitBatch(key, [1, 13]),
+    two.keys.commitBatch(key, [5, 6]),
+  ])
   expect(first).toEqual([2, 26])
   expect(second).toEqual([10, 12])
   expect(await value()).toBe(25)
 })
 
-test('when the owner of a key has died, another process takes over once the lease is over', async () => {
+test('another process takes over a hot key when the lease of a dead owner ends', async () => {
   const { key, value } = await newCounter('orphan')
   const until = new Date(Date.now() + 700)
   await harness.services.collections.hot_keys.insertOne({
@@ -88,24 +91,24 @@ test('when the owner of a key has died, another process takes over once the leas
     until,
   })
   const since = performance.now()
-  expect(await counting().keys.run(key, [4])).toEqual([8])
+  expect(await counting().keys.commitBatch(key, [4])).toEqual([8])
   expect(performance.now() - since).toBeLessThan(3_000)
   expect(await value()).toBe(4)
   await expect.poll(() => leftWrites(key)).toBe(0)
 })
 
-test('a write that no owner answers is withdrawn, and never committed', async () => {
+test('a write to a hot key that no owner answers is withdrawn, and never committed', async () => {
   const { key, value } = await newCounter('silent')
   const until = new Date(Date.now() + 60_000)
   const { hot_keys } = harness.services.collections
   await hot_keys.insertOne({ _id: `test/${key}`, owner: 'frozen', until })
-  await expect(counting().keys.run(key, [4])).rejects.toMatchObject({
+  await expect(counting().keys.commitBatch(key, [4])).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     message: expect.stringContaining('Nothing was changed'),
   })
   await expect.poll(() => leftWrites(key)).toBe(0)
   await hot_keys.deleteMany({})
-  expect(await counting().keys.run(key, [1])).toEqual([2])
+  expect(await counting().keys.commitBatch(key, [1])).toEqual([2])
   expect(await value()).toBe(1)
 })
 

@@ -49,8 +49,8 @@ const inboxOf = async (reader: UserId) => {
   const found = await inbox.find({ '_id.reader': reader }).sort({ _id: -1 }).toArray()
   return found.map(({ _id }) => _id.post.toHexString())
 }
-/** Has the delivery of a post find few followers; the fall that it begins stays in the outbox. */
-const beginFall = async () => {
+/** Delivers a post with few followers left. The job of the demotion stays in the outbox. */
+const beginDemotion = async () => {
   await unfollow(...fans.slice(2))
   await publish()
   await runJob('post.created', { post: posts[0] })
@@ -69,8 +69,8 @@ const freshRun = () => {
 const read = () => ({ _id: author, readFrom: expect.anything() })
 const mark = () => harness.services.collections.celebrities.findOne({ _id: author })
 
-describe('an author who comes to have very many followers', () => {
-  test('is delivered below the threshold, read from it on, and nothing is lost in between', async () => {
+describe('HYBRID, a growing author', () => {
+  test('posts are delivered below the threshold and read from it on, and timelines lack none (HYBRID)', async () => {
     await follow(...fans.slice(0, 4))
     await publishAndDeliver()
     expect(await mark()).toBeNull()
@@ -82,12 +82,12 @@ describe('an author who comes to have very many followers', () => {
     expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) {
       expect(await page(reader)).toEqual(posts)
-      // The second one found the many followers: it was delivered, and the author noted with each of them.
+      // The delivery of the second post began the promotion: the post was delivered, and each follower got the note.
       expect(await inboxOf(reader)).toEqual(posts.slice(2))
     }
   })
 
-  test('is read by whoever follows later, without a back-fill', async () => {
+  test('a later follower of a celebrity reads its posts without a back-fill (HYBRID)', async () => {
     await follow(...fans.slice(0, 5))
     await publishAndDeliver()
     await follow(...fans.slice(5))
@@ -97,7 +97,7 @@ describe('an author who comes to have very many followers', () => {
     expect(await inboxOf(last)).toEqual([])
   })
 
-  test('is read at once by a process that knew nothing of it', async () => {
+  test('another process reads the posts of a celebrity on its next page (HYBRID)', async () => {
     const other = servicesOver(
       harness.database,
       harness.clock,
@@ -113,7 +113,7 @@ describe('an author who comes to have very many followers', () => {
   })
 })
 
-describe('an author who has few followers again', () => {
+describe('HYBRID, a shrinking author', () => {
   beforeEach(async () => {
     await follow(...fans)
     await publishAndDeliver()
@@ -121,14 +121,14 @@ describe('an author who has few followers again', () => {
     expect(await mark()).toEqual(read())
   })
 
-  test('stays as they are a little below the threshold', async () => {
+  test('a celebrity slightly below the threshold is not demoted (HYBRID)', async () => {
     await unfollow(...fans.slice(4))
     await publishAndDeliver()
     expect(await mark()).toEqual(read())
     expect(await page(fans[0] as UserId)).toEqual(posts)
   })
 
-  test('is delivered again, and what was left out is delivered before the mark is lifted', async () => {
+  test('a demotion delivers the posts that were left out, then ends (HYBRID)', async () => {
     await unfollow(...fans.slice(2))
     await publish()
     expect(await page(fans[0] as UserId)).toEqual(posts)
@@ -141,21 +141,21 @@ describe('an author who has few followers again', () => {
     for (const reader of fans.slice(2)) expect(await page(reader)).toEqual([])
   })
 
-  test('and rises while falling, is read: the fall that goes on then lifts nothing', async () => {
-    await beginFall()
+  test('an author promoted again during a demotion is read, and the late job of the demotion changes nothing (HYBRID)', async () => {
+    await beginDemotion()
     const { outbox } = harness.services.collections
-    const fell = await outbox.findOneAndDelete({ kind: 'author.fell' })
+    const demotion = await outbox.findOneAndDelete({ kind: 'author.fell' })
     expect((await mark())?.falling).toBeDefined()
     await follow(...fans.slice(2))
     await publishAndDeliver()
     expect(await mark()).toEqual(read())
-    await harness.services.tasks['author.fell']?.(fell?.payload ?? {}, freshRun())
+    await harness.services.tasks['author.fell']?.(demotion?.payload ?? {}, freshRun())
     expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
 
-  test('and rises in the moment that the fall ends, is read all the same', async () => {
-    await beginFall()
+  test('an author promoted again at the moment a demotion ends is read (HYBRID)', async () => {
+    await beginDemotion()
     await follow(...fans.slice(2))
     const { celebrities } = harness.services.collections
     const find = celebrities.findOne.bind(celebrities) as (...args: unknown[]) => Promise<unknown>
@@ -172,7 +172,7 @@ describe('an author who has few followers again', () => {
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
 
-  test('and leaves, is no longer marked', async () => {
+  test('a deleted celebrity is no longer marked (HYBRID)', async () => {
     await harness.services.users.delete(author)
     expect(await page(fans[0] as UserId)).toEqual([])
     await harness.rest()
@@ -180,10 +180,10 @@ describe('an author who has few followers again', () => {
   })
 })
 
-describe('an author who is read', () => {
+describe('HYBRID, a celebrity', () => {
   const all = async () => harness.services.collections.celebrities.countDocuments()
 
-  test('costs nothing to readers who do not follow the author, however many of them there are', async () => {
+  test('a page costs the same with 3,000 celebrities that the reader does not follow (HYBRID)', async () => {
     const { collections } = harness.services
     const strangers = Array.from({ length: 3_000 }, (_, n) => ({ _id: `stranger${n}` }))
     await collections.celebrities.insertMany(strangers)
@@ -207,7 +207,7 @@ describe('an author who is read', () => {
     await collections.celebrities.deleteMany({ _id: /^stranger/ })
   })
 
-  test('deletes a post that was never stored without a walk, and one that was with it', async () => {
+  test('the deletion of a post walks followers only if the post may be stored (HYBRID)', async () => {
     const { client } = harness.database
     const { outbox } = harness.services.collections
     await follow(...fans)
@@ -232,7 +232,7 @@ describe('an author who is read', () => {
     expect(await page(reader)).toEqual(posts.slice(1, 2))
   })
 
-  test('is unfollowed at the cost of the posts that were stored before', async () => {
+  test('an unfollow of a celebrity costs only the posts stored before its promotion (HYBRID)', async () => {
     const { client } = harness.database
     await follow(...fans)
     for (let n = 0; n < 2; n++) await publishAndDeliver()
@@ -252,7 +252,7 @@ describe('an author who is read', () => {
     expect(await page(reader)).toEqual(posts)
   })
 
-  test('leaves no note behind, as an author and as a reader', async () => {
+  test('a deleted user leaves no note as an author and as a reader (HYBRID)', async () => {
     const { pulled_authors } = harness.services.collections
     await follow(...fans)
     for (let n = 0; n < 2; n++) await publishAndDeliver()

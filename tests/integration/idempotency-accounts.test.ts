@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest'
-import { onceKey } from '../../src/db/once.ts'
+import { createIdempotencyKey } from '../../src/db/idempotency.ts'
 import { handle, useServices } from '../support/services.ts'
 
 const harness = useServices()
 const ann = handle('ann')
 const post = (text: string) => {
-  const key = onceKey(ann, 'createPost', { clientMutationId: 'x', ...{ text } })
+  const key = createIdempotencyKey(ann, 'createPost', { clientMutationId: 'x', ...{ text } })
   return harness.services.posts.create(ann, { text }, key)
 }
 
-test('the records of clientMutationIds end with the account: the next owner of the handle starts with none', async () => {
+test('idempotency keys end with the account: the next owner of the handle starts without any', async () => {
   const { services, database } = harness
   const { mutations } = database.collections
-  const opened = onceKey(ann, 'createUser', { clientMutationId: 'open' })
+  const opened = createIdempotencyKey(ann, 'createUser', { clientMutationId: 'open' })
   const first = await services.users.create(ann, { name: 'Ann' }, opened)
   expect(await services.users.create(ann, { name: 'Ann' }, opened)).toEqual(first)
   const old = await post('of the first owner')
   expect(await post('of the first owner')).toEqual(old)
-  const deleted = onceKey(ann, 'deleteUser', { clientMutationId: 'end' })
+  const deleted = createIdempotencyKey(ann, 'deleteUser', { clientMutationId: 'end' })
   expect(await services.users.delete(ann, deleted)).toBe(true)
-  // Until the purge is over, a repeat returns the first result.
+  // Until the purge ends, a repeat returns the first result.
   expect(await services.users.delete(ann, deleted)).toBe(true)
   await harness.rest()
   expect(await mutations.countDocuments()).toBe(0)
@@ -31,7 +31,7 @@ test('the records of clientMutationIds end with the account: the next owner of t
   await services.users.delete(ann, deleted)
   await harness.rest()
 
-  // A record that came late, from a process that still saw an earlier account, means nothing to a later one.
+  // A late record, from a process that still saw the earlier account, does not count for the later account.
   await services.users.create(ann, { name: 'Third Ann' })
   const stale = { viewer: ann, since: new Date(0), id: 'x' }
   await mutations.insertOne({
@@ -43,7 +43,7 @@ test('the records of clientMutationIds end with the account: the next owner of t
   expect(await post('of the third owner')).toMatchObject({ text: 'of the third owner' })
 })
 
-test('a purge whose worker was held up removes no record of the next owner', async () => {
+test('a late purge removes no idempotency key of the next owner of the handle', async () => {
   const { services, database } = harness
   const ben = handle('ben')
   const { users, mutations } = database.collections
@@ -55,7 +55,7 @@ test('a purge whose worker was held up removes no record of the next owner', asy
   await users.insertOne({ _id: ben, name: 'Ben', createdAt: was, deletedAt: new Date() })
   await mutations.insertMany([rowOf(was), rowOf(is)])
   const run = { signal: new AbortController().signal, onRemoved: async () => {} }
-  await services.transactions.once.purge(ben, run)
+  await services.transactions.idempotency.removeResults(ben, run)
   expect(
     (await mutations.find({ '_id.viewer': ben }).toArray()).map(({ _id }) => _id.since),
   ).toEqual([is])

@@ -59,7 +59,7 @@ const isServed = async () => (await registrations()).every(({ complete }) => com
 const backfills = () =>
   harness.services.collections.outbox.find({ kind: 'strategy.backfill' }).toArray()
 
-/** Once all jobs have run, every strategy serves, and shows what FANOUT_ON_READ shows. */
+/** Expects that after all jobs every strategy serves the same timelines as FANOUT_ON_READ. */
 async function expectRight(): Promise<void> {
   await harness.rest()
   expect(await isServed()).toBe(true)
@@ -85,7 +85,7 @@ async function command(...args: string[]) {
 }
 
 describe('a small import', () => {
-  test('of edges keeps every strategy serving, and its edges show once their jobs have run', async () => {
+  test('a small import of edges keeps every strategy serving, and its edges count after their jobs', async () => {
     const file = await ring(false)
     const before = await registrations()
     await importGraph(harness.services, { file, mutual: true, batchSize: 4 })
@@ -95,7 +95,7 @@ describe('a small import', () => {
     await expectRight()
   })
 
-  test('of posts and of relations, too', async () => {
+  test('a small import of posts or relations keeps every strategy serving', async () => {
     const file = await ring(false)
     const [one, other] = people as [UserId, UserId]
     const relations = join(folder, `${files++}.csv`)
@@ -111,7 +111,7 @@ describe('a small import', () => {
 })
 
 describe('a large import', () => {
-  test('whose timelines were rebuilt between two batches has them rebuilt again', async () => {
+  test('a large import rebuilds timelines again if they were rebuilt between two batches', async () => {
     const file = await ring(true)
     let batches = 0
     const onProgress = () => void batches++
@@ -131,7 +131,7 @@ describe('a large import', () => {
     await expectRight()
   })
 
-  test('ends a rebuild that has read timelines before a batch, and marks them as covered after it', async () => {
+  test('a large import ends a rebuild that read timelines before a batch and would mark them as covered after it', async () => {
     const { services } = harness
     const held = holding('strategies.updateOne 1')
     const slow = servicesOver(
@@ -166,7 +166,7 @@ describe('a large import', () => {
     await expectRight()
   })
 
-  test('leaves a rebuild that waits for its end', async () => {
+  test('a large import enqueues a rebuild that waits until the import ends', async () => {
     const file = await ring(true)
     await importGraph(harness.services, { file, mutual: false, batchSize: 2 })
     const waiting = await backfills()
@@ -179,7 +179,7 @@ describe('a large import', () => {
     await expectRight()
   })
 
-  test('whose process dies at any call leaves every strategy serving or a job that restores it', async () => {
+  test('a large import killed at any call leaves every strategy serving, or with a job that restores it', async () => {
     const calls = holding(undefined)
     const over = (around: typeof calls.around) =>
       servicesOver(watchedDatabase(harness.database, around), harness.clock, engagement)
@@ -219,7 +219,7 @@ describe('the command', () => {
     },
   )
 
-  test('ended by SIGINT in the middle of a large file has timelines rebuilt at once', async () => {
+  test('an import of a large file that SIGINT ends has timelines rebuilt at once', async () => {
     const file = join(folder, `${files++}.txt`)
     const lines = Array.from({ length: 12_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
     await writeFile(file, lines.join('\n'))
@@ -237,7 +237,7 @@ describe('the command', () => {
   }, 60_000)
 })
 
-test('a server queues the back-fill of a strategy that has no job, and says so once', async () => {
+test('a server enqueues the missing back-fill job of a strategy, and logs it once', async () => {
   const { collections, registrations: all } = harness.services
   await collections.strategies.updateOne(
     { _id: 'INBOX' },
@@ -245,10 +245,10 @@ test('a server queues the back-fill of a strategy that has no job, and says so o
   )
   const { log, lines } = recordingLog()
   const watch = new RebuildWatch(all, log)
-  await watch.look()
+  await watch.checkStrategies()
   expect((await backfills()).map(({ payload }) => payload.strategy)).toEqual(['INBOX'])
-  await watch.look()
-  await watch.look()
+  await watch.checkStrategies()
+  await watch.checkStrategies()
   expect(await backfills()).toHaveLength(1)
   const said = lines.map(({ level, msg }) => [level, msg])
   const message = (advice: string) =>
@@ -258,7 +258,7 @@ test('a server queues the back-fill of a strategy that has no job, and says so o
     [30, message('A job is back-filling')],
   ])
   await collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
-  await watch.look()
+  await watch.checkStrategies()
   expect(lines.at(-1)).toMatchObject({ level: 40, msg: message('parked: see "feedline jobs"') })
   await collections.outbox.updateMany({}, { $set: { state: 'READY' } })
   await expectRight()

@@ -22,7 +22,7 @@ async function examinedBy(commands: readonly RecordedCommand[]): Promise<number[
   return examined
 }
 
-test('taking posts out of INBOX reads these entries alone, however many others there are', async () => {
+test('a removal of posts from inboxes reads only their entries (INBOX)', async () => {
   const { inbox } = harness.services.collections
   await registerStrategies(harness.services, ['INBOX'])
   const INBOX = await storeOf(harness.services, 'INBOX')
@@ -39,15 +39,15 @@ test('taking posts out of INBOX reads these entries alone, however many others t
   }
   const { client } = harness.database
   const some = theirs.slice(0, 39)
-  const forgot = await recorded(client, () => INBOX.forget(readers, some))
-  expect(forgot.commands).toHaveLength(1)
-  const each = await examinedBy(forgot.commands)
+  const removed = await recorded(client, () => INBOX.remove(readers, some))
+  expect(removed.commands).toHaveLength(1)
+  const each = await examinedBy(removed.commands)
   expect(each).toHaveLength(78)
   // A range of a clustered collection looks at the entry behind its end as well.
   expect(Math.max(...each)).toBeLessThanOrEqual(2)
   expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(1_200 - 39)
 
-  const left = await recorded(client, () => INBOX.forgetReader(readers[0]))
+  const left = await recorded(client, () => INBOX.deleteReader(readers[0]))
   expect(left.commands.map(({ name }) => name)).toEqual([
     'find',
     'delete',

@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/client.ts'
 import { openCollections } from '../../src/db/collections.ts'
-import { Once, onceKey } from '../../src/db/once.ts'
+import { createIdempotencyKey, IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { replicaSet } from '../support/replica-set.ts'
 import { handle } from '../support/services.ts'
 
-test('a repeat under a clientMutationId is not answered from a record that no majority holds', async () => {
+test('a repeated mutation is answered only from a saved result that a majority has', async () => {
   await using set = await replicaSet()
   const client = await connect(set.uri)
   try {
     const collections = openCollections(client.db('majority'))
     const { users, mutations, meta } = collections
     const bounds = { tryMsMax: 1_000, answerMsMax: 1_500 }
-    const once = new Once(collections, Date.now)
+    const idempotency = new IdempotencyStore(collections, Date.now)
     const [hasty, patient] = [
-      new Transactions(client, once, bounds),
-      new Transactions(client, once),
+      new Transactions(client, idempotency, bounds),
+      new Transactions(client, idempotency),
     ]
-    const key = onceKey(handle('ann'), 'write', { clientMutationId: 'm1' })
+    const key = createIdempotencyKey(handle('ann'), 'write', { clientMutationId: 'm1' })
     let written = 0
     const write = (transactions: Transactions) =>
       transactions.run(async ({ session }: Tx) => {

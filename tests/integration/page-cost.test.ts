@@ -112,8 +112,12 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
       const made = ['findAndModify timeline_cache', 'update timeline_cache', 'read timeline_cache']
       for (const followees of readers) {
         await timeline_cache.deleteOne({ _id: reader(followees) })
-        const oracle = ['read following', ...(followees > 200 ? ['read posts'] : []), 'read posts']
-        const all = [...made, ...oracle, 'read posts', visibilityRead].sort()
+        const fanoutOnRead = [
+          'read following',
+          ...(followees > 200 ? ['read posts'] : []),
+          'read posts',
+        ]
+        const all = [...made, ...fanoutOnRead, 'read posts', visibilityRead].sort()
         expect(await labelsFor('CACHE', followees, 100)).toEqual(all)
       }
     })

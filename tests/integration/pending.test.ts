@@ -11,9 +11,10 @@ import { handle } from '../support/services.ts'
 const stage = useFeedStage('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
 const mint = new IdMint(Date.now)
 
-const pending = (reader: UserId, group?: string) => stage.services.pending.to(reader, group)
+const pending = (reader: UserId, group?: string) =>
+  stage.services.pending.hasPendingPosts(reader, group)
 
-/** Waiting jobs, as writes leave them. */
+/** Inserts waiting jobs, as writes do. */
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
   const jobs = payloads.map((payload) => ({
     _id: toObjectId(mint.next<TimeId>()),
@@ -32,7 +33,7 @@ const strangers = (count: number) =>
 beforeEach(() => stage.collections.outbox.deleteMany({}))
 
 describe('pending', () => {
-  test('is true for the author and the followers of a post that waits, also of a parked one, and for no one else', async () => {
+  test('pending is true for the author and the followers of an undelivered post, also with a parked job, and for no one else', async () => {
     const { author, fan, other } = await stage.people('author', 'fan', 'other')
     await stage.follow(fan, author)
     await stage.rest()
@@ -45,7 +46,7 @@ describe('pending', () => {
     expect(await all()).toEqual([false, false, false])
   })
 
-  test('is exact for each reader while 2,000 authors wait, and true for everyone beyond that', async () => {
+  test('pending is exact while deliveries of up to 2,000 authors wait, and true for every reader beyond that', async () => {
     const { author, fan, other } = await stage.people('author', 'fan', 'other')
     await stage.follow(fan, author)
     await stage.rest()
@@ -56,7 +57,7 @@ describe('pending', () => {
     expect([await pending(fan), await pending(other)]).toEqual([true, true])
   })
 
-  test('is false while only posts wait that will never be shown', async () => {
+  test('pending is false while only deliveries of posts wait that the timeline does not show', async () => {
     const { reader, ...authors } = await stage.people('reader', 'muted', 'blocked', 'gone', 'quiet')
     const { muted, blocked, gone, quiet } = authors
     const { restrictions, users } = stage.services
@@ -75,7 +76,7 @@ describe('pending', () => {
     expect(await pending(reader)).toBe(true)
   })
 
-  test('of a group asks for its members alone, and not for the reader', async () => {
+  test('pending of a group considers only the members of the group, and not the reader', async () => {
     const { reader, inside, outside } = await stage.people('reader', 'inside', 'outside')
     for (const author of [inside, outside]) await stage.follow(reader, author)
     await stage.services.follows.setGroups(reader, inside, ['close'])
@@ -86,7 +87,7 @@ describe('pending', () => {
     expect(await pending(reader, 'close')).toBe(true)
   })
 
-  test('counts a back-fill until the edge ends or the followee is muted', async () => {
+  test('pending is true during a back-fill until the edge ends or the followee is muted', async () => {
     const { reader, author, other } = await stage.people('reader', 'author', 'other')
     await stage.follow(reader, author)
     const all = async () => Promise.all([reader, author, other].map((one) => pending(one)))
@@ -98,7 +99,7 @@ describe('pending', () => {
     expect(await all()).toEqual([false, false, false])
   })
 
-  test('costs one command, and one more while a delivery to the reader waits, with one key for each author', async () => {
+  test('pending costs one command with one key per author, and one more while a delivery to the reader waits', async () => {
     const { author, fan, other } = await stage.people('author', 'fan', 'other')
     await stage.follow(fan, author)
     await stage.rest()
@@ -118,7 +119,7 @@ describe('pending', () => {
 })
 
 describe('a page', () => {
-  /** A reader with more posts than their cache holds, and one more post that waits. */
+  /** A reader with more posts than a cache contains, and one more post whose delivery waits. */
   async function scene() {
     const { reader, author } = await stage.people('reader', 'author')
     await stage.follow(reader, author)
@@ -135,7 +136,7 @@ describe('a page', () => {
     return { ...page, ids: page.items.map(({ id }) => id) }
   }
 
-  test('says that a delivery is pending though only its first part comes from a cache', async () => {
+  test('a page reports a pending delivery though only its first part comes from a cache', async () => {
     const { reader, late, old } = await scene()
     const page = await read(reader, 'CACHE')
     expect(page).toMatchObject({ ids: old, servedBy: 'FANOUT_ON_READ', pending: true })
@@ -143,36 +144,36 @@ describe('a page', () => {
     expect(await read(reader, 'CACHE')).toMatchObject({ ids: [late, ...old], pending: false })
   })
 
-  test('says so of a delivery that ends right after its candidates were read', async () => {
+  test('a page reports a pending delivery that ends right after its candidates were read', async () => {
     const { reader, late } = await scene()
     const { INBOX } = stage.services.strategies
-    const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
-    INBOX.candidates = async (ask) => {
+    const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
+    INBOX.proposeCandidates = async (ask) => {
       const found = await right(ask)
       await stage.rest()
       return found
     }
     const page = await read(reader, 'INBOX').finally(() => {
-      INBOX.candidates = right
+      INBOX.proposeCandidates = right
     })
     expect(page.ids).not.toContain(late)
     expect(page.pending).toBe(true)
     expect((await read(reader, 'INBOX')).ids).toContain(late)
   })
 
-  test('ends though another registration comes with every read of it', async () => {
+  test('a page ends though the registration changes with every read', async () => {
     const { reader, late, old } = await scene()
     const { INBOX } = stage.services.strategies
     const { strategies } = stage.collections
-    const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
+    const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
     let reads = 0
-    INBOX.candidates = async (ask) => {
+    INBOX.proposeCandidates = async (ask) => {
       reads++
       await strategies.updateOne({ _id: 'INBOX' }, { $set: { epoch: new ObjectId() } })
       return right(ask)
     }
     const page = await read(reader, 'INBOX').finally(() => {
-      INBOX.candidates = right
+      INBOX.proposeCandidates = right
     })
     expect(reads).toBe(3)
     expect(page).toMatchObject({ ids: [late, ...old], servedBy: 'FANOUT_ON_READ', pending: false })
@@ -187,9 +188,9 @@ test('whyNotInTimeline names a waiting delivery though its process last saw no s
   const post = { id: await stage.post(author), author }
   const { registry, reasons } = stage.services
   registry.update(new Map())
-  expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: true })
+  expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: true })
   await stage.rest()
-  expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: false })
+  expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: false })
 })
 
 /** What the parts of a command examined, as the server explains it. */

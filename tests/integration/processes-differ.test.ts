@@ -128,7 +128,7 @@ test('a server, a worker and a second server with other settings each lose no po
   await stopped(first)
 
   // The worker alone delivers these; the readers' caches were made before, under the first server's size.
-  const standing = () => collections.celebrities.findOne({ _id: famous })
+  const celebrity = () => collections.celebrities.findOne({ _id: famous })
   const maintaining = servicesOver(
     database,
     testClock(),
@@ -141,8 +141,8 @@ test('a server, a worker and a second server with other settings each lose no po
   await publish(famous, 12)
   await publish(friend, 6)
   await delivered()
-  expect(await standing()).toEqual({ _id: famous, readFrom: expect.anything() })
-  const before = await standing()
+  expect(await celebrity()).toEqual({ _id: famous, readFrom: expect.anything() })
+  const before = await celebrity()
   await unfollow(quiet, famous)
   await follow(quiet, friend)
   await delivered()
@@ -178,7 +178,7 @@ test('a server, a worker and a second server with other settings each lose no po
       }
     }
   }
-  expect(await standing(), 'one threshold holds in all processes').toEqual(before)
+  expect(await celebrity(), 'one threshold holds in all processes').toEqual(before)
   expect((await verified(maintaining)).differences).toEqual([])
   const registered = [...(await maintaining.registry.read()).values()]
   expect(registered.map(({ complete }) => complete)).toEqual(registered.map(() => true))

@@ -12,7 +12,7 @@ const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const readers = Array.from({ length: 45 }, (_, n) => handle(`r${String(n).padStart(2, '0')}`))
 const author = handle('author')
 
-/** A page as a process with these services serves it. */
+/** A page that a process with these services serves. */
 async function page(services: Services, reader: UserId, strategy: FeedStrategyName) {
   const window = { limit: 20, backward: false }
   const found = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
@@ -22,7 +22,7 @@ async function page(services: Services, reader: UserId, strategy: FeedStrategyNa
 describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s', (strategy) => {
   const harness = useServices()
   const maintained = ['FANOUT_ON_READ', strategy] as const
-  /** Another process, started later with a configuration that maintains it. */
+  /** Another process, which starts later with a configuration that maintains the strategy. */
   const later = () =>
     servicesOver(harness.database, harness.clock, engagement, 'collection', {
       strategy,
@@ -41,11 +41,11 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     await harness.rest()
   })
 
-  test('a database that comes to maintain it serves each reader from it once they are covered', async () => {
+  test('a new registration serves each reader as soon as the reader is back-filled', async () => {
     const services = later()
     await registerStrategies(services, maintained)
     const whole = async () => {
-      // Who is covered meanwhile is noticed with the next page; who is not any more, at once.
+      // A process notices a newly covered reader on its next page, and an invalidation at once.
       await services.registry.read()
       const by = new Map<string, number>()
       for (const reader of readers) {
@@ -68,7 +68,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     )
     // The first twenty handles: the author's, and nineteen readers'.
     expect(await whole()).toEqual({ [strategy]: 19, FANOUT_ON_READ: 26 })
-    // The process that was there before does not know of it, and promises deliveries all the same.
+    // The earlier process does not know the registration, and still enqueues deliveries.
     await publish()
     expect(await page(services, readers[30] as UserId, strategy)).toEqual({
       ids: posts,
@@ -78,20 +78,20 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     expect(await whole()).toEqual({ [strategy]: 45 })
   })
 
-  test('a repeat of the registration changes nothing', async () => {
+  test('a repeated registration of a strategy changes nothing', async () => {
     const before = await harness.services.collections.strategies.find().toArray()
     await registerStrategies(later(), maintained)
     expect(await harness.services.collections.strategies.find().toArray()).toEqual(before)
     expect(await harness.services.collections.outbox.countDocuments()).toBe(0)
   })
 
-  test('once suspended it serves nobody, also from a process that knew it, until it is back-filled', async () => {
+  test('an invalidated strategy serves no reader in any process until the reader is back-filled again', async () => {
     const knowing = later()
     const [reader] = readers as [UserId]
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
     const { registrations, transactions } = harness.services
     await transactions.run((tx) => registrations.invalidate(tx, 60_000))
-    // Behind the services' back, as an import writes.
+    // Written without the services, as an import does.
     posts.unshift(neighbour(posts[0] as PostId, 1))
     const _id = toObjectId(posts[0] as PostId)
     await harness.services.collections.posts.insertOne({ _id, author, text: 'imported' })
@@ -106,7 +106,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
   })
 
-  test('dropped, it serves nobody at once, what is stored goes, and it may come back', async () => {
+  test('a dropped strategy serves no reader at once, its stored entries are removed, and it can be registered again', async () => {
     const knowing = later()
     const [reader] = readers as [UserId]
     expect((await page(knowing, reader, strategy)).servedBy).toBe(strategy)
@@ -134,7 +134,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
 describe('a database whose accounts take long to count', () => {
   const harness = useServices()
 
-  test('takes a strategy, and back-fills it', async () => {
+  test('a strategy is registered and back-filled though the count of accounts takes long', async () => {
     const { services, database } = harness
     await openAccounts(services, [author, ...readers.slice(0, 2)])
     await services.follows.follow(readers[0] as UserId, author)
@@ -166,7 +166,7 @@ describe('a strategy whose stored form depends on an option', () => {
     ['CACHE', { cacheSize: 10 }, 'CACHE_SIZE'],
     ['HYBRID', { hybridThreshold: 3 }, 'HYBRID_THRESHOLD'],
   ] as const)(
-    '%s keeps the value of the database, and the process says which',
+    'a process with another option uses the value of the registration of %s, and warns about it',
     async (name, feed, variable) => {
       const maintained = ['FANOUT_ON_READ', name] as const
       const other = { timeBucketDays: 1, cacheSize: 20, ...feed, maintained }

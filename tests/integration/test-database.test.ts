@@ -1,14 +1,14 @@
 import { MongoNetworkError, MongoServerError } from 'mongodb'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/client.ts'
-import { indexStates } from '../../src/db/indexes.ts'
+import { loadIndexStates } from '../../src/db/indexes.ts'
 import { failCommand, recorded, testDatabase, useDatabase } from '../support/mongo.ts'
 
 const database = useDatabase()
 const values = () => database.db.collection<{ _id: number }>('values')
 
 test('a test database has every index', async () => {
-  const states = await indexStates(database.db, 'collection')
+  const states = await loadIndexStates(database.db, 'collection')
   expect(states.length).toBeGreaterThan(0)
   expect(states.every(({ present }) => present)).toBe(true)
 })

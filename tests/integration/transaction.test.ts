@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoError } from 'mongodb'
 import { expect, test } from 'vitest'
-import { Once } from '../../src/db/once.ts'
+import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { failCommand, useDatabase } from '../support/mongo.ts'
 
@@ -13,10 +13,13 @@ function collision(): MongoError {
   return error
 }
 
-test('a clock that is put forward ends no transaction before its time', async () => {
+test('a wall clock that jumps forward ends no transaction early', async () => {
   let hour = 0
   const leaping = () => 3_600_000 * ++hour
-  const transactions = new Transactions(database.client, new Once(database.collections, leaping))
+  const transactions = new Transactions(
+    database.client,
+    new IdempotencyStore(database.collections, leaping),
+  )
   let tries = 0
   const result = await transactions.run(async () => {
     if (++tries < 3) throw collision()
@@ -25,9 +28,12 @@ test('a clock that is put forward ends no transaction before its time', async ()
   expect({ result, tries }).toEqual({ result: 'done', tries: 3 })
 })
 
-test('a transaction that keeps colliding is given up after 5 s, though the clock stands', async () => {
+test('a transaction that keeps colliding fails after 5 s, also with a stopped wall clock', async () => {
   const standing = () => 0
-  const transactions = new Transactions(database.client, new Once(database.collections, standing))
+  const transactions = new Transactions(
+    database.client,
+    new IdempotencyStore(database.collections, standing),
+  )
   const startedAt = performance.now()
   const run = transactions.run(async () => {
     if (performance.now() - startedAt > 20_000) throw new Error('it would go on for ever')
@@ -40,13 +46,13 @@ test('a transaction that keeps colliding is given up after 5 s, though the clock
 const bounds = { tryMsMax: 200, answerMsMax: 500 }
 const things = () => database.db.collection('things')
 const short = () =>
-  new Transactions(database.client, new Once(database.collections, Date.now), bounds)
+  new Transactions(database.client, new IdempotencyStore(database.collections, Date.now), bounds)
 const insert =
   (thing: string) =>
   async ({ session }: Tx) =>
     void (await things().insertOne({ thing }, { session }))
 
-test('a transaction that the database never answers is given up in time, and is never committed', async () => {
+test('a transaction that the database never answers fails in time, and is never committed', async () => {
   await using _ = await failCommand(database.client, { failCommands: ['insert'], blockMs: 1_500 })
   const startedAt = performance.now()
   await expect(short().run(insert('frozen'))).rejects.toMatchObject({
@@ -58,7 +64,7 @@ test('a transaction that the database never answers is given up in time, and is 
   expect(await things().countDocuments({ thing: 'frozen' })).toBe(0)
 })
 
-test('a commit that the database never answers is given up in time, as one whose outcome is unknown', async () => {
+test('a commit that the database never answers fails in time with an unknown outcome', async () => {
   const block = { failCommands: ['commitTransaction'], blockMs: 1_500, times: 1 }
   await using _ = await failCommand(database.client, block)
   const startedAt = performance.now()
@@ -69,7 +75,7 @@ test('a commit that the database never answers is given up in time, as one whose
   expect(performance.now() - startedAt).toBeLessThan(1_000)
 })
 
-test('a transaction that is given up names the cause: a database without a primary, or writes that meet', async () => {
+test('a failed transaction names the cause: a database without a primary, or colliding writes', async () => {
   {
     const down = { failCommands: ['insert'], errorCode: 10107 }
     await using _ = await failCommand(database.client, down)

@@ -164,16 +164,16 @@ describe('the law can fail', () => {
   const breaks: Record<string, (services: Services) => FeedService> = {
     'mutes are forgotten': withStrategy((right) => right, 'restrictions'),
     'an entry is skipped at the edge of a page': withStrategy((right) => ({
-      candidates: async (ask) => {
-        if (!ask.range.olderThan) return right.candidates(ask)
+      proposeCandidates: async (ask) => {
+        if (!ask.range.olderThan) return right.proposeCandidates(ask)
         const range = { ...ask.range, limit: ask.range.limit + 1 }
-        const { entries, complete } = await right.candidates({ ...ask, range })
+        const { entries, complete } = await right.proposeCandidates({ ...ask, range })
         return { entries: entries.slice(1), complete }
       },
     })),
     'the reader’s own posts are left out': withStrategy((right) => ({
-      candidates: async (ask) => {
-        const { entries, complete } = await right.candidates(ask)
+      proposeCandidates: async (ask) => {
+        const { entries, complete } = await right.proposeCandidates(ask)
         return { entries: entries.filter(({ author }) => author !== ask.reader), complete }
       },
     })),

@@ -1,6 +1,6 @@
 import type { StrategyDoc } from '../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../src/db/object-id.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../../src/feed/entries.ts'
+import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../src/feed/entries.ts'
 import type { EntryReader } from '../../src/feed/entry-reader.ts'
 import type { FanoutOnRead } from '../../src/feed/strategies/fanout-on-read.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
@@ -11,7 +11,7 @@ import type { PageFacts, PageFactsReader } from '../../src/feed/timeline/page-fa
 import { type TimeId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
-/** Broken on purpose: nothing is ever known of mutes and blocks, or of what else is named. */
+/** Broken on purpose: page facts without the named part, such as mutes and blocks. */
 export function forgetful(right: PageFactsReader, spoilt?: keyof PageFacts): PageFactsReader {
   if (!spoilt) return right
   return Object.create(right, {
@@ -27,13 +27,13 @@ export function forgetful(right: PageFactsReader, spoilt?: keyof PageFacts): Pag
 /** Breaks the strategies of one process on purpose. */
 type Spoil = (services: Services) => void
 
-/** Ways to break a strategy, by what goes wrong. */
+/** Ways to break a strategy, by the broken guarantee. */
 type Spoils = Readonly<Record<string, Spoil>>
 
-/** Ways in which systems that keep timelines have gone wrong, for each strategy that has its own. */
+/** Known bugs of systems with stored timelines, for each strategy that can have them. */
 export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
   TIME_BUCKETS: {
-    'an entry is put into the period in which it arrives': ({ strategies }) => {
+    'an entry goes into the period of its arrival': ({ strategies }) => {
       const right = strategies.TIME_BUCKETS
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const periodOf = (_: TimeId, registration: StrategyDoc) =>
@@ -41,48 +41,51 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       const late = Object.assign(Object.create(right), { periodOf })
       right.deliver = (...given) => TimeBuckets.prototype.deliver.apply(late, given)
     },
-    'periods come round again': ({ strategies: { TIME_BUCKETS } }) => {
+    'period numbers repeat': ({ strategies: { TIME_BUCKETS } }) => {
       const periodOf = (id: TimeId, registration: StrategyDoc) =>
         timeOf(id).getTime() % optionOf(registration, 'periodMs')
       Object.assign(TIME_BUCKETS, { periodOf })
     },
   },
   SIZED_BUCKETS: {
-    'buckets are read in the order in which they were opened': ({ strategies, collections }) => {
-      strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
+    'buckets are read in the order of their creation': ({ strategies, collections }) => {
+      strategies.SIZED_BUCKETS.proposeCandidates = async ({ reader, range }) => {
         const sort = range.oldestFirst ? 1 : -1
         const docs = await collections.sized_buckets.find({ reader }).sort({ _id: sort }).toArray()
         const entries = docs
           .flatMap((doc) => (range.oldestFirst ? doc.entries : doc.entries.toReversed()))
           .map(fromEntryDoc)
-          .filter(({ id }) => inRange(id, range))
+          .filter(({ id }) => isInRange(id, range))
         return { entries: entries.slice(0, range.limit), complete: true }
       }
     },
-    'a page ends with the buckets that fill it, whatever overlaps them': (services) => {
+    'a page ends with the buckets that fill it, and ignores overlaps': (services) => {
       const { sized_buckets } = services.collections
-      services.strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
+      services.strategies.SIZED_BUCKETS.proposeCandidates = async ({ reader, range }) => {
         const { oldestFirst, limit } = range
         const order = oldestFirst ? { oldest: 1 as const } : { newest: -1 as const }
         const docs = sized_buckets.find({ reader }).sort(order)
         const found: Entry[] = []
         for await (const doc of docs) {
-          found.push(...doc.entries.map(fromEntryDoc).filter(({ id }) => inRange(id, range)))
+          found.push(...doc.entries.map(fromEntryDoc).filter(({ id }) => isInRange(id, range)))
           if (found.length >= limit) break
         }
-        return { entries: inOrder(found, range), complete: true }
+        return { entries: sortEntries(found, range), complete: true }
       }
     },
   },
   CACHE: {
-    'it is written once it is read, and takes nothing before': ({ strategies, collections }) => {
+    'a cache is written after its build and takes no delivery before': ({
+      strategies,
+      collections,
+    }) => {
       const { timeline_cache } = collections
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const build = async (reader: UserId, epoch: StrategyDoc['epoch'], depth: number) => {
         const range = { oldestFirst: false, limit: depth }
-        const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
-        const { entries: refs } = await parts.oracle.candidates(ask)
-        const entries = (await parts.entries.of(refs)).map(toEntryDoc)
+        const request = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
+        const { entries: refs } = await parts.fanoutOnRead.proposeCandidates(request)
+        const entries = (await parts.entries.loadEntries(refs)).map(toEntryDoc)
         const last = refs.length < depth ? undefined : refs.at(-1)
         const floor = last ? toObjectId(last.id) : lowestId
         const doc = { epoch, entries, floor, expiresAt: new Date(parts.now() + 1e9) }
@@ -91,19 +94,19 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       }
       Object.assign(strategies.CACHE, { build })
     },
-    'it is taken for the whole timeline': ({ strategies: { CACHE } }) => {
-      const right = CACHE.candidates.bind(CACHE)
-      CACHE.candidates = async (ask) => ({ ...(await right(ask)), complete: true })
+    'a cache counts as the whole timeline': ({ strategies: { CACHE } }) => {
+      const right = CACHE.proposeCandidates.bind(CACHE)
+      CACHE.proposeCandidates = async (ask) => ({ ...(await right(ask)), complete: true })
     },
-    'a page that goes on past its end says that nothing is pending': ({ feed }) => {
+    'a page that continues past a cache says that no delivery is pending': ({ feed }) => {
       const right = feed.timeline.bind(feed)
       feed.timeline = async (...asked) => {
         const page = await right(...asked)
         return { ...page, pending: page.pending && page.servedBy !== 'FANOUT_ON_READ' }
       }
     },
-    'one that was full forgets a post, and not that it was full': ({ strategies, collections }) => {
-      strategies.CACHE.forget = async (readers, posts) => {
+    'a full cache loses a post and keeps its floor': ({ strategies, collections }) => {
+      strategies.CACHE.remove = async (readers, posts) => {
         const gone = { post: { $in: posts.map(toObjectId) } }
         const theirs = { _id: { $in: [...readers] } }
         await collections.timeline_cache.updateMany(theirs, { $pull: { entries: gone } })
@@ -111,7 +114,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
     },
   },
   INBOX: {
-    'a batch of which one has the post is not delivered again': ({ strategies, collections }) => {
+    'a batch is skipped if one of its readers has the post': ({ strategies, collections }) => {
       const right = strategies.INBOX.deliver.bind(strategies.INBOX)
       strategies.INBOX.deliver = async (entry, readers, registration) => {
         const post = toObjectId(entry.id)
@@ -120,40 +123,41 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
         await right(entry, readers, registration)
       }
     },
-    'who follows gets what is posted from then on': ({ strategies }) => {
+    'a new follower gets later posts only': ({ strategies }) => {
       strategies.INBOX.merge = async () => {}
     },
   },
   HYBRID: {
-    'an author is noted once a first post was left out': ({ celebrities }) => {
-      const settle = celebrities.settle.bind(celebrities)
-      const standingOf = celebrities.standingOf.bind(celebrities)
+    'the note of an author comes after the first post left out': ({ celebrities }) => {
+      const updateDeliveryMode = celebrities.updateDeliveryMode.bind(celebrities)
+      const deliveryModeOf = celebrities.deliveryModeOf.bind(celebrities)
       const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
-      celebrities.settle = async (author, followers, registration) => {
+      celebrities.updateDeliveryMode = async (author, followers, registration) => {
         const isCelebrity = followers >= optionOf(registration, 'threshold')
-        if (!isCelebrity || known.has(author)) return settle(author, followers, registration)
+        if (!isCelebrity || known.has(author))
+          return updateDeliveryMode(author, followers, registration)
         known.add(author)
         leftOut.add(author)
       }
-      celebrities.standingOf = async (author) =>
-        leftOut.delete(author) ? 'READ' : standingOf(author)
+      celebrities.deliveryModeOf = async (author) =>
+        leftOut.delete(author) ? 'READ' : deliveryModeOf(author)
     },
-    'posts are left out before each follower has the note': ({ celebrities, collections }) => {
-      const settle = celebrities.settle.bind(celebrities)
-      celebrities.settle = async (author, followers, registration) => {
-        await settle(author, followers, registration)
+    'posts are left out before every follower has the note': ({ celebrities, collections }) => {
+      const updateDeliveryMode = celebrities.updateDeliveryMode.bind(celebrities)
+      celebrities.updateDeliveryMode = async (author, followers, registration) => {
+        await updateDeliveryMode(author, followers, registration)
         await collections.celebrities.updateOne({ _id: author }, { $unset: { promoting: '' } })
       }
     },
-    'who follows an author who is read gets no note': ({ celebrities }) => {
+    'a new follower of a celebrity gets no note': ({ celebrities }) => {
       celebrities.noteFollow = async () => {}
     },
   },
 }
 
-/** What these parts of a strategy are called. */
+/** Private parts of CACHE. */
 interface Parts {
-  readonly oracle: FanoutOnRead
+  readonly fanoutOnRead: FanoutOnRead
   readonly entries: EntryReader
   readonly now: () => number
 }

@@ -16,10 +16,10 @@ interface Manner {
 
 /** Runs jobs one by one, without workers, so that a history says when and how often. */
 export class Deliveries {
-  /** What was done at least once. */
+  /** The jobs that have run at least once. */
   readonly done: JobDoc[] = []
 
-  /** @param count told what was done. */
+  /** @param count receives the name of each event. */
   constructor(
     private readonly outbox: Collections['outbox'],
     private readonly count: (what: string) => void,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { type OnceKey, onceKey } from '../../src/db/once.ts'
 import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
@@ -211,7 +211,7 @@ export function describeEngagementRules(
   })
 
   const keyOf = (viewer: UserId, what: string, more = '') =>
-    onceKey(viewer, what, { clientMutationId: what, more } as never) as OnceKey
+    createIdempotencyKey(viewer, what, { clientMutationId: what, more } as never) as IdempotencyKey
 
   async function idOf(post: PostRef, user: UserId): Promise<EngagementId> {
     const entries = await walked(harness.services, kind, post)

@@ -1,6 +1,6 @@
 import type { EngagementDoc, OverflowDoc, PostDoc } from '../../src/db/collections.ts'
+import type { IdempotencyKey } from '../../src/db/idempotency.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { OnceKey } from '../../src/db/once.ts'
 import type { EngagementChange } from '../../src/engagement/engagement.ts'
 import {
   type EngagementKind,
@@ -28,18 +28,22 @@ export const sameLimits = ({ threshold, capacity }: Limits) => ({
 
 /** The writes of one kind under the same names for all. */
 export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
-  add: async (user: UserId, post: PostRef, once?: OnceKey): Promise<EngagementChange> =>
-    engagements.add(kind, user, post, { text: `by ${user}`, once }),
+  add: async (
+    user: UserId,
+    post: PostRef,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<EngagementChange> =>
+    engagements.add(kind, user, post, { text: `by ${user}`, idempotencyKey }),
   /** @param id of an entry that is not known by its user. */
   take: async (
     user: UserId,
     post: PostRef,
     id: EngagementId,
-    once?: OnceKey,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> =>
     isKeyedBy(kind, '_id')
-      ? engagements.removeById({ kind, post, id }, user, once)
-      : engagements.remove(kind, user, post, once),
+      ? engagements.removeById({ kind, post, id }, user, idempotencyKey)
+      : engagements.remove(kind, user, post, idempotencyKey),
 })
 
 /** How to walk a list, and what happens between two pages. */

@@ -3,7 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { FeedStage } from './feed-stage.ts'
 
-/** What pages show of posts, and entries hold of them (seed 1: linking, embedding). */
+/** The contents of posts on pages and in entries (seed 1: linking, embedding). */
 export function describeFeedEntries(stage: FeedStage): void {
   const { page } = stage
 
@@ -21,7 +21,7 @@ export function describeFeedEntries(stage: FeedStage): void {
     return { reader, author, posts }
   }
 
-  test('a page holds as much of its posts as was asked for, as it is now', async () => {
+  test('a page contains the requested, current part of each post', async () => {
     const { reader, author, posts } = await scene()
     const { engagements } = stage.services
     for (const who of [reader, author]) await engagements.add('likes', who, posts[1] as Post)
@@ -40,7 +40,7 @@ export function describeFeedEntries(stage: FeedStage): void {
     expect(await of('content')).toEqual(whole)
   })
 
-  test('an entry holds what it was configured to, however it came', async () => {
+  test('a delivered or back-filled entry has the configured contents', async () => {
     const { reader, posts } = await scene()
     const { late } = await stage.people('late')
     await page(late)

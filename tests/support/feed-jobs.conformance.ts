@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { deliveryOf, type FeedStage, type Job, newestFirst, startMs } from './feed-stage.ts'
 
-/** What jobs leave behind, whenever and however often they run (law L4). */
+/** The timelines after jobs, in any order and number of runs (law L4). */
 const ended = (jobs: readonly Job[]) => jobs.filter(({ kind }) => kind === 'follow.ended')
 
 export function describeFeedJobs(stage: FeedStage): void {
   const { page, walked } = stage
 
-  /** Nothing twice, and nothing that is not to be seen. */
+  /** Expects each visible post once, and no other. */
   async function holdsOnly(reader: UserId, seen: readonly PostId[]) {
     const held = await stage.heldFor(reader)
     expect(held).toEqual(seen.filter((id) => held.includes(id)))
     return held
   }
 
-  test('a post that is delivered late takes its place among those before and after', async () => {
+  test('a late post takes its position between older and newer posts', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await page(reader)
     await stage.follow(reader, author)
@@ -31,7 +31,7 @@ export function describeFeedJobs(stage: FeedStage): void {
     expect(await walked(reader, { limit: 2 })).toEqual(all)
   })
 
-  test('a post reaches every follower though some of them have it already', async () => {
+  test('a delivery reaches every follower though some of them have the post already', async () => {
     const cast = await stage.people('author', 'before', 'between', 'later')
     const { author, before, between, later } = cast
     for (const one of Object.values(cast)) await page(one)
@@ -49,7 +49,7 @@ export function describeFeedJobs(stage: FeedStage): void {
     }
   })
 
-  test('a purge that runs after its edge is back, twice at once, hides no post at any time', async () => {
+  test('the removal of a former followee that runs late, twice at once, hides no post of the new edge', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     const { follows, restrictions } = stage.services
     await page(reader)
@@ -79,7 +79,7 @@ export function describeFeedJobs(stage: FeedStage): void {
     }
   })
 
-  test('deliveries of one post at the same time leave it there once', async () => {
+  test('concurrent deliveries of one post store it once', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await page(reader)
     await stage.follow(reader, author)
@@ -112,7 +112,7 @@ export function describeFeedJobs(stage: FeedStage): void {
     }
 
     test.each(Object.entries(orders))(
-      'leads to one timeline when run %s, and again',
+      'the jobs of a history lead to the same timeline when run %s, and repeated',
       async (_, order) => {
         const { reader, expected, jobs } = await history()
         for (const job of order(jobs)) await stage.run(job)
@@ -131,7 +131,7 @@ export function describeFeedJobs(stage: FeedStage): void {
       },
     )
 
-    /** Writes of every kind, of which no job has been run. */
+    /** Writes of every kind, before any job has run. */
     async function history() {
       const cast = await stage.people('reader', 'fan', 'loud', 'quiet', 'gone', 'left')
       const { reader, fan, loud, quiet, gone, left } = cast

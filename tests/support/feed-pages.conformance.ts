@@ -4,7 +4,7 @@ import type { Window } from '../../src/lib/page.ts'
 import { deliveryOf, type FeedStage, newestFirst, periodMs, sizes } from './feed-stage.ts'
 import { pageOf } from './model.ts'
 
-/** How one timeline is read: from where, how much of it, and in which direction. */
+/** Reading one timeline: cursors, page sizes and directions. */
 export function describeFeedPages(stage: FeedStage): void {
   const { page, walked, strategy } = stage
 
@@ -12,7 +12,7 @@ export function describeFeedPages(stage: FeedStage): void {
     let reader: UserId
     let all: PostId[]
 
-    // Back-filled the older half, delivered the newer, of two authors and the reader, over many periods.
+    // Posts of two authors and the reader over many periods: the older half back-filled, the newer half delivered.
     beforeAll(async () => {
       const cast = await stage.people('reader', 'fan', 'loud', 'quiet')
       reader = cast.reader
@@ -40,12 +40,12 @@ export function describeFeedPages(stage: FeedStage): void {
       expect(all).toHaveLength(60)
     })
 
-    test('runs newest first, the reader’s own posts among the others’', async () => {
+    test('a long timeline is newest first and includes the reader’s own posts', async () => {
       expect((await page(reader, { limit: 100 })).ids).toEqual(all)
     })
 
     test.each([1, 3, 4, 5, 7, 59, 60, 100])(
-      'is walked to its end, and back, in pages of %i',
+      'a long timeline is read completely, forward and backward, in pages of %i',
       async (limit) => {
         for (const backward of [false, true]) {
           expect(await walked(reader, { limit, backward })).toEqual(all)
@@ -53,7 +53,7 @@ export function describeFeedPages(stage: FeedStage): void {
       },
     )
 
-    test('shows every window of it as if it were one list, and what lies beyond', async () => {
+    test('every window of a long timeline has the right posts, hasNextPage and hasPreviousPage', async () => {
       const cursors = [0, 3, 4, 5, 29, 31, 59].map((at) => all[at])
       for (const cursor of [undefined, ...cursors]) {
         for (const limit of [0, 1, 4, 20]) {
@@ -73,7 +73,7 @@ export function describeFeedPages(stage: FeedStage): void {
       }
     })
 
-    test('is served by whom it was asked of, or says where that one does not reach', async () => {
+    test('a page reports its strategy in servedBy when the requested one does not reach back far enough', async () => {
       const whole = strategy === 'CACHE' ? 'FANOUT_ON_READ' : strategy
       const edge = sizes.cacheSize
       const windows: [Partial<Window>, string][] = [
@@ -91,7 +91,7 @@ export function describeFeedPages(stage: FeedStage): void {
     })
   })
 
-  test('the timeline of one who follows nobody and wrote nothing is empty', async () => {
+  test('the timeline of a reader without followees and posts is empty', async () => {
     const { reader } = await stage.people('reader')
     for (const window of [{}, { backward: true }, { limit: 0 }]) {
       expect(await page(reader, window)).toEqual({
@@ -107,7 +107,7 @@ export function describeFeedPages(stage: FeedStage): void {
     expect((await page(reader)).ids).toEqual([own])
   })
 
-  test('polling from the newest cursor shows just what is new', async () => {
+  test('polling from the newest cursor returns only new posts', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await page(reader)
     const old = await stage.stored(author, 9)
@@ -127,7 +127,7 @@ export function describeFeedPages(stage: FeedStage): void {
     }
   })
 
-  test('a walk has no gap and no repeat while posts arrive and vanish', async () => {
+  test('a walk by cursor has no gap and no repeat while posts are created and deleted', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await page(reader)
     const old = await stage.stored(author, 12)
@@ -148,7 +148,7 @@ export function describeFeedPages(stage: FeedStage): void {
     }
   })
 
-  test('a cursor goes on when its post has been deleted, before any job and after', async () => {
+  test('a cursor stays valid after its post is deleted, before and after the jobs of the deletion', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await page(reader)
     await stage.follow(reader, author)
@@ -167,7 +167,7 @@ export function describeFeedPages(stage: FeedStage): void {
     }
   })
 
-  test('periods without posts are passed over', async () => {
+  test('a page skips periods without posts', async () => {
     const { reader, author } = await stage.people('reader', 'author')
     await page(reader)
     const sparse = await stage.stored(author, 12, { stepMs: 50 * periodMs + 1 })

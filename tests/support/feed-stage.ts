@@ -32,10 +32,10 @@ export interface Asked {
   readonly projection?: Projection
 }
 
-/** What a test does with one strategy. */
+/** The helpers of a test of one strategy. */
 export type FeedStage = ReturnType<typeof useFeedStage>
 
-/** Gives a test file services whose timelines come from one strategy; jobs run only when they are told to. */
+/** Gives a test file services whose timelines come from one strategy. Jobs run only when the test runs them. */
 export function useFeedStage(
   strategy: FeedStrategyName,
   entries: EntryContent,

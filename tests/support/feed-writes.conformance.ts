@@ -12,11 +12,11 @@ interface Scene {
   readonly byQuiet: PostId[]
 }
 
-/** How what people do changes timelines: what hides at once, what is taken out later, and what comes back. */
+/** How writes change timelines: they hide posts at once, remove entries later, and bring posts back. */
 export function describeFeedWrites(stage: FeedStage): void {
   const { page, walked, strategy } = stage
 
-  /** The reader and a fan follow `loud`, whom HYBRID therefore reads; the reader alone follows `quiet`. */
+  /** The reader and a fan follow `loud`, so HYBRID reads this author. Only the reader follows `quiet`. */
   async function scene(): Promise<Scene> {
     const cast = await stage.people('reader', 'fan', 'loud', 'quiet')
     const { reader, fan, loud, quiet } = cast
@@ -46,7 +46,7 @@ export function describeFeedWrites(stage: FeedStage): void {
   }
 
   test.each(Object.entries(hiding))(
-    '%s hides posts from the next read on, before any job, and jobs take them out',
+    '%s hides posts on the next page, before any job, and jobs remove their entries',
     async (way, hide) => {
       const given = await scene()
       const { reader, byLoud, byQuiet } = given
@@ -61,13 +61,13 @@ export function describeFeedWrites(stage: FeedStage): void {
       expect(await walked(given.fan, { limit: 3 })).toEqual(isOver ? [] : byLoud)
       for (const whose of isOver ? [reader, given.fan, given.loud] : [reader]) {
         const held = await stage.heldFor(whose)
-        // A mute is no end: what it hides is kept.
+        // A mute keeps the entries of the posts that it hides.
         if (way !== 'mute') expect(held.filter((id) => gone.has(id))).toEqual([])
       }
     },
   )
 
-  test('unmuting shows posts at once, also those that came meanwhile', async () => {
+  test('an unmute shows posts at once, also posts created during the mute', async () => {
     const { reader, loud, byLoud, byQuiet } = await scene()
     await stage.services.restrictions.mute(reader, loud)
     byLoud.unshift(await stage.post(loud))
@@ -77,7 +77,7 @@ export function describeFeedWrites(stage: FeedStage): void {
     expect(await walked(reader, { limit: 3 })).toEqual(newestFirst(byLoud, byQuiet))
   })
 
-  test('following again after a block brings everything back, and unblocking alone nothing', async () => {
+  test('a new follow after a block brings all posts back, and an unblock alone brings none', async () => {
     const { reader, loud, byLoud, byQuiet } = await scene()
     await stage.services.restrictions.block(reader, loud)
     byLoud.unshift(await stage.post(loud))
@@ -90,7 +90,7 @@ export function describeFeedWrites(stage: FeedStage): void {
     expect(await walked(reader, { limit: 3 })).toEqual(newestFirst(byLoud, byQuiet))
   })
 
-  test('following brings all of 1,200 posts, unfollowing takes all out, and again', async () => {
+  test('a follow adds all of 1,200 posts, an unfollow removes all, and both can be repeated', async () => {
     const { reader, author, other } = await stage.people('reader', 'author', 'other')
     await page(reader)
     const others = await stage.stored(other, 5, { stepMs: 3_000_000 })
@@ -113,7 +113,7 @@ export function describeFeedWrites(stage: FeedStage): void {
     }
   })
 
-  test('a page is full though almost all that is newer is hidden', async () => {
+  test('a page is full though almost all newer posts are hidden', async () => {
     const { reader, loud, quiet } = await stage.people('reader', 'loud', 'quiet')
     await page(reader)
     const wanted = await stage.stored(quiet, 3)
@@ -125,7 +125,7 @@ export function describeFeedWrites(stage: FeedStage): void {
     expect(await page(reader, { limit: 3 })).toMatchObject({ ids: wanted, next: false })
   })
 
-  test('a group shows what its members posted; a change of it counts at once', async () => {
+  test('the timeline of a group shows the posts of its members, and a change of the group applies at once', async () => {
     const { reader, loud, quiet, byLoud, byQuiet } = await scene()
     const { follows } = stage.services
     const shows = async (group: string, expected: PostId[]) => {
@@ -147,7 +147,7 @@ export function describeFeedWrites(stage: FeedStage): void {
     await shows('close', [])
   })
 
-  test('a reader’s timeline goes with their account, and who comes after starts empty', async () => {
+  test('a timeline is deleted with its account, and the next owner of the handle starts without posts', async () => {
     const { reader, loud, byLoud } = await scene()
     await stage.post(reader)
     await stage.rest()
@@ -162,7 +162,7 @@ export function describeFeedWrites(stage: FeedStage): void {
     expect(await walked(reader, { limit: 3 })).toEqual([own, ...byLoud])
   })
 
-  test('more posts in one period than a document holds are all there', async () => {
+  test('a timeline shows all posts of a period with more posts than one document contains', async () => {
     const { reader, late, author } = await stage.people('reader', 'late', 'author')
     await page(reader)
     const within = { fromMs: startMs + periodMs, stepMs: 400 }

@@ -15,30 +15,30 @@ export interface WalkStep extends Omit<PageStep, 'kind' | 'after' | 'before'> {
   readonly kind: 'walk'
 }
 
-/** Runs one job that waits: the newest, or one so many before it. */
+/** Runs one waiting job: the newest, or one of the jobs before it. */
 interface WorkStep {
   readonly kind: 'work'
   readonly job: number
   readonly by: number
-  /** As the process does that took the write. */
+  /** Runs it inline, as the process of the write does. */
   readonly inline: boolean
   /** The worker dies after the job is done and before it is removed. */
   readonly kept: boolean
 }
 
-/** Runs a job once more that was done and removed. */
+/** Runs a removed job again. */
 interface AgainStep {
   readonly kind: 'again'
   readonly job: number
 }
 
-/** Runs a job that waits twice, by two processes at once. */
+/** Runs a waiting job by two processes at once. */
 interface TwiceStep {
   readonly kind: 'twice'
   readonly job: number
 }
 
-/** Runs a job that waits until it has written so often, when its process dies. */
+/** Runs a waiting job until its process dies after a number of writes. */
 interface KillStep {
   readonly kind: 'kill'
   readonly job: number
@@ -50,7 +50,7 @@ interface KillStep {
 interface StrategyStep {
   readonly kind: 'drop' | 'register' | 'rebuild'
   readonly strategy: number
-  /** Whether a drop is cut off. */
+  /** Whether a drop is interrupted. */
   readonly cut: boolean
 }
 
@@ -70,28 +70,28 @@ type QuickStep =
   | StrategyStep
   | OtherStep
 
-/** A page or a job, one of whose calls is held while all else goes on. */
+/** A page or a job with one held call, while other steps run. */
 export interface SlowStep {
   readonly kind: 'slow'
   readonly held: PageStep | WorkStep
-  /** Which of its calls. */
+  /** The number of the held call. */
   readonly at: number
-  /** Whether the cache that the page may come from has vanished. */
+  /** Whether the cache of the page has expired. */
   readonly expired: boolean
   readonly meanwhile: readonly QuickStep[]
 }
 
 export type Step = QuickStep | SlowStep
 
-/** What may happen to four users, two processes and their deliveries, in any order; then all is compared. */
+/** A history of four users, two processes and their deliveries. At the end, all timelines are compared. */
 export interface Plan {
-  /** Who follows whom to begin with. */
+  /** The edges at the start, as pairs of follower and followee. */
   readonly edges: readonly (readonly [number, number])[]
-  /** Who has posted what is not delivered yet. */
+  /** The authors of undelivered posts at the start. */
   readonly posts: readonly number[]
-  /** Accounts between those of the cast, so that a back-fill is not done in one go. */
+  /** Whether there are more accounts between the four users, so that a back-fill takes several steps. */
   readonly crowd: boolean
-  /** What entries hold, as each of the two processes is configured. */
+  /** The configured contents of entries in each of the two processes. */
   readonly entries: readonly [(typeof entryContents)[number], (typeof entryContents)[number]]
   readonly steps: readonly Step[]
   /** Of the pages at the end, and which way each walk goes. */
@@ -180,8 +180,8 @@ const slow: fc.Arbitrary<SlowStep> = fc
     return { kind: 'slow', held, at, expired, meanwhile: author ? posted(author) : meanwhile }
   })
 
-/** An author becomes a celebrity, and is one no more; any of it may be left out. */
-const fall: fc.Arbitrary<Step[]> = fc
+/** A promotion and a demotion of an author, with some steps left out. */
+const demotion: fc.Arbitrary<Step[]> = fc
   .record({
     users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
     walk,
@@ -230,7 +230,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
       fc.oneof(
         { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
         { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
-        { weight: 2, arbitrary: fall },
+        { weight: 2, arbitrary: demotion },
         { weight: 2, arbitrary: late },
       ),
       { minLength: 5, maxLength: 40, size: 'max' },

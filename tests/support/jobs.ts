@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { beforeEach } from 'vitest'
+import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { Once } from '../../src/db/once.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { type NewJob, Outbox } from '../../src/jobs/outbox.ts'
 import { type Job, JobQueue } from '../../src/jobs/queue.ts'
@@ -17,7 +17,7 @@ export function useJobs() {
   const mint = new IdMint(Date.now)
   const outbox = () => database.collections.outbox
   const transactions = () =>
-    new Transactions(database.client, new Once(database.collections, Date.now))
+    new Transactions(database.client, new IdempotencyStore(database.collections, Date.now))
   beforeEach(async () => void (await outbox().deleteMany({})))
   return {
     database,

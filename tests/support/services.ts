@@ -4,7 +4,7 @@ import type { FollowingMode } from '../../src/config.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
-import { type StoredTimelines, under } from '../../src/feed/strategies/strategy.ts'
+import { bindRegistration, type StoredTimelines } from '../../src/feed/strategies/strategy.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
@@ -113,7 +113,7 @@ export async function storeOf(
 ): Promise<StoredTimelines> {
   const registration = (await registry.read()).get(name)
   if (!registration) throw new Error(`${name} is not registered`)
-  return under(strategies[name], registration)
+  return bindRegistration(strategies[name], registration)
 }
 
 /** Opens accounts, all at once and without posts. */

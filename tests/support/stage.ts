@@ -39,7 +39,7 @@ export class Stage {
     this.timelines = new Timelines(this.model, this.cast, this.deliveries, count)
   }
 
-  /** An empty database, four users, who follows whom, and posts to be delivered. */
+  /** Opens an empty database with four users, the edges of the plan, and undelivered posts. */
   static async open(setting: Setting, plan: Plan): Promise<Stage> {
     const stage = new Stage(setting, plan)
     const { processes, cast, model } = stage
@@ -140,7 +140,7 @@ export class Stage {
     const { db, reached, go } = slow(this.setting.harness.database.db, at)
     const process = this.process(db, held.by)
     const job = held.kind === 'work' ? await this.deliveries.nth(held.job) : undefined
-    // What frees a handle is not to meet whoever has it next.
+    // A held deletion would run into the next owner of the handle.
     if (job?.kind === 'user.deleted') return
     if (held.kind === 'work' && !job) return
     const ever = new Set<PostId>()

@@ -36,7 +36,7 @@ export async function* storedTimelines(
   if (reader !== undefined) yield { reader, posts }
 }
 
-/** What is stored more than once for one reader, of at most so many said. */
+/** Describes posts that are stored more than once for one reader, at most `most`. */
 export async function repeatsStored(collections: Collections, most = 10): Promise<string[]> {
   const problems: string[] = []
   for (const store of stores) {
@@ -53,9 +53,9 @@ export async function repeatsStored(collections: Collections, most = 10): Promis
 }
 
 /**
- * What is stored twice, and what readers should hold and do not, of at most so many said. A reader without a cache
- * needs none, and a cache holds what it has room for.
- * @param expected every reader who should hold something, with all of it.
+ * Describes repeated posts and missing posts of stored timelines, at most `most`. A missing cache is no problem, and a
+ * cache needs only as many posts as it has room for.
+ * @param expected the posts of every reader with a timeline.
  */
 export async function storedProblems(
   collections: Collections,

@@ -9,13 +9,13 @@ const bounds: GroupCommitBounds = {
   begins: 'AT_ONCE',
 }
 
-/** A combiner whose commits end when told to. */
+/** A group commit whose test ends each commit. */
 function held(given: Partial<GroupCommitBounds> = {}) {
   const batches: string[] = []
   const ends: ((error?: Error) => void)[] = []
   const commits = new GroupCommit<string, string>(
-    (lane, ops) => {
-      batches.push(`${lane}:${ops.join('')}`)
+    (key, ops) => {
+      batches.push(`${key}:${ops.join('')}`)
       return new Promise((resolve, reject) => {
         ends.push((error) =>
           error
@@ -26,7 +26,7 @@ function held(given: Partial<GroupCommitBounds> = {}) {
     },
     { ...bounds, ...given },
   )
-  /** Ends the commit under way, and waits until the next one has begun. */
+  /** Ends the open commit, and waits until the next one begins. */
   const end = async (error?: Error) => {
     ends.shift()?.(error)
     await new Promise(setImmediate)
@@ -39,7 +39,7 @@ afterEach(() => {
 })
 
 describe('group commit', () => {
-  test('a write on an idle lane goes at once, those that meet it go together in order', async () => {
+  test('a group commit commits a write of an idle key at once, and writes that arrive during a commit together', async () => {
     const { commits, batches, end } = held()
     const all = ['a', 'b', 'c'].map((op) => commits.submit('p', op))
     expect(batches).toEqual(['p:a'])
@@ -49,7 +49,7 @@ describe('group commit', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
   })
 
-  test('writes that share a command are committed with those of the same turn', async () => {
+  test('a group commit that begins AFTER_TURN combines the writes of one turn of the event loop', async () => {
     const { commits, batches, end } = held({ begins: 'AFTER_TURN' })
     const all = ['a', 'b'].map((op) => commits.submit('p', op))
     await Promise.resolve()
@@ -64,14 +64,14 @@ describe('group commit', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C', 'D'])
   })
 
-  test('lanes do not wait for each other', () => {
+  test('a group commit commits different keys independently', () => {
     const { commits, batches } = held()
     void commits.submit('p', 'a')
     void commits.submit('q', 'b')
     expect(batches).toEqual(['p:a', 'q:b'])
   })
 
-  test('no batch is larger than its bound', async () => {
+  test('a group commit makes no batch larger than batchMax', async () => {
     const { commits, batches, end } = held()
     for (const op of 'abcde') void commits.submit('p', op)
     await end()
@@ -80,7 +80,7 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:a', 'p:bcd', 'p:e'])
   })
 
-  test('a write that fails does not fail its neighbours', async () => {
+  test('a group commit rejects only the write that fails, not its batch', async () => {
     const { commits, end } = held()
     const all = ['a', 'x', 'c'].map((op) => commits.submit('p', op))
     const settled = Promise.allSettled(all)
@@ -90,7 +90,7 @@ describe('group commit', () => {
     expect([a?.status, x?.status, c?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
-  test('a commit that fails fails its batch alone, and the lane goes on', async () => {
+  test('a group commit rejects the batch of a failed commit, and commits the next batch of the key', async () => {
     const { commits, end } = held()
     const first = commits.submit('p', 'a')
     const second = commits.submit('p', 'b')
@@ -101,7 +101,7 @@ describe('group commit', () => {
     expect(await second).toBe('B')
   })
 
-  test('past its bound it answers UNAVAILABLE, and has room again later', async () => {
+  test('a group commit with too many waiting writes answers UNAVAILABLE until there is room', async () => {
     const { commits, end } = held()
     const taken = Array.from('abcdef', (op) => commits.submit('p', op))
     await expect(commits.submit('q', 'y')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -113,7 +113,7 @@ describe('group commit', () => {
     expect(await Promise.all([...taken, more])).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'Y'])
   })
 
-  test('what waited too long is refused unwritten', async () => {
+  test('a group commit rejects a write that waited too long, and does not commit it', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const { commits, batches, end } = held()
     const first = commits.submit('p', 'a')
@@ -128,7 +128,7 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:a', 'p:c'])
   })
 
-  test('a step of the clock on the wall refuses no waiting write', async () => {
+  test('a group commit rejects no waiting write after a step of the wall clock', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { commits, end } = held()
     const first = commits.submit('p', 'a')

@@ -6,7 +6,9 @@ import type { UserId } from '../../src/lib/ids.ts'
 const context = { requireViewer: () => 'ann' as UserId, forget: () => {} } as unknown as Context
 
 const run = (clientMutationId: string) =>
-  mutate(context, 'test', { clientMutationId }, async (_, once) => ({ id: once?.clientMutationId }))
+  mutate(context, 'test', { clientMutationId }, async (_, idempotencyKey) => ({
+    id: idempotencyKey?.clientMutationId,
+  }))
 
 // BSON would store every half of a surrogate pair as U+FFFD, and so take two ids for one.
 test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(

@@ -10,15 +10,15 @@ export interface AuthorFilter {
   /** Whether new posts of the author are stored. */
   accepts(author: UserId): Promise<boolean>
   /** The first id from which no post of the author is stored. Undefined: any post may be stored. */
-  unstoredFrom(author: UserId): Promise<PostId | undefined>
-  /** Called before a post of the author is delivered. May begin to change the decision about the author. */
-  settle(author: UserId, followers: number, registration: StrategyDoc): Promise<void>
+  firstUnstoredId(author: UserId): Promise<PostId | undefined>
+  /** Called before a post of the author is delivered. May start a change of the decision about the author. */
+  updateDeliveryMode(author: UserId, followers: number, registration: StrategyDoc): Promise<void>
   /** Called when the follower's new edge is committed, before the author's older posts are stored for the follower. */
   noteFollow(follower: UserId, author: UserId): Promise<void>
-  /** Called before a reader's timeline is back-filled. @returns the authors whose posts the back-fill leaves out. */
-  noteFollowed(reader: UserId, follows: Follows): Promise<ReadonlySet<UserId>>
-  /** Called before a strategy that stores in the same collection is dropped: any post may be stored from then on. */
+  /** Called before a reader's timeline is back-filled. @returns the followees whose posts the back-fill leaves out. */
+  noteFollowees(reader: UserId, follows: Follows): Promise<ReadonlySet<UserId>>
+  /** Called before a strategy that stores in the same collection is dropped. From then on, any post may be stored. */
   assumeStored(): Promise<void>
-  /** Removes what is stored about a deleted user, as an author and as a reader. */
-  forget(user: UserId): Promise<void>
+  /** Removes the data about a deleted user, as an author and as a reader. */
+  removeUser(user: UserId): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bounded } from '../../db/client.ts'
+import { requestTimeout } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
 import { isDuplicateKey } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
@@ -7,13 +7,13 @@ import type { AnyBulkWriteOperation, Document, ObjectId } from '../../db/mongo.t
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../../lib/ids.ts'
-import { smallMax, together } from '../audience.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
+import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import type { EntryReader } from '../entry-reader.ts'
+import { combineSmallWrites, smallAudienceMax } from '../follower-walk.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
 import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
-import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 const dayMs = 86_400_000
 
@@ -54,12 +54,12 @@ export const cache = defineStrategy({
       },
       whenChecked: undefined,
     },
-    /** How long a reader may be away before their cache is dropped. */
+    /** How long a reader may be away before the cache is deleted, in days. */
     cacheAwayDays: {
       variable: 'CACHE_AWAY_DAYS',
       schema: z.coerce.number().min(0.01).max(3660).default(30),
       option: undefined,
-      // A check prolongs the life of no cache.
+      // A check does not extend the expiry of a cache.
       whenChecked: 0,
     },
   },
@@ -67,29 +67,29 @@ export const cache = defineStrategy({
   authors: 'all',
   storedForm,
   create: ({ collections, follows, posts, entries, mint, now }, { cacheAwayDays }) => {
-    const oracle = new FanoutOnRead(follows, posts)
+    const fanoutOnRead = new FanoutOnRead(follows, posts)
     const awayMs = cacheAwayDays * dayMs
-    return new Cache(collections.timeline_cache, { oracle, entries, mint, now, awayMs })
+    return new Cache(collections.timeline_cache, { fanoutOnRead, entries, mint, now, awayMs })
   },
 })
 
-/** What a cache is made from, and by. */
+/** The parts that {@link Cache} works with. */
 export interface CacheParts {
-  readonly oracle: FanoutOnRead
+  readonly fanoutOnRead: FanoutOnRead
   readonly entries: EntryReader
   readonly mint: IdMint
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** How long its reader may be away before it is dropped. */
+  /** How long its reader may be away before a cache is deleted, in milliseconds. */
   readonly awayMs: number
 }
 
 /**
- * Fan-out on write into one document of bounded size a reader, for those alone who read (seed 1). It is made on the
- * first read: first an empty document that takes deliveries, then what fan-out on read finds, merged into it; so no
- * post falls between. It knows down to where it holds everything; beyond, fan-out on read goes on.
- * Its size belongs to the registration. A cache takes nothing from an operation under another registration: once it is
- * built, it holds all that was posted and followed before.
+ * Fan-out on write into one document of bounded size per reader, only for active readers (seed 1).
+ * The first read creates an empty document that takes deliveries, then merges the posts of fan-out on read into it.
+ * So no post is missed in between. Below its floor, fan-out on read continues the page.
+ * Its size belongs to the registration. A cache ignores operations under another registration, because its build
+ * includes all earlier posts and edges.
  */
 export class Cache implements MaterialisedStrategy {
   private readonly small: GroupCommit<readonly Push[], undefined>
@@ -98,17 +98,22 @@ export class Cache implements MaterialisedStrategy {
     private readonly caches: Collections['timeline_cache'],
     private readonly parts: CacheParts,
   ) {
-    this.small = together((pushes) => caches.bulkWrite(pushes))
+    this.small = combineSmallWrites((pushes) => caches.bulkWrite(pushes))
   }
 
-  /** One more than it serves at once, to tell whether a page follows. */
+  /** One entry more than the size, so that a page of the full size knows whether another follows. */
   depthMax(registration: StrategyDoc): number {
     return optionOf(registration, 'size') + 1
   }
 
-  /** One command on one document; three more and fan-out on read where it is made first. */
-  async candidates({ reader, range, refused, registration }: Ask): Promise<Candidates> {
-    const cache = registration && (await this.read(reader, registration))
+  /** One command on one document. A build costs three more and those of fan-out on read. */
+  async proposeCandidates({
+    reader,
+    range,
+    excludedAuthors,
+    registration,
+  }: StrategyQuery): Promise<Candidates> {
+    const cache = registration && (await this.loadCache(reader, registration))
     if (!cache) return { entries: [], complete: false }
     const floor = fromObjectId<PostId>(floorOf(cache, this.depthMax(registration)))
     const { newerThan, oldestFirst } = range
@@ -118,23 +123,29 @@ export class Cache implements MaterialisedStrategy {
       .map(fromEntryDoc)
       .filter(
         ({ id, author }) =>
-          id >= floor && inRange(id, range) && !(author !== undefined && refused.has(author)),
+          id >= floor &&
+          isInRange(id, range) &&
+          !(author !== undefined && excludedAuthors.has(author)),
       )
-    return { entries: inOrder(held, range), complete: reaches }
+    return { entries: sortEntries(held, range), complete: reaches }
   }
 
-  /** One command, which small audiences share. Who has no cache gets none. */
+  /** One command. Small audiences share it. It creates no cache. */
   async deliver(
     entry: Entry,
     readers: readonly UserId[],
     registration: StrategyDoc,
   ): Promise<void> {
-    const pushes = this.pushes(toEntryDoc(entry), readers, registration)
-    if (readers.length > smallMax) await this.caches.bulkWrite(pushes)
+    const pushes = this.createPushes(toEntryDoc(entry), readers, registration)
+    if (readers.length > smallAudienceMax) await this.caches.bulkWrite(pushes)
     else await this.small.submit('', pushes)
   }
 
-  private pushes(doc: EntryDoc, readers: readonly UserId[], registration: StrategyDoc): Push[] {
+  private createPushes(
+    doc: EntryDoc,
+    readers: readonly UserId[],
+    registration: StrategyDoc,
+  ): Push[] {
     const { epoch } = registration
     const push = (where: object, how: object): Push => {
       const filter = { _id: { $in: [...readers] }, epoch, floor: { $lte: doc.post }, ...where }
@@ -142,7 +153,7 @@ export class Cache implements MaterialisedStrategy {
       return { updateMany: { filter, update: { $push: { entries } } } }
     }
     return [
-      // Newer than all that a cache holds, as nearly every post is: it goes in front, at a fifth of what sorting costs.
+      // Nearly every post is newer than all entries of a cache. Putting it in front costs a fifth of a sort.
       push({ 'entries.0.post': { $lt: doc.post } }, { $position: 0 }),
       push(
         { 'entries.0.post': { $ne: doc.post }, 'entries.post': { $ne: doc.post } },
@@ -151,10 +162,10 @@ export class Cache implements MaterialisedStrategy {
     ]
   }
 
-  /** One command. Who has no cache gets none. */
+  /** One command. It creates no cache. */
   async merge(
     reader: UserId,
-    { entries, newest, oldest }: Stretch,
+    { entries, newest, oldest }: Segment,
     registration: StrategyDoc,
   ): Promise<void> {
     if (!newest) return
@@ -168,7 +179,7 @@ export class Cache implements MaterialisedStrategy {
   }
 
   /** One command. */
-  async forget(
+  async remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
@@ -187,35 +198,35 @@ export class Cache implements MaterialisedStrategy {
   }
 
   /** One command. */
-  async forgetReader(reader: UserId): Promise<void> {
+  async deleteReader(reader: UserId): Promise<void> {
     await this.caches.deleteOne({ _id: reader })
   }
 
-  private async read(
+  private async loadCache(
     reader: UserId,
     registration: StrategyDoc,
   ): Promise<TimelineCacheDoc | undefined> {
     const { epoch } = registration
     const isWhole = (doc: TimelineCacheDoc | null) =>
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
-    const found = isWhole(await this.caches.findOne({ _id: reader }, bounded))
+    const found = isWhole(await this.caches.findOne({ _id: reader }, requestTimeout))
     if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
-    const expiresAt = this.expiry()
-    // Once in a while, not with every read.
+    const expiresAt = this.nextExpiry()
+    // After an eighth of the lifetime, not with every read.
     if (expiresAt.getTime() - found.expiresAt.getTime() > this.parts.awayMs / 8) {
-      await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, bounded)
+      await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, requestTimeout)
     }
     return found
   }
 
-  /** Several that build at once do not harm each other: the last to begin is the one that ends. */
+  /** Concurrent builds are safe: only the build that started last ends. */
   private async build(
     reader: UserId,
     epoch: ObjectId,
     depth: number,
   ): Promise<TimelineCacheDoc | null> {
     const building = toObjectId(this.parts.mint.next<PostId>())
-    const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.expiry() }
+    const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.nextExpiry() }
     try {
       await this.caches.updateOne(
         { _id: reader },
@@ -223,37 +234,37 @@ export class Cache implements MaterialisedStrategy {
           {
             $set: {
               ...empty,
-              // What was delivered to one that is being built under this registration counts.
+              // Deliveries during another build under this registration count.
               entries: {
                 $cond: [{ $and: [{ $eq: ['$epoch', epoch] }, '$building'] }, '$entries', []],
               },
             },
           },
         ],
-        { ...bounded, upsert: true },
+        { ...requestTimeout, upsert: true },
       )
     } catch (error) {
       if (isDuplicateKey(error)) return null
       throw error
     }
     const range = { oldestFirst: false, limit: depth }
-    const ask = { reader, range, group: undefined, refused: new Set<UserId>() }
-    const { entries: refs } = await this.parts.oracle.candidates(ask)
+    const query = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
+    const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates(query)
     const last = refs.length < depth ? undefined : refs.at(-1)
-    const docs = (await this.parts.entries.of(refs)).map(toEntryDoc)
+    const docs = (await this.parts.entries.loadEntries(refs)).map(toEntryDoc)
     return this.caches.findOneAndUpdate(
       { _id: reader, building },
       [...merged(docs, last ? toObjectId(last.id) : lowestId, depth), { $unset: 'building' }],
-      { ...bounded, returnDocument: 'after' },
+      { ...requestTimeout, returnDocument: 'after' },
     )
   }
 
-  private expiry(): Date {
+  private nextExpiry(): Date {
     return new Date(this.parts.now() + this.parts.awayMs)
   }
 }
 
-/** Adds entries that hold all down to `floor`; the cache then holds all down to the higher of both floors. */
+/** The update that adds entries complete down to `floor`. The cache is then complete down to the higher floor. */
 function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Document[] {
   const added = docs.map(({ post }) => post)
   const kept = {
@@ -268,13 +279,13 @@ function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Docu
   ]
 }
 
-/** From where on a cache holds everything, in an update: once full, down to its last entry alone. */
+/** The floor of a cache, as an expression of an update. The floor of a full cache is its last entry. */
 function raisedFloor(depth: number): Document {
   const full = { $gte: [{ $size: '$entries' }, depth] }
   return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }
 }
 
-/** The same of one that was read. */
+/** The floor of a cache that was read, as {@link raisedFloor}. */
 function floorOf({ entries, floor }: TimelineCacheDoc, depth: number): ObjectId {
   const last = entries.length < depth ? undefined : entries.at(-1)?.post
   return last && floor.toHexString() < last.toHexString() ? last : floor

@@ -15,7 +15,7 @@ import type { AuthorFilter } from './author-filter.ts'
 import type { Settings } from './setting.ts'
 import type { MaterialisedStrategy } from './strategy.ts'
 
-/** What strategies are created from. */
+/** The parts from which strategies are created. */
 export interface StrategyParts {
   readonly collections: Collections
   readonly follows: Follows
@@ -54,11 +54,11 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
   /** The settings by their names in the configuration. All strategies share one namespace. */
   readonly settings: Own
   /**
-   * Whether a timeline lacks something until it is filled. If so, jobs and repairs fill it. If not, a repair deletes the
-   * timeline, and the next read creates it.
+   * Whether a timeline lacks something until it is filled. If so, jobs and repairs fill it. If not, a repair deletes
+   * the timeline, and the next read creates it.
    */
   readonly backfilled: boolean
-  /** Whose posts it stores: those of all authors, or of those that a filter accepts. */
+  /** The authors whose posts it stores: all authors, or the authors that a filter accepts. */
   readonly authors: 'all' | ((parts: StrategyParts) => AuthorFilter)
   /** How the integrity checks find and check the stored entries. */
   readonly storedForm: StoredForm
@@ -68,10 +68,12 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
   ): MaterialisedStrategy
 }
 
-/** How the entries of a strategy lie in their collection. */
+/** How the integrity checks find the entries of a strategy in their collection. */
 export interface StoredForm<Name extends CollectionName = CollectionName> {
   readonly collection: Name
-  /** How many documents are read as one part of a timeline. Each part is checked, and its posts are looked up, at once. */
+  /**
+   * How many documents are read as one part of a timeline. Each part is checked, and its posts are looked up, at once.
+   */
   readonly documentsTogether: number
   /** The path of the reader's handle, for aggregations. */
   readonly reader: `$${string}`
@@ -79,7 +81,10 @@ export interface StoredForm<Name extends CollectionName = CollectionName> {
   ofReader(reader: UserId): Document
   /** Matches the documents of all readers with handles from `after`, excluded, up to `upTo`. */
   ofReaders(after: string, upTo: string): Document
-  /** Matches the timeline of a reader if it can be compared without creating it. 'always': no timeline is created by reading. */
+  /**
+   * Matches the timeline of a reader if it can be compared without creating it. 'always': no timeline is created by
+   * reading.
+   */
   readonly comparable: 'always' | ((reader: UserId, registration: StrategyDoc) => Document)
   entriesIn(document: Documents[Name]): readonly EntryDoc[]
   /** Says which entry of a document is not in its place. Undefined: every entry is. */

@@ -4,7 +4,7 @@ import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { StrategyTexts } from './descriptor.ts'
-import type { Ask, Candidates, FeedStrategy } from './strategy.ts'
+import type { Candidates, FeedStrategy, StrategyQuery } from './strategy.ts'
 
 /** The strategy that stores nothing, so it has texts only. */
 export const fanoutOnRead = {
@@ -17,14 +17,16 @@ export const fanoutOnRead = {
   },
 } as const satisfies StrategyTexts
 
-/** The most authors for which MongoDB merges the index instead of sorting everything: 201 cost 100 times as much. */
+/**
+ * The largest number of authors for which MongoDB merges the index without a sort. 201 authors cost 100 times as much.
+ */
 const authorsPerQuery = 200
 
 /**
- * Assembles the timeline when it is read (seed 1): the newest posts of everyone followed, and of the reader.
- * Reads no more than a page from each of a bounded number of authors at a time; the number of queries grows with the
- * number followed, one for 200. Every chunk after the first looks only where the page so far leaves room.
- * Materialises nothing, so it is right by construction, and the other strategies are compared with it.
+ * Assembles the timeline when it is read (seed 1): the newest posts of all followees, and of the reader.
+ * Sends one query for each 200 followees and reads at most one page from each author.
+ * Each query after the first reads only the range in which its posts can still enter the page.
+ * It stores nothing. The integrity checks compare the other strategies with it.
  */
 export class FanoutOnRead implements FeedStrategy {
   constructor(
@@ -32,27 +34,29 @@ export class FanoutOnRead implements FeedStrategy {
     private readonly posts: Posts,
   ) {}
 
-  /** One covered command for 1,000 followees, and one for 200. */
-  async candidates({
+  /** One covered command for each 1,000 followees, and one for each 200. */
+  async proposeCandidates({
     reader,
     range,
     group,
-    refused,
-  }: Omit<Ask, 'registration'>): Promise<Candidates & { readonly entries: readonly PostRef[] }> {
+    excludedAuthors,
+  }: Omit<StrategyQuery, 'registration'>): Promise<
+    Candidates & { readonly entries: readonly PostRef[] }
+  > {
     return {
-      entries: await this.newest(this.authors(reader, group, refused), range),
+      entries: await this.loadPosts(this.authors(reader, group, excludedAuthors), range),
       complete: true,
     }
   }
 
-  /** What any of `authors` posted in a range, in the order it walks. One covered command for 200 of them. */
-  async newest(
+  /** Loads the posts of `authors` in a range, in its order. One covered command for each 200 authors. */
+  async loadPosts(
     authors: AsyncIterable<UserId> | Iterable<UserId>,
     range: Range,
   ): Promise<PostRef[]> {
     let page: PostRef[] = []
-    for await (const some of batches(authors, authorsPerQuery)) {
-      const found = await this.posts.refsByAuthors(some, narrowed(range, page))
+    for await (const batch of batches(authors, authorsPerQuery)) {
+      const found = await this.posts.refsByAuthors(batch, narrowed(range, page))
       page = page.length === 0 ? found : merged(page, found, range)
     }
     return page
@@ -61,16 +65,16 @@ export class FanoutOnRead implements FeedStrategy {
   private async *authors(
     reader: UserId,
     group: string | undefined,
-    refused: ReadonlySet<UserId>,
+    excludedAuthors: ReadonlySet<UserId>,
   ): AsyncGenerator<UserId> {
     if (group === undefined) yield reader
     for await (const followee of this.follows.followeesOf(reader, group)) {
-      if (!refused.has(followee)) yield followee
+      if (!excludedAuthors.has(followee)) yield followee
     }
   }
 }
 
-/** The part of the range that can still change a page that is full. */
+/** The part of the range whose posts can still enter the page. */
 function narrowed(range: Range, page: readonly PostRef[]): Range {
   const last = page.length >= range.limit ? page.at(-1)?.id : undefined
   if (last === undefined) return range

@@ -3,14 +3,14 @@ import type { StrategyDoc } from '../../db/collections.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import { inOrder } from '../entries.ts'
+import { sortEntries } from '../entries.ts'
 import type { PulledAuthors } from '../pulled-authors.ts'
 import { defineStrategy } from './descriptor.ts'
 import { FanoutOnRead } from './fanout-on-read.ts'
 import { Inbox, inbox } from './inbox.ts'
-import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
-/** The descriptor of HYBRID, which stores as INBOX does. */
+/** The descriptor of HYBRID, which stores entries like INBOX. */
 export const hybrid = defineStrategy({
   name: 'HYBRID',
   description: 'Works like INBOX, but reads the posts of authors with many followers on each read.',
@@ -42,32 +42,32 @@ export const hybrid = defineStrategy({
 })
 
 /**
- * The inbox for ordinary authors; those with very many followers are read instead of delivered, and merged in.
- * It stores in INBOX's collection: what INBOX delivered as well is a repeat and changes nothing. Deliveries decide which
- * authors are delivered, and note with each reader those who are not ({@link PulledAuthors}).
+ * Stores the posts of ordinary authors in the inbox, and reads the posts of authors with very many followers.
+ * It shares INBOX's collection. An entry that INBOX stores too is a repeat and changes nothing.
+ * Deliveries decide which authors are read. {@link PulledAuthors} notes them with each reader.
  */
 export class Hybrid implements MaterialisedStrategy {
   constructor(
     private readonly inbox: Inbox,
-    private readonly read: FanoutOnRead,
+    private readonly fanoutOnRead: FanoutOnRead,
     private readonly pulled: PulledAuthors,
     private readonly follows: Follows,
   ) {}
 
   /**
-   * INBOX's command, and one for the reader's notes. Where the reader follows noted authors, one more for whom, and one
-   * for 200 of them. No command grows with the celebrities of the database.
+   * INBOX's command, and one for the reader's notes. If there are notes, one more for the edges to their authors, and
+   * one for each 200 of these. No command grows with the number of celebrities in the database.
    */
-  async candidates(ask: Ask): Promise<Candidates> {
-    const { reader, range, group, refused, registration } = ask
+  async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
+    const { reader, range, group, excludedAuthors, registration } = query
     if (!registration) return { entries: [], complete: false }
-    // The notes come last: an author whose post was left out of the inbox as it was read has the note already.
-    const delivered = await this.inbox.candidates(ask)
-    const followed = await this.pulled.followedBy(reader, this.follows, group)
-    const authors = [...followed].filter((author) => !refused.has(author))
+    // The notes are read last: if the inbox lacked a post when it was read, the note of its author exists already.
+    const delivered = await this.inbox.proposeCandidates(query)
+    const followed = await this.pulled.loadFollowedAuthors(reader, this.follows, group)
+    const authors = [...followed].filter((author) => !excludedAuthors.has(author))
     if (authors.length === 0) return delivered
-    const theirs = await this.read.newest(authors, range)
-    return { entries: inOrder([...delivered.entries, ...theirs], range), complete: true }
+    const theirs = await this.fanoutOnRead.loadPosts(authors, range)
+    return { entries: sortEntries([...delivered.entries, ...theirs], range), complete: true }
   }
 
   depthMax(): number {
@@ -78,20 +78,20 @@ export class Hybrid implements MaterialisedStrategy {
     await this.inbox.deliver(entry, readers)
   }
 
-  async merge(reader: UserId, stretch: Stretch): Promise<void> {
-    await this.inbox.merge(reader, stretch)
+  async merge(reader: UserId, segment: Segment): Promise<void> {
+    await this.inbox.merge(reader, segment)
   }
 
-  async forget(
+  async remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
     tx?: Tx,
   ): Promise<void> {
-    await this.inbox.forget(readers, posts, registration, tx)
+    await this.inbox.remove(readers, posts, registration, tx)
   }
 
-  async forgetReader(reader: UserId): Promise<void> {
-    await this.inbox.forgetReader(reader)
+  async deleteReader(reader: UserId): Promise<void> {
+    await this.inbox.deleteReader(reader)
   }
 }

@@ -1,6 +1,6 @@
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections, InboxDoc, StrategyDoc } from '../../db/collections.ts'
-import { repeatsIn } from '../../db/errors.ts'
+import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
@@ -8,12 +8,13 @@ import type { Tx } from '../../db/transaction.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import { smallMax, together } from '../audience.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
+import { combineSmallWrites, smallAudienceMax } from '../follower-walk.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
-const removedAtOnce = 1_000
+/** Number of entries that one command removes. */
+const removalBatchSize = 1_000
 
 const storedForm: StoredForm<'inbox'> = {
   collection: 'inbox',
@@ -25,7 +26,7 @@ const storedForm: StoredForm<'inbox'> = {
   }),
   comparable: 'always',
   entriesIn: ({ _id: { post }, ...content }) => [{ post, ...content }],
-  // The key of an entry is its place.
+  // The key of an entry is its position.
   misplacedIn: () => undefined,
 }
 
@@ -47,27 +48,27 @@ export const inbox = defineStrategy({
 })
 
 /**
- * Fan-out on write, one small document an entry in a clustered collection: a delivery rewrites no array, a page is
- * one scan in stored order, and the `_id` alone makes repeats impossible. Every filter is one equal `_id`, or a range
- * of one reader's keys.
+ * Fan-out on write with one small document per entry, in a clustered collection. A delivery rewrites no array, and a
+ * page is one scan in stored order. The unique `_id` refuses repeats.
+ * Every filter is one equal `_id`, or a range of one reader's keys.
  */
 export class Inbox implements MaterialisedStrategy {
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
   constructor(private readonly inbox: Collections['inbox']) {
-    this.small = together((docs) => this.insert(docs))
+    this.small = combineSmallWrites((docs) => this.insertEntries(docs))
   }
 
   depthMax(): number {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command on one shard, which reads as many documents as entries. */
-  async candidates({ reader, range }: Ask): Promise<Candidates> {
+  /** One command on one shard, which reads one document per entry. */
+  async proposeCandidates({ reader, range }: StrategyQuery): Promise<Candidates> {
     const found = await this.inbox
       .find(
         { _id: keysOf(reader, range) },
-        { ...atOnce, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
+        { ...singleBatch, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)
@@ -75,17 +76,17 @@ export class Inbox implements MaterialisedStrategy {
     return { entries: (found as never[]).map(fromEntryDoc), complete: true }
   }
 
-  /** One command, which small audiences share. */
+  /** One command. Small audiences share it. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const { post, ...content } = toEntryDoc(entry)
     const docs = readers.map((reader) => ({ _id: { reader, post }, ...content }))
-    if (readers.length > smallMax) await this.insert(docs)
+    if (readers.length > smallAudienceMax) await this.insertEntries(docs)
     else await this.small.submit('', docs)
   }
 
   /** One command. */
-  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
-    await this.insert(
+  async merge(reader: UserId, { entries }: Segment): Promise<void> {
+    await this.insertEntries(
       entries.map((entry) => {
         const { post, ...content } = toEntryDoc(entry)
         return { _id: { reader, post }, ...content }
@@ -94,10 +95,10 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /**
-   * One command for 1,000 pairs. Each entry is deleted by its own key: MongoDB 6.0 finds no bounds for `$in` over the
-   * keys of a clustered collection, and would read the inboxes of all readers.
+   * One command for each 1,000 entries. Each entry is deleted by its own key. For `$in` over the keys of a clustered
+   * collection, MongoDB 6.0 finds no bounds and would read the inboxes of all readers.
    */
-  async forget(
+  async remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     _: StrategyDoc,
@@ -106,34 +107,34 @@ export class Inbox implements MaterialisedStrategy {
     const keys = readers.flatMap((reader) =>
       posts.map((post) => ({ reader, post: toObjectId(post) })),
     )
-    for (const some of chunks(keys, removedAtOnce)) {
-      const deletions = some.map((key) => ({ deleteOne: { filter: { _id: key } } }))
+    for (const batch of chunks(keys, removalBatchSize)) {
+      const deletions = batch.map((key) => ({ deleteOne: { filter: { _id: key } } }))
       await this.inbox.bulkWrite(deletions, { ...tx, ordered: false })
     }
   }
 
-  /** Two commands for 1,000 entries, which read these entries alone. */
-  async forgetReader(reader: UserId): Promise<void> {
+  /** Two commands for each 1,000 entries, which read only these entries. */
+  async deleteReader(reader: UserId): Promise<void> {
     const all = keysOf(reader, {})
     for (;;) {
-      const some = await this.inbox
-        .find({ _id: all }, { ...atOnce, projection: { _id: 1 } })
+      const batch = await this.inbox
+        .find({ _id: all }, { ...singleBatch, projection: { _id: 1 } })
         .sort({ _id: 1 })
-        .limit(removedAtOnce)
+        .limit(removalBatchSize)
         .toArray()
-      const [first, last] = [some[0], some.at(-1)]
+      const [first, last] = [batch[0], batch.at(-1)]
       if (!first || !last) return
       await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } })
     }
   }
 
-  private async insert(docs: InboxDoc[]): Promise<void> {
+  private async insertEntries(docs: InboxDoc[]): Promise<void> {
     if (docs.length === 0) return
-    await this.inbox.insertMany(docs, { ordered: false }).catch(repeatsIn)
+    await this.inbox.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }
 }
 
-/** The stretch of keys that holds a range of a reader's inbox. */
+/** The keys of a range of a reader's inbox. */
 const keysOf = (
   reader: UserId,
   { olderThan, newerThan }: Pick<Range, 'olderThan' | 'newerThan'>,

@@ -26,7 +26,7 @@ export const strategies = [
 
 type Materialised = (typeof materialised)[number]
 
-/** The strategies that may assemble a timeline. `FeedConfig.maintained` says which of them a process serves. */
+/** The strategies that can assemble a timeline. `FeedConfig.maintained` lists the strategies that a process serves. */
 export type FeedStrategyName = (typeof strategies)[number]['name']
 export const feedStrategyNames: readonly FeedStrategyName[] = strategies.map(({ name }) => name)
 
@@ -36,10 +36,10 @@ export const materialisedNames: readonly MaterialisedName[] = materialised.map((
 export const isMaterialised = (name: FeedStrategyName): name is MaterialisedName =>
   name !== fanoutOnRead.name
 
-/** Something for each strategy that stores timelines. */
+/** One value for each strategy that stores timelines. */
 export type ByStrategy<T> = Readonly<Record<MaterialisedName, T>>
 
-/** Makes something for each strategy that stores timelines. */
+/** Makes one value for each strategy that stores timelines. */
 export const byStrategy = <T>(make: (descriptor: Materialised) => T): ByStrategy<T> =>
   Object.fromEntries(materialised.map((one) => [one.name, make(one)])) as ByStrategy<T>
 
@@ -71,7 +71,7 @@ export const createStrategies = (
   values: SettingValues,
 ): ByStrategy<MaterialisedStrategy> => byStrategy((one) => one.create(parts, values))
 
-/** The filters of those strategies that do not store the posts of all authors. */
+/** The filters of the strategies that do not store the posts of all authors. */
 export type AuthorFilters = ReadonlyMap<MaterialisedName, AuthorFilter>
 
 /** Creates the filter of each strategy that has one. */

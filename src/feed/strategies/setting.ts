@@ -7,7 +7,7 @@ export interface Setting {
   readonly variable: string
   /** Checks the value of the variable, and holds the default. */
   readonly schema: z.ZodDefault<z.ZodType<number>>
-  /** What a registration stores of the value. Undefined: nothing, each process uses its own value. */
+  /** The option that a registration stores. Undefined: each process uses its own value. */
   readonly option: StoredOption | undefined
   /** The value for commands that read every strategy in order to check it. Undefined: the configured value. */
   readonly whenChecked: number | undefined
@@ -21,7 +21,7 @@ export interface StoredOption {
   toStored(value: number): number
   /** Converts the stored value into the unit of the variable. */
   toVariable(stored: number): number
-  /** What an operator does to change the stored value, in words that follow "To change it, ". */
+  /** How an operator changes the stored value, as the end of a sentence that begins with "To change it, ". */
   howToChange(strategy: string): string
 }
 
@@ -32,7 +32,7 @@ export type Settings = Readonly<Record<string, Setting>>
 export const dropAndStart = (strategy: string): string =>
   `run "feedline timelines drop ${strategy}" and start again`
 
-/** Entries of one document: with 3,000 bytes of text each it stays below MongoDB's 16 MB, whatever entries hold. */
+/** Number of entries in one document. With 3,000 bytes of text per entry, the document stays below MongoDB's 16 MB. */
 export const entriesOfDocument = z.coerce.number().int().min(1).max(4_000)
 
 /**

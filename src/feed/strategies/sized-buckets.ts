@@ -1,16 +1,16 @@
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../../db/collections.ts'
-import { repeatsIn } from '../../db/errors.ts'
+import { duplicatePositions } from '../../db/errors.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { chunks, groupBy } from '../../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import { fromEntryDoc, inOrder, inRange, toEntryDoc } from '../entries.ts'
+import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { entriesOfDocument } from './setting.ts'
-import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 const storedForm: StoredForm<'sized_buckets'> = {
   collection: 'sized_buckets',
@@ -55,16 +55,16 @@ export const sizedBuckets = defineStrategy({
     new SizedBuckets(collections.sized_buckets, mint, sizedBucketSize),
 })
 
-/** Buckets read at once, beyond those that the page would fill. */
+/** Number of buckets that a page reads in addition to the ones that it fills. */
 const spareBuckets = 3
 
 /**
- * Fan-out on write into documents of so many entries (seed 1). A reader's open bucket takes what comes, full ones are
- * closed with the ids they reach from and to, and an index sees to it that one alone is open. What is late or
- * back-filled makes buckets overlap: they are merged when read, and repeats vanish.
+ * Fan-out on write into documents with a fixed number of entries (seed 1). New entries go to a reader's open bucket.
+ * A full bucket is closed with its newest and oldest id. A unique index allows one open bucket per reader.
+ * Late and back-filled entries make buckets overlap. A page merges overlapping buckets and shows a repeated entry once.
  */
 export class SizedBuckets implements MaterialisedStrategy {
-  /** @param size how many entries a bucket takes. */
+  /** @param size the number of entries in a full bucket. */
   constructor(
     private readonly buckets: Collections['sized_buckets'],
     private readonly mint: IdMint,
@@ -75,20 +75,20 @@ export class SizedBuckets implements MaterialisedStrategy {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command on one shard where buckets do not overlap; where they do, one more each time they double. */
-  async candidates({ reader, range }: Ask): Promise<Candidates> {
+  /** One command on one shard if buckets do not overlap. Otherwise one more each time their number doubles. */
+  async proposeCandidates({ reader, range }: StrategyQuery): Promise<Candidates> {
     const { oldestFirst, limit } = range
     const edge = oldestFirst ? 'oldest' : 'newest'
     const found: Entry[] = []
     let from: ObjectId | undefined
     for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
-      const docs = await this.read(reader, range, from, some)
+      const docs = await this.loadBuckets(reader, range, from, some)
       const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
-      found.push(...entries.filter(({ id }) => inRange(id, range)))
+      found.push(...entries.filter(({ id }) => isInRange(id, range)))
       const last = docs.at(-1)
-      const ordered = inOrder(found, range)
+      const ordered = sortEntries(found, range)
       if (!last || docs.length < some) return { entries: ordered, complete: true }
-      // What lies beyond the edge of the last bucket may be surpassed by one that was not read.
+      // Beyond the edge of the last bucket, an unread bucket may hold entries that come first.
       const safe = fromObjectId<PostId>(last[edge])
       const end = ordered.at(-1)
       const isSafe = end && (oldestFirst ? end.id <= safe : end.id >= safe)
@@ -97,7 +97,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     }
   }
 
-  /** Two commands where each reader's bucket has room, else up to four more. */
+  /** Two commands if each reader's bucket has room, otherwise up to four more. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
     const doc = toEntryDoc(entry)
     let left = readers
@@ -108,10 +108,10 @@ export class SizedBuckets implements MaterialisedStrategy {
         { $push: { entries: doc }, $inc: { count: 1 } },
       )
       if (pushed.matchedCount === left.length) break
-      const done = await this.holding(left, doc)
+      const done = await this.findBuckets(left, doc)
       left = left.filter((reader) => !done.has(reader))
       if (left.length === 0) break
-      await this.close(left)
+      await this.closeBuckets(left)
       const opened = left.map(
         (reader): SizedBucketDoc => ({
           _id: toObjectId(this.mint.next<PostId>()),
@@ -123,16 +123,18 @@ export class SizedBuckets implements MaterialisedStrategy {
           entries: [doc],
         }),
       )
-      // Where a neighbour opened one at the same instant, that one has room.
-      const met = await this.buckets.insertMany(opened, { ordered: false }).then(none, repeatsIn)
+      // A bucket that another delivery opened at the same instant has room.
+      const met = await this.buckets
+        .insertMany(opened, { ordered: false })
+        .then(none, duplicatePositions)
       left = met.flatMap((at) => left[at] ?? [])
     }
-    await this.keepOnce(readers, doc)
+    await this.dedupe(readers, doc)
   }
 
-  /** Three commands, for any number of entries. They make closed buckets of their own. */
-  async merge(reader: UserId, { entries }: Stretch): Promise<void> {
-    const held = await this.heldBy(reader, entries)
+  /** Three commands, for any number of entries. The entries go into new closed buckets. */
+  async merge(reader: UserId, { entries }: Segment): Promise<void> {
+    const held = await this.countBuckets(reader, entries)
     const lacking = entries.filter(({ id }) => !held.has(id)).map(toEntryDoc)
     const docs = [...chunks(lacking, this.size)].map(
       (own): SizedBucketDoc => ({
@@ -146,14 +148,14 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
     if (docs.length === 0) return
     await this.buckets.insertMany(docs)
-    // Those that were delivered meanwhile lie in two buckets.
-    for (const [id, buckets] of await this.heldBy(reader, entries)) {
-      if (buckets > 1) await this.keepOnce([reader], toEntryDoc({ id }))
+    // An entry that was delivered in between is in two buckets.
+    for (const [id, buckets] of await this.countBuckets(reader, entries)) {
+      if (buckets > 1) await this.dedupe([reader], toEntryDoc({ id }))
     }
   }
 
-  /** Two commands. A closed bucket that has become empty vanishes. */
-  async forget(
+  /** Two commands. The second deletes closed buckets that are empty now. */
+  async remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     _: StrategyDoc,
@@ -174,11 +176,11 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** One command. */
-  async forgetReader(reader: UserId): Promise<void> {
+  async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ reader })
   }
 
-  private async read(
+  private async loadBuckets(
     reader: UserId,
     { olderThan, newerThan, oldestFirst }: Range,
     from: ObjectId | undefined,
@@ -200,7 +202,7 @@ export class SizedBuckets implements MaterialisedStrategy {
           ...(Object.keys(oldest).length > 0 ? { oldest } : {}),
         },
         {
-          ...atOnce,
+          ...singleBatch,
           hint: oldestFirst
             ? { reader: 1, oldest: 1, newest: 1 }
             : { reader: 1, newest: -1, oldest: 1 },
@@ -212,7 +214,7 @@ export class SizedBuckets implements MaterialisedStrategy {
   }
 
   /** Closes the open buckets that are full. One command. */
-  private async close(readers: readonly UserId[]): Promise<void> {
+  private async closeBuckets(readers: readonly UserId[]): Promise<void> {
     await this.buckets.updateMany(
       { reader: { $in: [...readers] }, open: true, count: { $gte: this.size } },
       [
@@ -227,8 +229,11 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** Those of some posts, newest first, that a reader's buckets hold, and how many buckets hold each. One command. */
-  private async heldBy(reader: UserId, entries: readonly Entry[]): Promise<Map<PostId, number>> {
+  /** Counts the reader's buckets that hold each entry. @param entries newest first. One command. */
+  private async countBuckets(
+    reader: UserId,
+    entries: readonly Entry[],
+  ): Promise<Map<PostId, number>> {
     const held = new Map<PostId, number>()
     const posts = entries.map(({ id }) => toObjectId(id))
     const [newest, oldest] = [posts[0], posts.at(-1)]
@@ -236,7 +241,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     const reaching = { newest: { $gte: oldest }, oldest: { $lte: newest } }
     const holding = { reader, ...reaching, 'entries.post': { $in: posts } }
     const asked = new Set(entries.map(({ id }) => id))
-    const found = this.buckets.find(holding, { ...atOnce, projection: { 'entries.post': 1 } })
+    const found = this.buckets.find(holding, { ...singleBatch, projection: { 'entries.post': 1 } })
     for await (const doc of found) {
       for (const id of new Set(doc.entries.map(({ post }) => fromObjectId<PostId>(post)))) {
         if (asked.has(id)) held.set(id, (held.get(id) ?? 0) + 1)
@@ -245,12 +250,9 @@ export class SizedBuckets implements MaterialisedStrategy {
     return held
   }
 
-  /**
-   * Takes a post out of all buckets of a reader but the first: one that was delivered before, or is by another worker,
-   * may lie in a bucket that has been closed. Whoever looks takes out of the same ones.
-   */
-  private async keepOnce(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
-    const held = await this.holding(readers, doc)
+  /** Removes repeats of a post, which other tries or workers stored. Calls keep the same one. One or two commands. */
+  private async dedupe(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
+    const held = await this.findBuckets(readers, doc)
     const repeats = [...held.values()].flatMap((ids) => ids.slice(1))
     if (repeats.length === 0) return
     await this.buckets.updateMany(
@@ -259,8 +261,8 @@ export class SizedBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** The buckets of each reader that hold a post, the first one first. One command. */
-  private async holding(
+  /** Finds the buckets of each reader that hold a post, in the order of their ids. One command. */
+  private async findBuckets(
     readers: readonly UserId[],
     { post }: EntryDoc,
   ): Promise<Map<UserId, ObjectId[]>> {
@@ -273,7 +275,7 @@ export class SizedBuckets implements MaterialisedStrategy {
           'entries.post': post,
         },
         {
-          ...atOnce,
+          ...singleBatch,
           projection: { reader: 1 },
           hint: { reader: 1, newest: -1, oldest: 1 },
         },

@@ -3,96 +3,101 @@ import type { Tx } from '../../db/transaction.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 
-/** A post in a timeline, with what its timeline holds of it (seed 1: linking, or embedding). */
+/** A post in a timeline, with the stored contents of the post (seed 1: linking, or embedding). */
 export interface Entry {
   readonly id: PostId
   readonly author?: UserId | undefined
   readonly text?: string | undefined
 }
 
-/** What is asked of a strategy. */
-export interface Ask {
+/** A query for a part of a reader's timeline. */
+export interface StrategyQuery {
   readonly reader: UserId
   readonly range: Range
-  /** Only what the authors of this group of the reader's posted; more may be proposed. */
+  /** The reader's group whose authors the page shows. A strategy may also propose posts of other authors. */
   readonly group: string | undefined
-  /** Authors whose posts this page turned down before: they need not be proposed again. A strategy that would have to look at their entries to leave them out proposes them. */
-  readonly refused: ReadonlySet<UserId>
-  /** The registration the page is read under. */
+  /**
+   * Authors whose posts the page does not show. A strategy may still propose their entries if leaving them out costs
+   * more.
+   */
+  readonly excludedAuthors: ReadonlySet<UserId>
+  /** The registration under which the page is read. */
   readonly registration: StrategyDoc | undefined
 }
 
-/** What a strategy proposes. */
+/** The entries that a strategy proposes. */
 export interface Candidates {
-  /** In the order in which the range walks, without repeats. */
+  /** In the order of the range, without repeats. */
   readonly entries: readonly Entry[]
-  /** Whether fewer than asked for means the end of the range; if not, the strategy knows nothing of what follows. */
+  /** Whether fewer entries than requested mean the end of the range. If not, more entries may follow. */
   readonly complete: boolean
 }
 
 /**
- * Proposes what a reader's timeline may hold. What must be the same for all (who may be seen, refill, order of the
- * page, cursors, hydration) is FeedService's, so a strategy may propose entries that are stale, but at rest it omits
- * none that law L1 demands.
+ * Proposes the entries of a reader's timeline. FeedService does everything that is the same for all strategies:
+ * visibility, refill, order of the page, cursors, contents. So a strategy may propose stale entries.
+ * When no job waits, it omits no entry that law L1 demands.
  * @see seed 1
  */
 export interface FeedStrategy {
-  candidates(ask: Ask): Promise<Candidates>
+  proposeCandidates(query: StrategyQuery): Promise<Candidates>
 }
 
-/** A stretch of what one followee posted, or a reader's whole timeline holds, to be added to it. */
-export interface Stretch {
+/** Consecutive posts of one followee, or of a reader's whole timeline, that a back-fill adds to the timeline. */
+export interface Segment {
   /** Newest first. */
   readonly entries: readonly Entry[]
-  /** Nothing is newer; it begins with the newest there was. */
+  /** Whether no newer post existed when it was read. */
   readonly newest: boolean
-  /** Nothing is older. */
+  /** Whether no older post existed when it was read. */
   readonly oldest: boolean
 }
 
 /**
- * A strategy that stores timelines. Each write may be cut off anywhere, and done again it changes nothing.
- * The options that the stored form depends on come with the registration that the operation read: never from the
- * configuration of the process.
+ * A strategy that stores timelines. A write that was interrupted can be repeated, and a repeat changes nothing.
+ * The options of the stored form come from the registration that the operation read, not from the configuration.
  */
 export interface MaterialisedStrategy extends FeedStrategy {
-  /** How many of the newest entries of a timeline it can use at most. */
+  /** The number of newest entries of a timeline that it stores at most. */
   depthMax(registration: StrategyDoc): number
-  /** Adds a post to the timelines of so many readers, of a batch's size. */
+  /** Adds a post to the timelines of at most 500 readers. */
   deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
-  /** Adds to a reader's timeline what was posted before. */
-  merge(reader: UserId, stretch: Stretch, registration: StrategyDoc): Promise<void>
+  /** Adds a segment of earlier posts to a reader's timeline. */
+  merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**
-   * Removes posts from the timelines of so many readers; both of a batch's size. Housekeeping.
-   * @param tx removes them in this transaction.
+   * Removes at most 500 posts from the timelines of at most 500 readers. No page depends on it.
+   * @param tx the transaction of the removal. Default: none.
    */
-  forget(
+  remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
     tx?: Tx,
   ): Promise<void>
-  /** Removes a reader's timeline. Housekeeping. */
-  forgetReader(reader: UserId): Promise<void>
+  /** Deletes a reader's stored timeline. */
+  deleteReader(reader: UserId): Promise<void>
 }
 
 /** A strategy's stored timelines under one registration. */
 export interface StoredTimelines {
   readonly depthMax: number
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
-  merge(reader: UserId, stretch: Stretch): Promise<void>
-  forget(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
-  forgetReader(reader: UserId): Promise<void>
+  merge(reader: UserId, segment: Segment): Promise<void>
+  remove(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
+  deleteReader(reader: UserId): Promise<void>
 }
 
-/** Has all operations use the options of one registration: the one that was read after the edge or post was committed. */
-export const under = (
+/**
+ * Opens a strategy's stored timelines under one registration. Its options apply to all operations.
+ * @param registration as read after the edge or post was committed.
+ */
+export const bindRegistration = (
   strategy: MaterialisedStrategy,
   registration: StrategyDoc,
 ): StoredTimelines => ({
   depthMax: strategy.depthMax(registration),
   deliver: (entry, readers) => strategy.deliver(entry, readers, registration),
-  merge: (reader, stretch) => strategy.merge(reader, stretch, registration),
-  forget: (readers, posts, tx) => strategy.forget(readers, posts, registration, tx),
-  forgetReader: (reader) => strategy.forgetReader(reader),
+  merge: (reader, segment) => strategy.merge(reader, segment, registration),
+  remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
+  deleteReader: (reader) => strategy.deleteReader(reader),
 })

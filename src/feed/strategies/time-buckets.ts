@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
-import { repeatsIn } from '../../db/errors.ts'
+import { duplicatePositions } from '../../db/errors.ts'
 import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
@@ -10,7 +10,7 @@ import { type PostId, type TimeId, timeOf, type UserId } from '../../lib/ids.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import { dropAndStart, optionOf } from './setting.ts'
-import type { Ask, Candidates, Entry, MaterialisedStrategy, Stretch } from './strategy.ts'
+import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 const dayMs = 86_400_000
 
@@ -60,15 +60,15 @@ export const timeBuckets = defineStrategy({
   create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
 })
 
-/** Entries a bucket holds at most: with 3,000 bytes of text each, well below MongoDB's 16 MB. */
+/** Number of entries of a full bucket. With 3,000 bytes of text per entry, it stays far below MongoDB's 16 MB. */
 const bucketMax = 2_000
 
 type Key = TimedBucketDoc['_id']
 
 /**
- * Fan-out on write into a document a reader and period (seed 1). The period is that of the post, so that what is late
- * or back-filled lands in its own; a period that is too full for a document is left to fan-out on read.
- * How long a period is belongs to the registration.
+ * Fan-out on write into one document per reader and period (seed 1). An entry goes into the period of its post, also if
+ * it is late or back-filled. Fan-out on read serves a period with too many entries for one document.
+ * The length of a period belongs to the registration.
  */
 export class TimeBuckets implements MaterialisedStrategy {
   constructor(private readonly buckets: Collections['timed_buckets']) {}
@@ -78,7 +78,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command on one shard, which stops at the bucket that fills the page. */
-  async candidates({ reader, range, registration }: Ask): Promise<Candidates> {
+  async proposeCandidates({ reader, range, registration }: StrategyQuery): Promise<Candidates> {
     if (!registration) return { entries: [], complete: false }
     const { olderThan, newerThan, oldestFirst, limit } = range
     const bounds = {
@@ -111,7 +111,7 @@ export class TimeBuckets implements MaterialisedStrategy {
           },
           { $limit: limit },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     const end = rows.findIndex(({ over }) => over)
@@ -119,7 +119,7 @@ export class TimeBuckets implements MaterialisedStrategy {
     return { entries, complete: end < 0 }
   }
 
-  /** One command where each reader has the bucket already, else up to four. */
+  /** One command if each reader has the bucket, otherwise up to four. */
   async deliver(
     entry: Entry,
     readers: readonly UserId[],
@@ -128,17 +128,17 @@ export class TimeBuckets implements MaterialisedStrategy {
     const doc = toEntryDoc(entry)
     const period = this.periodOf(entry.id, registration)
     const keys = readers.map((reader) => ({ reader, period }))
-    if ((await this.push(keys, doc)) === keys.length) return
-    const there = await this.holding(keys, doc)
+    if ((await this.pushEntry(keys, doc)) === keys.length) return
+    const there = await this.findBuckets(keys, doc)
     const missing = keys.filter(({ reader }) => !there.has(reader))
-    const met = await this.insert(missing.map((_id) => ({ _id, entries: [doc] })))
-    // Full, or opened by another delivery since: taken, or marked, in one step.
+    const met = await this.insertBuckets(missing.map((_id) => ({ _id, entries: [doc] })))
+    // Full buckets, and buckets that another delivery opened since: one step adds the entry or marks the bucket.
     const late = [...keys.filter(({ reader }) => there.get(reader) === false), ...met]
     if (late.length > 0) await this.buckets.updateMany(lacking(late, doc), merged([doc]))
   }
 
-  /** One command for each period, by 500. */
-  async merge(reader: UserId, { entries }: Stretch, registration: StrategyDoc): Promise<void> {
+  /** One bulk command with one update per period, and one more if another write opened a bucket at the same time. */
+  async merge(reader: UserId, { entries }: Segment, registration: StrategyDoc): Promise<void> {
     const byPeriod = [...groupBy(entries, ({ id }) => this.periodOf(id, registration))]
     const updates = byPeriod.map(([period, some]) => ({
       updateOne: {
@@ -148,8 +148,10 @@ export class TimeBuckets implements MaterialisedStrategy {
       },
     }))
     if (updates.length === 0) return
-    // Two that open one bucket at once: the one that came second finds it the next time.
-    const again = await this.buckets.bulkWrite(updates, { ordered: false }).then(none, repeatsIn)
+    // Two writes opened one bucket at the same time. The second one finds the bucket when it is repeated.
+    const again = await this.buckets
+      .bulkWrite(updates, { ordered: false })
+      .then(none, duplicatePositions)
     if (again.length === 0) return
     await this.buckets.bulkWrite(
       again.flatMap((at) => updates[at] ?? []),
@@ -157,8 +159,8 @@ export class TimeBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** One command, which takes the post out and leaves an empty bucket to be filled again. */
-  async forget(
+  /** One command. It leaves an empty bucket, which later deliveries fill. */
+  async remove(
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
@@ -176,7 +178,7 @@ export class TimeBuckets implements MaterialisedStrategy {
   }
 
   /** One command. */
-  async forgetReader(reader: UserId): Promise<void> {
+  async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ _id: keysOf(reader) })
   }
 
@@ -184,27 +186,32 @@ export class TimeBuckets implements MaterialisedStrategy {
     return periodAt(id, optionOf(registration, 'periodMs'))
   }
 
-  /** @returns how many buckets took it. One command. */
-  private async push(keys: readonly Key[], doc: EntryDoc): Promise<number> {
+  /** Adds an entry to the buckets with room. @returns the number of these buckets. One command. */
+  private async pushEntry(keys: readonly Key[], doc: EntryDoc): Promise<number> {
     const taking = { ...lacking(keys, doc), [`entries.${bucketMax - 1}`]: { $exists: false } }
     return (await this.buckets.updateMany(taking, { $push: { entries: doc } })).matchedCount
   }
 
-  /** The readers whose bucket exists, and whether it holds the post. One command. */
-  private async holding(keys: readonly Key[], { post }: EntryDoc): Promise<Map<string, boolean>> {
+  /** Finds the readers whose bucket exists, and whether it holds the post. One command. */
+  private async findBuckets(
+    keys: readonly Key[],
+    { post }: EntryDoc,
+  ): Promise<Map<string, boolean>> {
     const holds = { $in: [post, '$entries.post'] }
     const found = await this.buckets
-      .find({ _id: { $in: [...keys] } }, { ...atOnce, projection: { holds } })
+      .find({ _id: { $in: [...keys] } }, { ...singleBatch, projection: { holds } })
       .toArray()
     return new Map(
       found.map(({ _id, ...row }) => [_id.reader, (row as { holds?: boolean }).holds === true]),
     )
   }
 
-  /** @returns the keys of those that were there already. */
-  private async insert(docs: TimedBucketDoc[]): Promise<Key[]> {
+  /** Inserts buckets. @returns the keys of the buckets that existed. One command, none without buckets. */
+  private async insertBuckets(docs: TimedBucketDoc[]): Promise<Key[]> {
     if (docs.length === 0) return []
-    const met = await this.buckets.insertMany(docs, { ordered: false }).then(none, repeatsIn)
+    const met = await this.buckets
+      .insertMany(docs, { ordered: false })
+      .then(none, duplicatePositions)
     return met.flatMap((at) => docs[at]?._id ?? [])
   }
 }
@@ -225,15 +232,15 @@ const lacking = (keys: readonly Key[], { post }: EntryDoc): Filter<TimedBucketDo
   'entries.post': { $ne: post },
 })
 
-/** The entries in order and each once, or where some are missing a mark in their place. */
+/** The entries in order without repeats. For a bucket that lacks entries, a mark in their place. */
 const sortedUnless = (sort: 1 | -1): Document => {
-  const once = { $setUnion: ['$entries'] }
+  const distinct = { $setUnion: ['$entries'] }
   return {
-    $cond: ['$over', [{ over: true }], { $sortArray: { input: once, sortBy: { post: sort } } }],
+    $cond: ['$over', [{ over: true }], { $sortArray: { input: distinct, sortBy: { post: sort } } }],
   }
 }
 
-/** Adds those that are lacking; what does not fit is left out, and the bucket says so. */
+/** The update that adds missing entries. It leaves out entries that do not fit, and marks the bucket with `over`. */
 function merged(docs: readonly EntryDoc[]): Document[] {
   const added = docs.map(({ post }) => post)
   const given = { $literal: docs }

@@ -4,7 +4,7 @@ import type { Registration } from '../registry.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { Entry, FeedStrategy } from '../strategies/strategy.ts'
 
-/** The strategies that may be requested here, by name. */
+/** The strategies that clients of this process can request, by name. */
 export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrategy>>> & {
   readonly FANOUT_ON_READ: FeedStrategy
 }
@@ -19,13 +19,13 @@ export interface CandidatesQuery {
 }
 
 /**
- * How often a page is refilled from stored entries. Each refill reads twice as many, so 31 pages of entries that do not
- * show, above all of muted authors, are passed over. Then FANOUT_ON_READ goes on, which leaves these authors out.
+ * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to 31
+ * pages of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
  */
 const storedRoundsMax = 5
 
-/** The first step of a page: the entries that a strategy proposes, and those of FANOUT_ON_READ where it has no more. */
-export class Candidates {
+/** The first step of a page: the entries of a strategy, and then of FANOUT_ON_READ if the strategy has no more. */
+export class CandidateReader {
   /** Authors whose posts the page does not show. */
   readonly excludedAuthors = new Set<UserId>()
   /** The strategy that proposed the last entries. */
@@ -42,10 +42,10 @@ export class Candidates {
   }
 
   /**
-   * Proposes the next entries of the range. Fewer than `limit` means that the range ends.
-   * @param last the entry after which to go on; undefined at the start of the range.
+   * Reads the next entries of the range, at most `limit`. Fewer mean that the range ends.
+   * @param last the entry after which the proposal continues. Undefined at the start of the range.
    */
-  async next(last: Entry | undefined, limit: number): Promise<readonly Entry[]> {
+  async readNext(last: Entry | undefined, limit: number): Promise<readonly Entry[]> {
     const rest = past(this.query.range, last, limit)
     if (++this.rounds > storedRoundsMax) this.servedBy = 'FANOUT_ON_READ'
     const { entries, complete } = await this.propose(rest)
@@ -59,11 +59,11 @@ export class Candidates {
   private propose(range: Range) {
     const { reader, group, registration } = this.query
     const strategy = this.strategies[this.servedBy] ?? this.strategies.FANOUT_ON_READ
-    return strategy.candidates({
+    return strategy.proposeCandidates({
       reader,
       range,
       group,
-      refused: this.excludedAuthors,
+      excludedAuthors: this.excludedAuthors,
       registration,
     })
   }

@@ -3,10 +3,10 @@ import { checkGroup } from '../../follows/groups.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
 import type { Posts } from '../../posts/posts.ts'
-import { covers, isSame, type Registration, type Registry } from '../registry.ts'
+import { isBackfilled, isSameRegistration, type Registration, type Registry } from '../registry.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
-import { Candidates, type FeedStrategies } from './candidates.ts'
+import { CandidateReader, type FeedStrategies } from './candidates.ts'
 import type {
   TimelineItem,
   TimelinePage,
@@ -16,7 +16,7 @@ import type {
 } from './page.ts'
 import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
-import { holdText, presentPosts } from './presentation.ts'
+import { containText, presentPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
 
 /** The parts that {@link FeedService} works with. */
@@ -34,19 +34,19 @@ export interface FeedServiceParts {
 const triesMax = 3
 
 /**
- * Serves timelines (seed 1's feed service). A page is four steps, repeated until it is full: candidates of the strategy,
- * facts of the graph and the posts, visibility, presentation. So unfollow, mute, block and delete show at once with
- * every strategy.
+ * Serves timelines (seed 1's feed service). A page repeats four steps until it is full: candidates of the strategy,
+ * facts of the graph and the posts, visibility, presentation.
+ * So an unfollow, mute, block or deletion takes effect on the next page with every strategy.
  * @see law L1
  */
 export class FeedService {
   constructor(private readonly parts: FeedServiceParts) {}
 
   /**
-   * One page of the reader's timeline, newest first, without gaps or repeats along its cursors.
-   * Costs the strategy's commands and one for the facts, content included; as many again for a refill.
+   * Loads one page of the reader's timeline, newest first, without gaps or repeats along its cursors.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
+   * Cost: the strategy's commands and one for facts and contents, and the same again for each refill.
    * With `pending`, one or two more, unless FANOUT_ON_READ was requested.
-   * @throws {DomainError} BAD_USER_INPUT for a strategy that is not maintained.
    */
   async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
     const { window, projection } = request
@@ -60,15 +60,17 @@ export class FeedService {
       )
     }
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
-    // Before the candidates: a delivery that ends in between has written its entries.
+    // Read before the candidates, so that a delivery that ends in between has written its entries.
     const waits =
-      request.pending && strategy !== 'FANOUT_ON_READ' && (await pending.to(reader, group))
+      request.pending &&
+      strategy !== 'FANOUT_ON_READ' &&
+      (await pending.hasPendingPosts(reader, group))
     const query = { reader, group, projection, range: rangeOf(window) }
-    const { items, servedBy, isStored, facts } = await this.read(strategy, query)
-    // A page without stored entries has not asked whether they lack a post: its probes do not read them either.
+    const { items, servedBy, isStored, facts } = await this.readSlice(strategy, query)
+    // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
     const any = async (range: Range) =>
-      (await this.read(probed, { reader, group, projection: 'ref', range })).items.length > 0
+      (await this.readSlice(probed, { reader, group, projection: 'ref', range })).items.length > 0
     return {
       ...pageFrom(window, items, any),
       strategy,
@@ -79,38 +81,43 @@ export class FeedService {
   }
 
   /**
-   * Reads under the registrations that this process saw last, and again under those that the page itself has read if
-   * they differ. After three tries, and for a reader that the back-fill has not reached, FANOUT_ON_READ serves, which
-   * depends on no registration.
+   * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
+   * registrations, it reads again under these.
+   * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
    */
-  private async read(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
+  private async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry } = this.parts
     let registered = await registry.lastSeen()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
-      const isCovered = tries <= triesMax && covers(registration, query.reader)
-      const slice = await this.fill(isCovered ? name : 'FANOUT_ON_READ', registration, query)
+      const isCovered = tries <= triesMax && isBackfilled(registration, query.reader)
+      const slice = await this.fillSlice(isCovered ? name : 'FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
       if (isCovered && seen.length === 0) seen.push(await registry.read())
       const last = seen.at(-1) ?? registered
       registry.update(last)
-      if (!isCovered || seen.every((now) => isSame(registration, now.get(name)))) return slice
+      if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
+        return slice
       registered = last
     }
   }
 
-  private async fill(
+  private async fillSlice(
     strategy: FeedStrategyName,
     registration: Registration | undefined,
     query: TimelineQuery,
   ): Promise<TimelineSlice> {
-    const candidates = new Candidates(this.parts.strategies, { ...query, strategy, registration })
+    const candidates = new CandidateReader(this.parts.strategies, {
+      ...query,
+      strategy,
+      registration,
+    })
     const { excludedAuthors } = candidates
     const facts: PageFacts[] = []
     const items = await fillPage<Entry, TimelineItem>(
       query.range.limit,
-      (last, limit) => candidates.next(last, limit),
+      (last, limit) => candidates.readNext(last, limit),
       async (proposed) => {
         const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
         if (entries.length === 0) return []
@@ -130,7 +137,7 @@ export class FeedService {
     entries: readonly Entry[],
     { reader, group, projection }: TimelineQuery,
   ): Promise<PageFacts> {
-    const content = projection !== 'ref' && !holdText(entries, projection)
+    const content = projection !== 'ref' && !containText(entries, projection)
     return this.parts.pageFacts.load(reader, await this.refsOf(entries), group, content)
   }
 

@@ -1,4 +1,4 @@
-import { atOnce } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type {
   Collections,
   PostDoc,
@@ -14,7 +14,7 @@ import type { RestrictionKind } from '../../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import type { Stats } from '../../users/stats.ts'
-import { type Registered, registeredOf } from '../registry.ts'
+import { type Registered, toRegistered } from '../registry.ts'
 
 /** The facts about the candidates of a page, from the reader's side. */
 export interface PageFacts {
@@ -38,14 +38,18 @@ interface Row {
   readonly strategies: StrategyDoc[]
 }
 
-/** The second step of a page: reads what decides law L1 for all candidates at once, in the graph, accounts and posts. */
+/** The second step of a page: reads the facts that decide law L1, for all candidates in one command. */
 export class PageFactsReader {
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
   ) {}
 
-  /** One command; each of its parts names its shard. Without `content`, it reads no documents but counters and registrations. */
+  /**
+   * Loads the facts about candidates. One command, and each of its parts names its shard.
+   * @param content whether whole posts are needed. Without it, the command reads only counters and registrations as
+   *   documents.
+   */
   async load(
     reader: UserId,
     refs: readonly PostRef[],
@@ -87,7 +91,7 @@ export class PageFactsReader {
           { $lookup: { ...part(strategies, {}), as: 'strategies' } },
           { $set: { followed: `$followed.${other}` } },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     if (!row) throw new Error('the query for the facts of a page returned no row')
@@ -120,7 +124,7 @@ export class PageFactsReader {
         ]),
       ),
       posts,
-      registered: registeredOf(row.strategies),
+      registered: toRegistered(row.strategies),
     }
   }
 }

@@ -26,7 +26,10 @@ export type TimelineItem = Post | (PostRef & { readonly text?: string | undefine
 export interface TimelinePage extends Page<TimelineItem> {
   /** The requested strategy, or the configured one. */
   readonly strategy: FeedStrategyName
-  /** The strategy of the page: FANOUT_ON_READ if the other one does not reach back far enough or does not cover the reader yet. */
+  /**
+   * The strategy of the page: FANOUT_ON_READ if the requested one does not reach back far enough or does not cover the
+   * reader.
+   */
   readonly servedBy: FeedStrategyName
   /**
    * Whether a post that belongs to the timeline may be missing because its delivery has not ended. False means that
@@ -46,7 +49,7 @@ export interface TimelineQuery {
   readonly range: Range
 }
 
-/** What a {@link TimelineQuery} found. */
+/** The result of a {@link TimelineQuery}. */
 export interface TimelineSlice {
   readonly items: readonly TimelineItem[]
   readonly servedBy: FeedStrategyName

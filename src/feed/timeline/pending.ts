@@ -1,4 +1,4 @@
-import { atOnce, bounded } from '../../db/client.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { subscriptions } from '../../events.ts'
@@ -9,13 +9,16 @@ import type { Pair } from '../backfill.ts'
 const deliveries = subscriptions['post.created'].timelines
 const backfills = subscriptions['follow.created'].timelines
 
-/** Authors with waiting deliveries, and back-fills of one reader, that are looked at. Beyond that, the answer is yes. */
+/**
+ * Number of authors with waiting deliveries, and of waiting back-fills of one reader, that are checked. With more, the
+ * answer is yes.
+ */
 const waitingMax = 2_000
-/** Waiting deliveries of the reader's authors whose posts are looked for. Beyond that, the answer is yes. */
+/** Number of waiting deliveries to the reader whose posts are checked. With more, the answer is yes. */
 const deliveriesMax = 200
 
 interface Row {
-  /** How many authors wait for deliveries, or for the reader's back-fills, whichever is more. */
+  /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
   readonly waiting: number
   /** Authors with waiting deliveries whose posts the timeline shows. */
   readonly delivered: UserId[]
@@ -23,7 +26,7 @@ interface Row {
   readonly filled: UserId[]
 }
 
-/** Says which deliveries have not ended. A parked delivery has not ended. */
+/** Finds deliveries that have not ended. A parked delivery has not ended. */
 export class Pending {
   constructor(
     private readonly collections: Collections,
@@ -31,20 +34,21 @@ export class Pending {
   ) {}
 
   /**
-   * Whether a post that belongs to the reader's timeline, or to that of one of their groups, may still be on its way.
-   * False means that every such post has been delivered before this was asked. True means that the delivery of such a
-   * post, or the back-fill of such an author, has not ended; or that more jobs wait than are looked at: deliveries of
-   * more than 2,000 authors, more than 2,000 back-fills of the reader, or 200 deliveries of authors whom the reader sees.
-   * One command of at most 2,000 index seeks a part, and one more while a delivery to the reader waits.
+   * Whether a post of the reader's timeline, or of one of the reader's groups, may be undelivered.
+   * False means that every such post was delivered before the call.
+   * True means that a delivery of such a post, or a back-fill of such an author, has not ended.
+   * Also true if deliveries of more than 2,000 authors wait, or more than 2,000 back-fills of the reader, or at least
+   * 200 deliveries of authors that the reader sees.
+   * One command with at most 2,000 index seeks per part, and one more while a delivery to the reader waits.
    */
-  async to(reader: UserId, group?: string): Promise<boolean> {
-    const { waiting, delivered, filled } = await this.waitingFor(reader, group)
+  async hasPendingPosts(reader: UserId, group?: string): Promise<boolean> {
+    const { waiting, delivered, filled } = await this.loadWaiting(reader, group)
     if (waiting > waitingMax || filled.length > 0) return true
     return delivered.length > 0 && this.isPosted(delivered)
   }
 
-  /** Whether a post is being delivered, or all of a followee's posts to a follower. One command. */
-  async isUnderWay({ id, author }: PostRef, { follower, followee }: Pair): Promise<boolean> {
+  /** Whether the delivery of a post, or the back-fill of an edge, has not ended. One command. */
+  async isBeingDelivered({ id, author }: PostRef, { follower, followee }: Pair): Promise<boolean> {
     const found = await this.collections.outbox.findOne(
       {
         $or: [
@@ -57,13 +61,13 @@ export class Pending {
           },
         ],
       },
-      { ...bounded, projection: { _id: 1 } },
+      { ...requestTimeout, projection: { _id: 1 } },
     )
     return found !== null
   }
 
-  /** The authors of waiting deliveries and back-fills, less those whose posts do not show. One command. */
-  private async waitingFor(reader: UserId, group: string | undefined): Promise<Row> {
+  /** Loads the visible authors of waiting deliveries and of the reader's waiting back-fills. One command. */
+  private async loadWaiting(reader: UserId, group: string | undefined): Promise<Row> {
     const { outbox, restrictions, user_stats } = this.collections
     const { collection, owner, other } = this.edges.following
     const inGroup = group === undefined ? {} : { groups: group }
@@ -93,14 +97,14 @@ export class Pending {
             },
           },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     if (!row) throw new Error('the query for pending deliveries returned no row')
     return row
   }
 
-  /** Whether any waiting delivery of these authors is of a post that exists. One command. */
+  /** Whether a waiting delivery of these authors has an existing post. One command. */
   private async isPosted(authors: readonly UserId[]): Promise<boolean> {
     const { outbox, posts } = this.collections
     const [row] = await outbox
@@ -123,7 +127,7 @@ export class Pending {
           },
           { $group: { _id: null, waiting: { $sum: 1 }, posts: { $sum: { $size: '$posts' } } } },
         ],
-        atOnce,
+        singleBatch,
       )
       .toArray()
     return row !== undefined && (row.posts > 0 || row.waiting >= deliveriesMax)
@@ -132,13 +136,13 @@ export class Pending {
 
 type Source = { readonly collectionName: string }
 
-/** The first authors that a pipeline over jobs finds. */
+/** The lookup of the first authors that a pipeline over jobs finds. */
 const waiting = ({ collectionName: from }: Source, found: readonly Document[]) => ({
   from,
   pipeline: [...found, { $limit: waitingMax + 1 }],
 })
 
-/** Those of `authors` that stand in `field` of a document that matches. */
+/** The lookup of the `authors` that are in `field` of a matching document. */
 const among = ({ collectionName: from }: Source, field: string, match: Document) => ({
   from,
   localField: 'authors',

@@ -7,7 +7,7 @@ import type { UserStats } from '../../users/stats.ts'
 import type { Registry } from '../registry.ts'
 import type { Pending } from './pending.ts'
 
-/** Why a post is in a timeline, or is not. */
+/** The reasons why a timeline shows a post, or does not show it. */
 export const reasonCodes = {
   OWN_POST: 'The viewer published the post.',
   FOLLOWED: 'The viewer follows the author.',
@@ -26,21 +26,21 @@ export type ReasonCode = keyof typeof reasonCodes
 /** One reason. */
 export interface Reason {
   readonly code: ReasonCode
-  /** Since when the viewer follows the author, where that is the reason. */
+  /** When the viewer followed the author. For FOLLOWED only. */
   readonly since?: Date
-  /** The viewer's groups that the author is in, where groups are the reason. */
+  /** The viewer's groups with the author. For IN_GROUP and NOT_IN_GROUP only. */
   readonly groups?: readonly string[]
 }
 
-/** Why law L1 puts a post into a timeline; or all that keeps it out. */
+/** Whether a timeline shows a post under law L1, and all reasons for that. */
 export interface Verdict {
   readonly shown: boolean
   readonly reasons: readonly Reason[]
-  /** Whether it may still be on its way. */
+  /** Whether the post may be undelivered. */
   readonly pending: boolean
 }
 
-/** What decides timelines. */
+/** The parts that {@link Reasons} works with. */
 export interface ReasonsParts {
   readonly posts: Posts
   readonly follows: Follows
@@ -50,20 +50,20 @@ export interface ReasonsParts {
   readonly registry: Registry
 }
 
-/** Explains timelines by what decides them: graph, accounts and posts, whatever the strategy. */
+/** Explains timelines from the graph, the accounts and the posts. The answer is the same for every strategy. */
 export class Reasons {
   constructor(private readonly parts: ReasonsParts) {}
 
   /**
-   * Why a post is, or is not, in the reader's timeline, or in that of one of their groups. Five commands, and one more
-   * while a delivery of the post waits.
-   * @throws {DomainError} BAD_USER_INPUT for a group that is no name.
+   * Explains why the reader's timeline, or the timeline of one of the reader's groups, shows a post or not.
+   * Five commands, and one more while a delivery of the post waits.
+   * @throws {DomainError} BAD_USER_INPUT for an invalid group name.
    */
-  async of(reader: UserId, post: PostRef, given?: string): Promise<Verdict> {
+  async explainPost(reader: UserId, post: PostRef, given?: string): Promise<Verdict> {
     const { posts, follows, restrictions, stats } = this.parts
     const { author } = post
     const group = given === undefined ? undefined : checkGroup('group', given)
-    const [there, live, between, edge, pending] = await Promise.all([
+    const [existing, live, restrictionsByAuthor, edge, pending] = await Promise.all([
       posts.existing([post]),
       stats.liveAmong([author]),
       restrictions.restrictionsFor(reader, [author]),
@@ -71,33 +71,35 @@ export class Reasons {
       this.isPending(reader, post),
     ])
     const own = author === reader
-    const kinds = between.get(author)
-    const against = (holds: boolean, code: ReasonCode, more?: Partial<Reason>): Reason[] =>
-      holds ? [{ code, ...more }] : []
+    const kinds = restrictionsByAuthor.get(author)
+    const reasonIf = (applies: boolean, code: ReasonCode, more?: Partial<Reason>): Reason[] =>
+      applies ? [{ code, ...more }] : []
     const isIn = group === undefined || (edge?.groups.includes(group) ?? false)
-    const why: Reason[] = [
-      ...against(!live.has(author), 'AUTHOR_DELETED'),
-      ...against(live.has(author) && !there.has(post.id), 'POST_DELETED'),
-      ...against(!own && !edge, 'NOT_FOLLOWED'),
-      ...against(kinds?.has('MUTE') === true, 'MUTED'),
-      ...against(kinds !== undefined && hasBlock(kinds), 'BLOCKED'),
-      ...against((own || edge !== undefined) && !isIn, 'NOT_IN_GROUP', {
+    const hiding: Reason[] = [
+      ...reasonIf(!live.has(author), 'AUTHOR_DELETED'),
+      ...reasonIf(live.has(author) && !existing.has(post.id), 'POST_DELETED'),
+      ...reasonIf(!own && !edge, 'NOT_FOLLOWED'),
+      ...reasonIf(kinds?.has('MUTE') === true, 'MUTED'),
+      ...reasonIf(kinds !== undefined && hasBlock(kinds), 'BLOCKED'),
+      ...reasonIf((own || edge !== undefined) && !isIn, 'NOT_IN_GROUP', {
         groups: edge?.groups ?? [],
       }),
     ]
-    if (why.length > 0) return { shown: false, reasons: why, pending }
+    if (hiding.length > 0) return { shown: false, reasons: hiding, pending }
     const reasons: Reason[] = [
-      ...against(own, 'OWN_POST'),
-      ...(edge ? against(true, 'FOLLOWED', { since: edge.since }) : []),
-      ...against(group !== undefined, 'IN_GROUP', { groups: edge?.groups ?? [] }),
+      ...reasonIf(own, 'OWN_POST'),
+      ...(edge ? reasonIf(true, 'FOLLOWED', { since: edge.since }) : []),
+      ...reasonIf(group !== undefined, 'IN_GROUP', { groups: edge?.groups ?? [] }),
     ]
     return { shown: true, reasons, pending }
   }
 
-  /** No delivery is late where the database maintains no strategy. One command, and one more while a job waits. */
+  /**
+   * Whether a delivery of the post is pending. Never if no strategy is registered. One command, two while a job waits.
+   */
   private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
     const pair = { follower: reader, followee: post.author }
-    if (!(await this.parts.pending.isUnderWay(post, pair))) return false
+    if (!(await this.parts.pending.isBeingDelivered(post, pair))) return false
     return (await this.parts.registry.read()).size > 0
   }
 }

@@ -4,7 +4,7 @@ import type { PageFacts } from './page-facts.ts'
 
 /**
  * The third step of a page: the authors whose posts law L1 keeps out of a timeline.
- * @param group the group whose timeline it is; undefined for the home timeline.
+ * @param group the group of the timeline. Undefined for the home timeline.
  */
 export const hiddenAuthors = (
   facts: PageFacts,

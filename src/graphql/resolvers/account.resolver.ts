@@ -28,8 +28,8 @@ export class AccountResolver {
       ctx,
       'createUser',
       input,
-      async (viewer, once) => ({
-        user: await ctx.services.users.create(viewer, input, once),
+      async (viewer, idempotencyKey) => ({
+        user: await ctx.services.users.create(viewer, input, idempotencyKey),
       }),
     )
     return { clientMutationId, user: await presentOwn(ctx, user, info) }
@@ -50,8 +50,8 @@ export class AccountResolver {
       ctx,
       'updateUser',
       input,
-      async (viewer, once) => ({
-        user: await ctx.services.users.update(viewer, { ...input, name }, once),
+      async (viewer, idempotencyKey) => ({
+        user: await ctx.services.users.update(viewer, { ...input, name }, idempotencyKey),
       }),
     )
     return { clientMutationId, user: await presentOwn(ctx, user, info) }
@@ -66,8 +66,8 @@ export class AccountResolver {
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,
     @Ctx() ctx: Context,
   ) {
-    return mutate(ctx, 'deleteUser', input, async (viewer, once) => {
-      const changed = await ctx.services.users.delete(viewer, once)
+    return mutate(ctx, 'deleteUser', input, async (viewer, idempotencyKey) => {
+      const changed = await ctx.services.users.delete(viewer, idempotencyKey)
       if (changed) ctx.nudge()
       return { changed, handle: viewer }
     })

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql'
-import type { OnceKey } from '../../db/once.ts'
+import type { IdempotencyKey } from '../../db/idempotency.ts'
 import {
   type EngagementKind,
   engagementKinds,
@@ -70,8 +70,8 @@ function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      return change(ctx, info, given, (viewer, post, once) =>
-        ctx.services.engagements.add(kind, viewer, post, { text: given.text, once }),
+      return change(ctx, info, given, (viewer, post, idempotencyKey) =>
+        ctx.services.engagements.add(kind, viewer, post, { text: given.text, idempotencyKey }),
       )
     }
 
@@ -85,8 +85,8 @@ function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      return change(ctx, info, given, (viewer, post, once) =>
-        ctx.services.engagements.remove(kind, viewer, post, once),
+      return change(ctx, info, given, (viewer, post, idempotencyKey) =>
+        ctx.services.engagements.remove(kind, viewer, post, idempotencyKey),
       )
     }
   }
@@ -113,8 +113,12 @@ function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
       @Info() info: GraphQLResolveInfo,
     ) {
       const post = parsePostNodeId('input.postId', given.postId)
-      const { entry, clientMutationId } = await mutate(ctx, info.fieldName, given, (viewer, once) =>
-        ctx.services.engagements.add(kind, viewer, post, { text: given.text, once }),
+      const { entry, clientMutationId } = await mutate(
+        ctx,
+        info.fieldName,
+        given,
+        (viewer, idempotencyKey) =>
+          ctx.services.engagements.add(kind, viewer, post, { text: given.text, idempotencyKey }),
       )
       const [presented] = await presentEngagements(ctx, [entry], selectionOf(info).of(names.entry))
       return { clientMutationId, [names.entry]: presented }
@@ -132,8 +136,8 @@ function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
     ) {
       const globalId = given[names.entryId] as string
       const entry = parseEntryNodeId(`input.${names.entryId}`, globalId, kind)
-      const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => {
-        const { changed } = await ctx.services.engagements.removeById(entry, viewer, once)
+      const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => {
+        const { changed } = await ctx.services.engagements.removeById(entry, viewer, idempotencyKey)
         return { changed, [names.deletedId]: globalId }
       })
       return { ...result, post: await presentPost(ctx, entry.post, info) }
@@ -156,12 +160,12 @@ async function change(
   run: (
     viewer: UserId,
     post: PostRef,
-    once: OnceKey | undefined,
+    idempotencyKey: IdempotencyKey | undefined,
   ) => Promise<{ readonly changed: boolean }>,
 ) {
   const post = parsePostNodeId('input.postId', given.postId)
-  const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => ({
-    changed: (await run(viewer, post, once)).changed,
+  const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => ({
+    changed: (await run(viewer, post, idempotencyKey)).changed,
   }))
   return { ...result, post: await presentPost(ctx, post, info) }
 }

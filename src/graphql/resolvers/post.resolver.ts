@@ -31,8 +31,12 @@ export class PostResolver {
       ctx,
       'createPost',
       input,
-      async (viewer, once) => ({
-        post: await ctx.services.posts.create(viewer, { text: input.text, attachments }, once),
+      async (viewer, idempotencyKey) => ({
+        post: await ctx.services.posts.create(
+          viewer,
+          { text: input.text, attachments },
+          idempotencyKey,
+        ),
       }),
     )
     const presented = await presentPosts(ctx, [post], selectionOf(info).of('post'))
@@ -50,8 +54,8 @@ export class PostResolver {
     @Ctx() ctx: Context,
   ) {
     const ref = parsePostNodeId('input.postId', input.postId)
-    return mutate(ctx, 'deletePost', input, async (viewer, once) => ({
-      changed: await ctx.services.posts.delete(viewer, ref, once),
+    return mutate(ctx, 'deletePost', input, async (viewer, idempotencyKey) => ({
+      changed: await ctx.services.posts.delete(viewer, ref, idempotencyKey),
       deletedPostId: input.postId,
     }))
   }

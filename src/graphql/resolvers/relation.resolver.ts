@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
-import type { OnceKey } from '../../db/once.ts'
+import type { IdempotencyKey } from '../../db/idempotency.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Context } from '../context.ts'
 import { SetFollowGroupsInput, UserInput } from '../inputs.ts'
@@ -28,8 +28,8 @@ export class RelationResolver {
       ctx,
       info,
       given,
-      async (viewer, other, once) =>
-        (await ctx.services.follows.follow(viewer, other, once)).changed,
+      async (viewer, other, idempotencyKey) =>
+        (await ctx.services.follows.follow(viewer, other, idempotencyKey)).changed,
     )
   }
 
@@ -47,8 +47,8 @@ export class RelationResolver {
       ctx,
       info,
       given,
-      async (viewer, other, once) =>
-        (await ctx.services.follows.unfollow(viewer, other, once)).changed,
+      async (viewer, other, idempotencyKey) =>
+        (await ctx.services.follows.unfollow(viewer, other, idempotencyKey)).changed,
     )
   }
 
@@ -108,8 +108,8 @@ export class RelationResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     const other = parseHandle('input.handle', given.handle)
-    const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => ({
-      groups: await ctx.services.follows.setGroups(viewer, other, given.groups, once),
+    const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => ({
+      groups: await ctx.services.follows.setGroups(viewer, other, given.groups, idempotencyKey),
     }))
     return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
   }
@@ -119,11 +119,15 @@ async function change(
   ctx: Context,
   info: GraphQLResolveInfo,
   given: UserInput,
-  run: (viewer: UserId, other: UserId, once: OnceKey | undefined) => Promise<boolean>,
+  run: (
+    viewer: UserId,
+    other: UserId,
+    idempotencyKey: IdempotencyKey | undefined,
+  ) => Promise<boolean>,
 ) {
   const other = parseHandle('input.handle', given.handle)
-  const result = await mutate(ctx, info.fieldName, given, async (viewer, once) => ({
-    changed: await run(viewer, other, once),
+  const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => ({
+    changed: await run(viewer, other, idempotencyKey),
   }))
   return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
 }

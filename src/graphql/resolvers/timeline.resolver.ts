@@ -90,7 +90,11 @@ export class TimelineResolver {
 }
 
 const verdictOn = async (ctx: Context, { post, group }: WhyArgs) =>
-  ctx.services.reasons.of(ctx.requireViewer(), parsePostNodeId('post', post), group ?? undefined)
+  ctx.services.reasons.explainPost(
+    ctx.requireViewer(),
+    parsePostNodeId('post', post),
+    group ?? undefined,
+  )
 
 const present = ({ code, since, groups }: Reason): TimelineReason => ({
   code,

@@ -107,7 +107,7 @@ export async function removeLeftovers(
   registration: Registration,
   { dead, strangers }: EntryVerdict,
 ): Promise<void> {
-  if (dead.length > 0) await strategies[registration._id].forget([reader], dead, registration)
+  if (dead.length > 0) await strategies[registration._id].remove([reader], dead, registration)
   if (strangers.length === 0) return
   const kind = subscriptions['follow.ended'].timelines
   await transactions.run((tx) =>

@@ -1,5 +1,5 @@
 import { subscriptions } from '../../events.ts'
-import { covers, type Registered } from '../../feed/registry.ts'
+import { isBackfilled, type Registered } from '../../feed/registry.ts'
 import {
   descriptors,
   type FeedStrategyName,
@@ -97,9 +97,9 @@ export async function rebuildReader(
 ): Promise<void> {
   const names = [...lacking, ...wrong]
   const dropped = names.filter((name) => wrong.includes(name) || !descriptors[name].backfilled)
-  for (const name of new Set(dropped)) await strategies[name].forgetReader(reader)
+  for (const name of new Set(dropped)) await strategies[name].deleteReader(reader)
   if (names.some((name) => descriptors[name].backfilled)) {
-    await backfill.refill(reader, new AbortController().signal)
+    await backfill.refillReader(reader, new AbortController().signal)
   }
 }
 
@@ -109,7 +109,7 @@ async function strategiesFor(
   reader: UserId,
   registered: Registered,
 ): Promise<FeedStrategyName[]> {
-  const covering = [...registered.values()].filter((one) => covers(one, reader))
+  const covering = [...registered.values()].filter((one) => isBackfilled(one, reader))
   const names: FeedStrategyName[] = []
   for (const one of covering) if (await isComparable(services, reader, one)) names.push(one._id)
   return names

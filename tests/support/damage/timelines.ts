@@ -46,7 +46,7 @@ export const timelineDamages: readonly Damage[] = [
     answer: 'repaired',
     clients: lacks,
     inject: async ({ services, a, post }) =>
-      (await storeOf(services, 'INBOX')).forget([a], [post.id]),
+      (await storeOf(services, 'INBOX')).remove([a], [post.id]),
   },
   {
     name: 'all timelines of a reader are lost',
@@ -55,7 +55,7 @@ export const timelineDamages: readonly Damage[] = [
     answer: 'repaired',
     clients: 'an empty timeline',
     inject: async ({ services, a }) => {
-      for (const strategy of Object.values(services.strategies)) await strategy.forgetReader(a)
+      for (const strategy of Object.values(services.strategies)) await strategy.deleteReader(a)
     },
   },
   {

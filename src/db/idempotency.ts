@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto'
 import { Binary, type Filter, MaxKey, MinKey } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
-import { atOnce, bounded } from './client.ts'
+import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections, MutationDoc } from './collections.ts'
 import type { Tx } from './transaction.ts'
 
-/** What makes a mutation take effect once (law L4). */
-export interface OnceKey {
+/** Makes a mutation take effect once (law L4). */
+export interface IdempotencyKey {
   readonly viewer: UserId
   readonly clientMutationId: string
   /** SHA-256 of the mutation's name and input. */
   readonly fingerprint: Buffer
 }
 
-/** The key of one mutation of one viewer, or undefined without a `clientMutationId`. */
-export const onceKey = (
+/** Derives the key of a viewer's mutation. Undefined without a `clientMutationId`. */
+export const createIdempotencyKey = (
   viewer: UserId,
   mutation: string,
   { clientMutationId, ...input }: { clientMutationId?: string | undefined },
-): OnceKey | undefined =>
+): IdempotencyKey | undefined =>
   clientMutationId === undefined
     ? undefined
     : {
@@ -30,23 +30,23 @@ export const onceKey = (
           .digest(),
       }
 
-/** Which records of an account are removed together. */
-const purgeBatch = 500
+/** Number of records that one batch removes. */
+const removalBatchSize = 500
 
-/** How a purge is watched and ended. */
-export interface OncePurgeRun {
+/** Watches and ends a removal of results. */
+export interface ResultRemoval {
   readonly signal: AbortSignal
-  /** Told after each batch how many records it removed. */
+  /** Receives the number of removed records after each batch. */
   readonly onRemoved: (count: number) => Promise<void>
 }
 
 /**
- * The first results of mutations that carried a clientMutationId, kept for a day or until the account ends. A record
- * belongs to an account, not to its handle: the next owner of the handle starts with none. Without an account nothing
- * is kept.
+ * Stores the first result of each mutation with a clientMutationId, for a day or until the account is deleted.
+ * A record belongs to an account, not to its handle. The next owner of the handle starts without records.
+ * A mutation without an account leaves no record.
  */
-export class Once {
-  /** The accounts that a transaction has read: none of them ends or begins anew within it. */
+export class IdempotencyStore {
+  /** When the accounts that a transaction read were created. None of them changes within the transaction. */
   private readonly known = new WeakMap<Tx, Map<string, Date | undefined>>()
 
   constructor(
@@ -55,11 +55,14 @@ export class Once {
   ) {}
 
   /**
-   * The first result under `key`, if a majority of the members has it: no failover takes it back. One command.
-   * @param after also waits until a majority has everything that this session has seen.
-   * @throws {DomainError} CONFLICT when the clientMutationId was used for another input.
+   * Loads the first result under `key`. A majority of the members has it, so no failover reverts it. One command.
+   * @param after a transaction. The read also waits until a majority has everything that its session has seen.
+   * @throws {DomainError} CONFLICT if the clientMutationId was used for another mutation or input.
    */
-  async firstResult<T>(key: OnceKey, after?: Tx): Promise<{ readonly result: T } | undefined> {
+  async savedResult<T>(
+    key: IdempotencyKey,
+    after?: Tx,
+  ): Promise<{ readonly result: T } | undefined> {
     const { viewer, clientMutationId } = key
     const id = { viewer: '$_id', since: '$createdAt', id: { $literal: clientMutationId } }
     const lookup = { from: 'mutations', localField: 'id', foreignField: '_id', as: 'records' }
@@ -71,7 +74,7 @@ export class Once {
           { $lookup: lookup },
           { $project: { records: 1 } },
         ],
-        { ...bounded, ...after, readConcern: { level: 'majority' } },
+        { ...requestTimeout, ...after, readConcern: { level: 'majority' } },
       )
       .toArray()
     const [record] = found?.records ?? []
@@ -79,19 +82,19 @@ export class Once {
   }
 
   /**
-   * {@link firstResult} of several, as the caller's transaction sees them. Two commands: accounts, then records; none
-   * without keys.
+   * Loads the first results under several keys, as the caller's transaction sees them, in order. A CONFLICT is an item
+   * of the answer. Two commands: accounts, then records. No command without keys.
    */
-  async firstResults<T>(
-    keys: readonly (OnceKey | undefined)[],
+  async savedResults<T>(
+    keys: readonly (IdempotencyKey | undefined)[],
     tx: Tx,
   ): Promise<readonly ({ readonly result: T } | DomainError | undefined)[]> {
     const accounts = await this.accountsOf(keys, tx)
-    const idOf = (key: OnceKey | undefined) => key && recordId(key, accounts.get(key.viewer))
+    const idOf = (key: IdempotencyKey | undefined) => key && recordId(key, accounts.get(key.viewer))
     const ids = keys.flatMap((key) => idOf(key) ?? [])
     if (ids.length === 0) return keys.map(() => undefined)
     const found = await this.collections.mutations
-      .find({ _id: { $in: ids } }, { ...atOnce, session: tx.session })
+      .find({ _id: { $in: ids } }, { ...singleBatch, session: tx.session })
       .toArray()
     const nameOf = ({ viewer, id }: MutationDoc['_id']) => JSON.stringify([viewer, id])
     const byName = new Map(found.map((doc) => [nameOf(doc._id), doc]))
@@ -108,11 +111,11 @@ export class Once {
   }
 
   /**
-   * Keeps first results under the accounts that the caller's transaction sees, exactly when it commits. Two commands:
-   * accounts, unless {@link firstResults} has read them, then records; none without entries.
+   * Saves first results under the accounts that the caller's transaction sees. They exist if and only if it commits.
+   * Two commands: accounts, unless {@link savedResults} read them, then records. No command without entries.
    */
-  async remember(
-    entries: readonly { readonly key: OnceKey; readonly result: unknown }[],
+  async saveResults(
+    entries: readonly { readonly key: IdempotencyKey; readonly result: unknown }[],
     tx: Tx,
   ): Promise<void> {
     const accounts = await this.accountsOf(
@@ -130,14 +133,17 @@ export class Once {
   }
 
   /**
-   * Removes the records of a deleted account whose handle is still taken, and of accounts that had the handle before.
-   * A worker that was held up until the handle had its next owner removes nothing of theirs. A repeat goes on where it
-   * ended. Two commands for each 500 records, and two more.
+   * Removes the records of a deleted account whose handle is not free yet, and of earlier accounts with this handle.
+   * A late worker removes no record of the next owner of the handle. A repeat removes the remaining records.
+   * Two commands for each 500 records, and two more.
    */
-  async purge(viewer: UserId, { signal, onRemoved }: OncePurgeRun): Promise<void> {
+  async removeResults(viewer: UserId, { signal, onRemoved }: ResultRemoval): Promise<void> {
     const { users, mutations } = this.collections
     const leaving = { _id: viewer, deletedAt: { $exists: true } }
-    const account = await users.findOne(leaving, { ...bounded, projection: { createdAt: 1 } })
+    const account = await users.findOne(leaving, {
+      ...requestTimeout,
+      projection: { createdAt: 1 },
+    })
     if (!account) return
     const within = {
       $gte: { viewer, since: new MinKey(), id: new MinKey() },
@@ -147,20 +153,23 @@ export class Once {
       signal.throwIfAborted()
       const found = await mutations
         .find({ _id: within } as unknown as Filter<MutationDoc>, {
-          ...bounded,
+          ...requestTimeout,
           projection: { _id: 1 },
         })
-        .limit(purgeBatch)
+        .limit(removalBatchSize)
         .toArray()
       if (found.length === 0) return
-      await mutations.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, bounded)
+      await mutations.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, requestTimeout)
       await onRemoved(found.length)
     }
   }
 
-  /** Since when each viewer of `keys` has an account, as the transaction sees it. One command where one is not known yet. */
+  /**
+   * Loads when the account of each viewer of `keys` was created, as the transaction sees it.
+   * One command, none if the transaction has read all of them.
+   */
   private async accountsOf(
-    keys: readonly (OnceKey | undefined)[],
+    keys: readonly (IdempotencyKey | undefined)[],
     tx: Tx,
   ): Promise<ReadonlyMap<string, Date | undefined>> {
     const known = this.known.get(tx) ?? new Map<string, Date | undefined>()
@@ -172,7 +181,7 @@ export class Once {
     const found = await this.collections.users
       .find(
         { _id: { $in: unknown } },
-        { ...atOnce, session: tx.session, projection: { createdAt: 1 } },
+        { ...singleBatch, session: tx.session, projection: { createdAt: 1 } },
       )
       .toArray()
     for (const { _id, createdAt } of found) known.set(_id, createdAt)
@@ -181,11 +190,12 @@ export class Once {
 }
 
 /**
- * For each key, where the one that it repeats stands among those before it; or a CONFLICT, when that is another
- * mutation or has another input.
+ * Finds repeats within a batch.
+ * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key has another mutation
+ *   or input. Undefined for a key that repeats none.
  */
-export function repeatsAmong(
-  keys: readonly (OnceKey | undefined)[],
+export function findRepeats(
+  keys: readonly (IdempotencyKey | undefined)[],
 ): readonly (number | DomainError | undefined)[] {
   const places = new Map<string, number>()
   return keys.map((key, at) => {
@@ -201,11 +211,11 @@ export function repeatsAmong(
 
 /** @returns undefined without an account. */
 const recordId = (
-  { viewer, clientMutationId: id }: OnceKey,
+  { viewer, clientMutationId: id }: IdempotencyKey,
   since: Date | undefined,
 ): MutationDoc['_id'] | undefined => (since ? { viewer, since, id } : undefined)
 
-function resultFor<T>(key: OnceKey, { fingerprint, result }: MutationDoc): { result: T } {
+function resultFor<T>(key: IdempotencyKey, { fingerprint, result }: MutationDoc): { result: T } {
   if (!key.fingerprint.equals(Buffer.from(fingerprint.buffer))) {
     throw conflict()
   }

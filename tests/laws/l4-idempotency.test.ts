@@ -1,7 +1,7 @@
 import type { CommandStartedEvent } from 'mongodb'
 import { describe, expect, test, vi } from 'vitest'
 import { clientErrorOf } from '../../src/db/errors.ts'
-import { type OnceKey, onceKey } from '../../src/db/once.ts'
+import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'
@@ -10,10 +10,10 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const harness = useServices()
 let scenes = 0
 
-/** One kind of mutation, and how its trace in the database is counted. */
+/** One kind of mutation, and the number of its effects in the database. */
 interface Scene {
-  readonly run: (once: OnceKey | undefined) => Promise<unknown>
-  /** How often it has taken effect: every counter and collection that it touches agrees. */
+  readonly run: (idempotencyKey: IdempotencyKey | undefined) => Promise<unknown>
+  /** How often the mutation took effect. All counters and collections that it changes agree. */
   readonly effects: () => Promise<number>
 }
 
@@ -33,7 +33,7 @@ async function newScene(mutation: Mutation) {
   const count = async (user: UserId) => (await stats.byIds([user])).get(user)
   const makers: Record<Mutation, () => Scene | Promise<Scene>> = {
     follow: () => ({
-      run: (once) => services.follows.follow(ann, ben, once),
+      run: (idempotencyKey) => services.follows.follow(ann, ben, idempotencyKey),
       effects: async () =>
         agreed(
           await collections.followers.countDocuments({ follower: ann, user: ben }),
@@ -44,12 +44,13 @@ async function newScene(mutation: Mutation) {
         ),
     }),
     createPost: () => ({
-      run: (once) => services.posts.create(ann, { text: 'hello' }, once),
+      run: (idempotencyKey) => services.posts.create(ann, { text: 'hello' }, idempotencyKey),
       effects: async () =>
         agreed(await collections.posts.countDocuments({ author: ann }), (await count(ann))?.posts),
     }),
     createUser: () => ({
-      run: (once) => services.users.create(carl, { name: 'Carl', bio: 'new' }, once),
+      run: (idempotencyKey) =>
+        services.users.create(carl, { name: 'Carl', bio: 'new' }, idempotencyKey),
       effects: async () =>
         agreed(
           await collections.users.countDocuments({ _id: carl }),
@@ -60,7 +61,8 @@ async function newScene(mutation: Mutation) {
       const { id } = await services.posts.create(ann, { text: 'one' })
       await services.posts.create(ann, { text: 'two' })
       return {
-        run: (once) => services.posts.delete(ann, { id: id as PostId, author: ann }, once),
+        run: (idempotencyKey) =>
+          services.posts.delete(ann, { id: id as PostId, author: ann }, idempotencyKey),
         effects: async () =>
           2 -
           agreed(
@@ -72,7 +74,7 @@ async function newScene(mutation: Mutation) {
     block: async () => {
       await services.follows.follow(ben, ann)
       return {
-        run: (once) => services.restrictions.block(ann, ben, once),
+        run: (idempotencyKey) => services.restrictions.block(ann, ben, idempotencyKey),
         effects: async () =>
           agreed(
             await collections.restrictions.countDocuments({ owner: ann, kind: 'BLOCK' }),
@@ -83,7 +85,9 @@ async function newScene(mutation: Mutation) {
       }
     },
   }
-  const key = onceKey(mutation === 'createUser' ? carl : ann, mutation, { clientMutationId: 'm1' })
+  const key = createIdempotencyKey(mutation === 'createUser' ? carl : ann, mutation, {
+    clientMutationId: 'm1',
+  })
   return { ...(await makers[mutation]()), key, ann, ben }
 }
 
@@ -93,7 +97,7 @@ function agreed(...counts: (number | undefined)[]): number {
 }
 
 /** What a client learns: the result, or the code of the error. */
-async function told(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
+async function outcomeOf(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
   try {
     return { result: await work }
   } catch (error) {
@@ -104,7 +108,7 @@ async function told(work: Promise<unknown>): Promise<{ result?: unknown; code?: 
 }
 
 describe.each(mutations)('%s with a clientMutationId', (mutation) => {
-  test('takes effect once and returns the first result when repeated', async () => {
+  test('a repeated mutation takes effect once and returns the first result', async () => {
     const { run, effects, key } = await newScene(mutation)
     const first = await run(key)
     expect(await run(key)).toEqual(first)
@@ -112,10 +116,10 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
     expect(await effects()).toBe(1)
   })
 
-  test('takes effect once and returns one result to eight at once', async () => {
+  test('eight concurrent repeats of a mutation take effect once and return one result', async () => {
     for (let round = 0; round < 5; round++) {
       const { run, effects, key } = await newScene(mutation)
-      const results = await Promise.all(Array.from({ length: 8 }, () => told(run(key))))
+      const results = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(run(key))))
       for (const { code, result } of results) {
         expect(code).toBeUndefined()
         expect(result).toEqual(results[0]?.result)
@@ -156,12 +160,12 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   describe.each(Object.keys(failures))('when %s', (name) => {
     const failure = failures[name] as Failure
 
-    test('a few times, it succeeds exactly once', async () => {
+    test('a few times, the mutation succeeds exactly once', async () => {
       const { run, effects, key } = await newScene(mutation)
-      let outcome: Awaited<ReturnType<typeof told>>
+      let outcome: Awaited<ReturnType<typeof outcomeOf>>
       {
         await using _ = await failCommand(harness.database.client, { ...failure, times: 2 })
-        outcome = await told(run(key))
+        outcome = await outcomeOf(run(key))
       }
       expect(outcome.code).toBeUndefined()
       expect(await effects()).toBe(1)
@@ -169,7 +173,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       expect(await effects()).toBe(1)
     })
 
-    test('for good, it says UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
+    test('for good, the mutation answers UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
       const { run, effects, key } = await newScene(mutation)
       const { client } = harness.database
       const onFailed = () => hurry()
@@ -180,7 +184,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       const { result, code } = await withFailing(failure, async () => {
         client.on('commandFailed', onFailed).on('commandSucceeded', onUnsure)
         client.on('commandStarted', onStarted)
-        const outcome = await told(run(key))
+        const outcome = await outcomeOf(run(key))
         client.off('commandFailed', onFailed).off('commandSucceeded', onUnsure)
         client.off('commandStarted', onStarted)
         return outcome
@@ -201,7 +205,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   })
 })
 
-/** The deadline comes nearer with every failure, so that nobody waits for it. */
+/** Every failure moves the clock forward, so that no test waits for the deadline. */
 function hurry(): void {
   aheadMs += 2_000
 }
@@ -220,38 +224,46 @@ async function withFailing<T>(failure: Failure, work: () => Promise<T>): Promise
 }
 
 describe('a clientMutationId', () => {
-  test('that was used for another input or another mutation is a CONFLICT', async () => {
+  test('a clientMutationId that was used for another input or another mutation is a CONFLICT', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, follows } = harness.services
     const input = (text: string) => ({ clientMutationId: 'm1', text })
-    const key = (mutation: string, text: string) => onceKey(ann, mutation, input(text))
+    const key = (mutation: string, text: string) => createIdempotencyKey(ann, mutation, input(text))
     await posts.create(ann, { text: 'a' }, key('createPost', 'a'))
     const other = posts.create(ann, { text: 'b' }, key('createPost', 'b'))
-    expect(await told(other)).toEqual({ code: 'CONFLICT' })
-    expect(await told(follows.follow(ann, ben, key('follow', 'a')))).toEqual({ code: 'CONFLICT' })
+    expect(await outcomeOf(other)).toEqual({ code: 'CONFLICT' })
+    expect(await outcomeOf(follows.follow(ann, ben, key('follow', 'a')))).toEqual({
+      code: 'CONFLICT',
+    })
     expect((await harness.services.stats.byIds([ann])).get(ann)).toMatchObject({
       posts: 1,
       following: 0,
     })
   })
 
-  test('of one viewer means nothing to another', async () => {
+  test('a clientMutationId of one viewer does not affect another viewer', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, stats } = harness.services
     for (const viewer of [ann, ben]) {
-      const once = onceKey(viewer, 'createPost', { clientMutationId: 'same' })
-      expect(await posts.create(viewer, { text: 'a' }, once)).toMatchObject({ author: viewer })
+      const idempotencyKey = createIdempotencyKey(viewer, 'createPost', {
+        clientMutationId: 'same',
+      })
+      expect(await posts.create(viewer, { text: 'a' }, idempotencyKey)).toMatchObject({
+        author: viewer,
+      })
     }
     expect([...(await stats.byIds([ann, ben])).values()].map(({ posts }) => posts)).toEqual([1, 1])
   })
 
-  test('whose mutation was refused may be used again', async () => {
+  test('a clientMutationId of a refused mutation can be used again', async () => {
     const { ann } = await newScene('follow')
     const late = handle(`late-${ann}`)
-    const once = onceKey(ann, 'follow', { clientMutationId: 'm1' })
+    const idempotencyKey = createIdempotencyKey(ann, 'follow', { clientMutationId: 'm1' })
     const { follows } = harness.services
-    expect(await told(follows.follow(ann, late, once))).toEqual({ code: 'NOT_FOUND' })
+    expect(await outcomeOf(follows.follow(ann, late, idempotencyKey))).toEqual({
+      code: 'NOT_FOUND',
+    })
     await openAccounts(harness.services, [late])
-    expect(await follows.follow(ann, late, once)).toMatchObject({ changed: true })
+    expect(await follows.follow(ann, late, idempotencyKey)).toMatchObject({ changed: true })
   })
 })

@@ -87,14 +87,14 @@ async function handlesIn(path: string): Promise<string[]> {
 function summary({ run, tally, ...found }: Reconciled, dryRun: boolean, seconds: number) {
   const { users, posts, documents, ...counts } = tally
   const checked = { users, posts, documents }
-  const worst = found.worst.map((one) => ({ ...one, why: whyOf(one) }))
+  const worst = found.largest.map((one) => ({ ...one, why: whyOf(one) }))
   const unrepairable = found.reported
   return { ...(run ? { run } : {}), dryRun, checked, ...counts, worst, unrepairable, seconds }
 }
 
-function report({ tally, worst, ...found }: Reconciled, seconds: number): string {
-  const rest = tally.off - worst.length
-  const lines = worst.map((one) => {
+function report({ tally, largest, ...found }: Reconciled, seconds: number): string {
+  const rest = tally.off - largest.length
+  const lines = largest.map((one) => {
     const by = Object.entries(one.by).map(
       ([name, count]) => `${name} ${one.counted[name]} ${count > 0 ? '+' : '−'} ${Math.abs(count)}`,
     )
@@ -108,7 +108,7 @@ function report({ tally, worst, ...found }: Reconciled, seconds: number): string
   const { remaining, reported } = tally
   return [
     ...lines,
-    ...(rest > 0 && worst.length === rowsMax ? [`and ${rest} more`] : []),
+    ...(rest > 0 && largest.length === rowsMax ? [`and ${rest} more`] : []),
     ...contradictions,
     ...(reported > contradictions.length ? [`and ${reported - contradictions.length} more`] : []),
     `Checked ${users} users and ${posts} posts (${documents} documents) in ${seconds} s.`,

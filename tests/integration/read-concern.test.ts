@@ -45,7 +45,7 @@ test('every read outside a transaction returns what a majority holds', async () 
 test('a count reads edges and counters of one instant', async () => {
   const { services, database } = harness
   const scan = new SnapshotScan(services)
-  const { commands } = await recorded(database.client, () => scan.usersWithin({ $gte: '' }))
+  const { commands } = await recorded(database.client, () => scan.countUsers({ $gte: '' }))
   expect(concernsOf(commands)).toEqual(['snapshot'])
   const instants = commands.map(({ command }) => String(command.readConcern?.atClusterTime))
   expect(new Set(instants.slice(1)).size).toBe(1)

@@ -59,16 +59,16 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await user_stats.updateOne({ _id: ben }, { $inc: { posts: -3 } })
     await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 40 } })
     const dry = await run({ dryRun: true })
-    const worst = [
+    const largest = [
       { id: post, kind: 'POST', by: { likes: -40 }, counted: { likes: 47 }, size: 40 },
       { id: ann, kind: 'USER', by: { followers: -7, following: 2 }, size: 7, mended: 0 },
       { id: ben, kind: 'USER', by: { posts: 3 }, counted: { posts: -3 }, size: 3 },
     ]
-    expect(dry).toMatchObject({ run: undefined, tally: { off: 3, repaired: 0 }, worst })
+    expect(dry).toMatchObject({ run: undefined, tally: { off: 3, repaired: 0 }, largest })
     expect(await statsOf(ben)).toMatchObject({ posts: -3 })
-    expect(await run()).toMatchObject({ tally: { off: 3, repaired: 3, remaining: 0 }, worst })
+    expect(await run()).toMatchObject({ tally: { off: 3, repaired: 3, remaining: 0 }, largest })
     await clean()
-    expect(await run()).toMatchObject({ tally: { off: 0 }, worst: [] })
+    expect(await run()).toMatchObject({ tally: { off: 0 }, largest: [] })
   })
 
   test('users of a list are repaired with their posts, and no others', async () => {

@@ -135,7 +135,7 @@ async function inAgreement(): Promise<void> {
 const sums = ({ tally: { off, repaired, mended } }: Reconciled) =>
   `${off} off, ${repaired} repaired, ${mended} mended`
 
-describe('between a look and its repair', () => {
+describe('between a scan and its repair', () => {
   const harness = useServices()
   let scenes = 0
 
@@ -150,16 +150,16 @@ describe('between a look and its repair', () => {
   }
   const miscount = (user: UserId) =>
     harness.services.collections.user_stats.updateOne({ _id: user }, { $inc: { followers: 7 } })
-  const look = async (user: UserId) => {
+  const countDifferences = async (user: UserId) => {
     const scan = new SnapshotScan(harness.services)
-    return (await scan.users({ $in: [user] })).differences
+    return (await scan.countUsersOnce({ $in: [user] })).differences
   }
-  const apply = (run: string, off: readonly Difference[]) => {
+  const apply = (run: string, drifted: readonly Difference[]) => {
     const { collections, transactions } = harness.services
-    return new Ledger(collections, transactions, Date.now).apply(run, off, () => 0)
+    return new Ledger(collections, transactions, Date.now).apply(run, drifted, () => 0)
   }
 
-  /** Each looks, and returns its repair. */
+  /** Each counts, and returns its repair. */
   const ways: Record<string, (user: UserId, run: string) => Promise<() => Promise<unknown>>> = {
     'setting what was counted': async (user) => {
       const { followers, user_stats } = harness.services.collections
@@ -167,13 +167,13 @@ describe('between a look and its repair', () => {
       return () => user_stats.updateOne({ _id: user }, { $set: { followers: counted } })
     },
     'adding the difference without a record': async (user) => {
-      const [off] = await look(user)
+      const [drifted] = await countDifferences(user)
       const { user_stats } = harness.services.collections
-      return () => user_stats.updateOne({ _id: user }, { $inc: { ...off?.by } })
+      return () => user_stats.updateOne({ _id: user }, { $inc: { ...drifted?.delta } })
     },
     'the ledger': async (user, run) => {
-      const off = await look(user)
-      return () => apply(run, off)
+      const drifted = await countDifferences(user)
+      return () => apply(run, drifted)
     },
   }
 
@@ -198,20 +198,20 @@ describe('between a look and its repair', () => {
 
   test('a run applies a difference once, also when two processes do at once', async () => {
     const { ann, prefix } = await scene()
-    const off = await look(ann)
-    const both = await Promise.all([apply('a', off), apply('a', off)])
-    expect(both.flat()).toEqual(off)
-    expect(await apply('a', off)).toEqual([])
+    const drifted = await countDifferences(ann)
+    const both = await Promise.all([apply('a', drifted), apply('a', drifted)])
+    expect(both.flat()).toEqual(drifted)
+    expect(await apply('a', drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
   test('a run applies no difference that another has repaired since, though it is the same again', async () => {
     const { ann, prefix } = await scene()
-    const [off, stale] = [await look(ann), await look(ann)]
-    expect(await apply('b', off)).toHaveLength(1)
+    const [drifted, stale] = [await countDifferences(ann), await countDifferences(ann)]
+    expect(await apply('b', drifted)).toHaveLength(1)
     await miscount(ann)
     expect(await apply('c', stale)).toEqual([])
-    expect(await apply('c', await look(ann))).toHaveLength(1)
+    expect(await apply('c', await countDifferences(ann))).toHaveLength(1)
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
@@ -220,27 +220,27 @@ describe('between a look and its repair', () => {
     const { collections, posts } = services
     const { id } = await posts.create(ann, { text: 'hello' })
     const key = { author: ann, _id: toObjectId(id) }
-    const lookAtPosts = async () =>
-      (await new SnapshotScan(services).posts(key, key._id)).differences
+    const countPostDifferences = async () =>
+      (await new SnapshotScan(services).countPosts(key, key._id)).differences
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
-    const off = await lookAtPosts()
-    expect(await apply('d', off)).toMatchObject([{ by: { likes: -5 } }])
-    expect([...(await apply('d', off)), ...(await apply('e', off))]).toEqual([])
+    const drifted = await countPostDifferences()
+    expect(await apply('d', drifted)).toMatchObject([{ delta: { likes: -5 } }])
+    expect([...(await apply('d', drifted)), ...(await apply('e', drifted))]).toEqual([])
     expect(await collections.posts.findOne(key)).toMatchObject({ counts: { likes: 0 } })
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
-    const stale = await lookAtPosts()
+    const stale = await countPostDifferences()
     await posts.delete(ann, { id, author: ann })
     expect(await apply('f', stale)).toEqual([])
   })
 
   test('nothing is applied to who has the handle of somebody who was deleted', async () => {
     const { services, ann, prefix } = await scene()
-    const off = await look(ann)
+    const drifted = await countDifferences(ann)
     await services.users.delete(ann)
-    expect(await apply('g', off)).toEqual([])
+    expect(await apply('g', drifted)).toEqual([])
     await harness.rest()
     await services.users.create(ann, { name: 'again' })
-    expect(await apply('g', off)).toEqual([])
+    expect(await apply('g', drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
@@ -248,10 +248,10 @@ describe('between a look and its repair', () => {
     const { services, ann, ben, prefix } = await scene()
     await services.follows.follow(ann, ben)
     await services.collections.following.deleteOne({ user: ann, followee: ben })
-    const off = await look(ann)
-    expect(off).toMatchObject([{ by: { followers: -7, following: -1 } }])
+    const drifted = await countDifferences(ann)
+    expect(drifted).toMatchObject([{ delta: { followers: -7, following: -1 } }])
     await reconcile(services, { users: [ann], readers: 0, dryRun: false })
-    expect(await apply('h', off)).toEqual([])
+    expect(await apply('h', drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 

@@ -5,7 +5,7 @@ import { TextFile } from '../imports/text-file.ts'
 import { type Reconciled, reconcile } from '../integrity/reconcile.ts'
 import { type Drifted, rowsMax } from '../integrity/report.ts'
 import { parseUserId } from '../lib/ids.ts'
-import { openForCommand, servicesAsStored } from './database.ts'
+import { openForCommand, servicesForAllStrategies } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { PartDisplays } from './progress.ts'
@@ -19,7 +19,7 @@ interface ReconcileCommandOptions {
   readonly json?: true
 }
 
-/** `feedline reconcile`: repairs every violation that can be repaired; counters by difference. */
+/** `feedline reconcile`: repairs every repairable violation. Adds the difference to counters. */
 export const reconcileCommand = (): Command =>
   new Command('reconcile')
     .description('Check all invariants of the stored data. Repair all repairable findings.')
@@ -58,7 +58,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   const who = users === 'all' ? 'all' : await handlesIn(users)
   const config = readConfig()
   await using database = await openForCommand(config, !dryRun)
-  const services = servicesAsStored(database, config)
+  const services = servicesForAllStrategies(database, config)
   using stopped = interruption()
   using displays = new PartDisplays('checked')
   const readers = who === 'all' ? how.readers : who
@@ -73,7 +73,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   if (!dryRun && remaining + reported > 0) process.exitCode = remaining > 0 ? 1 : 2
 }
 
-/** @throws {DomainError} BAD_USER_INPUT naming the first line that is no handle. */
+/** @throws {DomainError} BAD_USER_INPUT with the first line that is not a handle. */
 async function handlesIn(path: string): Promise<string[]> {
   const handles: string[] = []
   for await (const { line, text } of (await TextFile.open(path)).lines()) {

@@ -2,14 +2,14 @@ import { Command } from 'commander'
 import { startApp } from '../app.ts'
 import { readConfig } from '../environment.ts'
 import { createLog } from '../log.ts'
-import { untilTold } from './until-told.ts'
+import { runUntilSignal } from './run-until-signal.ts'
 
-/** `feedline serve`: the server with its worker, until it is told to stop. */
+/** `feedline serve`: runs the server with its worker until a signal. */
 export const serveCommand = (): Command =>
   new Command('serve')
     .description('Start the GraphQL server on MONGODB_URI or on an embedded mongod.')
     .action(async () => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)
-      untilTold(await startApp(config, log), log)
+      runUntilSignal(await startApp(config, log), log)
     })

@@ -201,20 +201,20 @@ const leave = async ({ viewer }: Pair) => {
   await app.services.users.delete(viewer)
   await app.rest()
 }
-const failing: readonly (Failing & { readonly spoil?: (pair: Pair) => unknown })[] = [
+const failing: readonly (Failing & { readonly mutate?: (pair: Pair) => unknown })[] = [
   { name: 'createUser', input: { name: 'Taken' }, code: 'CONFLICT', repair: leave },
   {
     name: 'updateUser',
     input: { name: 'Nobody' },
     code: 'NOT_FOUND',
-    spoil: leave,
+    mutate: leave,
     repair: openAgain,
   },
   {
     name: 'createPost',
     input: { text: 'Hello' },
     code: 'NOT_FOUND',
-    spoil: leave,
+    mutate: leave,
     repair: openAgain,
   },
   isGone('followUser'),
@@ -230,9 +230,9 @@ const failing: readonly (Failing & { readonly spoil?: (pair: Pair) => unknown })
 
 test.each(failing)(
   '$name that fails stores nothing, and works under the same id once it can',
-  async ({ name, input, code, spoil, repair }) => {
+  async ({ name, input, code, mutate, repair }) => {
     const pair = await newPair(app)
-    await spoil?.(pair)
+    await mutate?.(pair)
     const before = await state(pair)
     const { data, errors } = await send(name, pair.viewer, input, id)
     expect(Object.values(data)).toEqual([null])

@@ -21,10 +21,10 @@ test.each([false, true])('a sample tells of drift, and repairs it: %s', async (r
   expect(lines).toMatchObject([
     { msg: 'counters have drifted', off: 1, worst: [{ id: 'w3', by: { followers: -5 } }] },
   ])
-  const told = await metrics.text()
-  expect(told).toMatch(/^feedline_drift_checked_total 6$/m)
-  expect(told).toMatch(/^feedline_drift_off_total 1$/m)
-  expect(told).toMatch(repair ? /^feedline_drift_repaired_total 1$/m : /repaired_total 0$/m)
+  const text = await metrics.text()
+  expect(text).toMatch(/^feedline_drift_checked_total 6$/m)
+  expect(text).toMatch(/^feedline_drift_off_total 1$/m)
+  expect(text).toMatch(repair ? /^feedline_drift_repaired_total 1$/m : /repaired_total 0$/m)
   expect((await problemsOf(harness, 'w')).length).toBe(repair ? 0 : 1)
 
   await services.collections.user_stats.updateOne({ _id: 'w3' }, { $set: { followers: 0 } })

@@ -8,7 +8,7 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions } from '../../src/follows/restrictions.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, told } from '../support/follow-batcher.ts'
+import { newScene, resultOf } from '../support/follow-batcher.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
 
@@ -58,7 +58,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     )
     const outcomes = await Promise.all(
       fans.map((fan, at) =>
-        told((processes[at % 3] ?? harness.services).follows.follow(fan, star)),
+        resultOf((processes[at % 3] ?? harness.services).follows.follow(fan, star)),
       ),
     )
     expect(outcomes.flatMap(({ code }) => code ?? [])).toEqual([])
@@ -86,16 +86,16 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     await follows.follow(leaver, star)
     const nobody = handle(`${prefix}nobody`)
     const outcomes = await Promise.all([
-      told(follows.follow(opener, star)),
-      told(follows.follow(blocked, star)),
-      told(follows.follow(blocker, star)),
-      told(follows.follow(nobody, star)),
-      told(follows.follow(star, star)),
-      told(follows.follow(old, star)),
-      told(follows.unfollow(leaver, star)),
-      told(follows.unfollow(blocked, star)),
-      told(follows.follow(muter, star)),
-      told(follows.follow(fan, star, undefined, 'TWITTER')),
+      resultOf(follows.follow(opener, star)),
+      resultOf(follows.follow(blocked, star)),
+      resultOf(follows.follow(blocker, star)),
+      resultOf(follows.follow(nobody, star)),
+      resultOf(follows.follow(star, star)),
+      resultOf(follows.follow(old, star)),
+      resultOf(follows.unfollow(leaver, star)),
+      resultOf(follows.unfollow(blocked, star)),
+      resultOf(follows.follow(muter, star)),
+      resultOf(follows.follow(fan, star, undefined, 'TWITTER')),
     ])
     const forbidden = { code: 'FORBIDDEN', message: expect.stringMatching(`follow "${star}"`) }
     expect(outcomes).toEqual([
@@ -123,8 +123,8 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     const { prefix, fans } = await newScene(harness, 5)
     const nobody = handle(`${prefix}nobody`)
     const outcomes = await Promise.all([
-      ...fans.map((fan) => told(follows.follow(fan, nobody))),
-      told(follows.unfollow(fans[0] as UserId, nobody)),
+      ...fans.map((fan) => resultOf(follows.follow(fan, nobody))),
+      resultOf(follows.unfollow(fans[0] as UserId, nobody)),
     ])
     const missing = { code: 'NOT_FOUND', message: `There is no user "${nobody}"` }
     expect(outcomes).toEqual([...fans.map(() => missing), { result: { changed: false } }])
@@ -181,9 +181,9 @@ describe('together', () => {
     const [fan, other, blocked] = fans as [UserId, UserId, UserId]
     await harness.services.restrictions.block(star, blocked)
     const follow = (user: UserId, id = 'm') =>
-      told(follows.follow(user, star, key(user, 'follow', id)))
+      resultOf(follows.follow(user, star, key(user, 'follow', id)))
     const unfollow = (user: UserId, id: string) =>
-      told(follows.unfollow(user, star, key(user, 'unfollow', id)))
+      resultOf(follows.unfollow(user, star, key(user, 'unfollow', id)))
     const [, first, left, repeat, late, again, own, conflict, refused, twice] = await Promise.all([
       follow(opener),
       follow(fan),
@@ -220,7 +220,9 @@ describe('together', () => {
     const processes = [0, 1].map(() => servicesOver(harness.database, harness.clock, limits))
     const [one = [], two = []] = await Promise.all(
       processes.map(({ follows }) =>
-        Promise.all(fans.map((fan) => told(follows.follow(fan, star, key(fan, 'follow', 'm'))))),
+        Promise.all(
+          fans.map((fan) => resultOf(follows.follow(fan, star, key(fan, 'follow', 'm')))),
+        ),
       ),
     )
     expect(one).toEqual(two)
@@ -250,9 +252,9 @@ describe('together', () => {
     const together = new FollowBatcher({ ...parts, restrictions: watched })
     const follows = new Follows({ ...parts, batcher: together })
     const outcomes = await Promise.all([
-      told(follows.follow(opener, star)),
-      told(follows.follow(comer, star)),
-      told(follows.unfollow(leaver, star)),
+      resultOf(follows.follow(opener, star)),
+      resultOf(follows.follow(comer, star)),
+      resultOf(follows.unfollow(leaver, star)),
     ])
     expect(outcomes).toMatchObject([
       { result: { changed: true } },

@@ -66,11 +66,11 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     })
     const { followers, follow_events, user_stats, users } = harness.database.collections
     const edges = await followers.find().sort({ _id: 1 }).toArray()
-    const told = edges.map(({ _id, follower, user, source }) => {
+    const imported = edges.map(({ _id, follower, user, source }) => {
       const since = timeOf(fromObjectId<EdgeId>(_id)).getTime() - base
       return `${follower}>${user} ${source} ${since}`
     })
-    expect(told).toEqual([
+    expect(imported).toEqual([
       'ann>cem FACEBOOK 3',
       'ann>bob MEDIUM 5',
       'dan>bob TWITTER 5',
@@ -163,9 +163,9 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
       ]
       await writeFile(file, csv([...mixed, ...more]))
       const before = await snapshot()
-      const told = await preview({ batchSize })
+      const previewed = await preview({ batchSize })
       expect(await snapshot()).toEqual(before)
-      expect(told.written).toEqual({
+      expect(previewed.written).toEqual({
         users: 2,
         pairs: 6,
         edges: 5,
@@ -175,8 +175,8 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
         deleted: 1,
         empty: 2,
       })
-      expect(told.bad.first).toEqual([{ line: 15, problem: '"x" would follow itself' }])
-      expect(await run({ batchSize })).toEqual(told)
+      expect(previewed.bad.first).toEqual([{ line: 15, problem: '"x" would follow itself' }])
+      expect(await run({ batchSize })).toEqual(previewed)
       await expectSound()
     },
   )

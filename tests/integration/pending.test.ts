@@ -4,14 +4,14 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { FeedStrategy } from '../../src/feed/strategies/strategy.ts'
 import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
-import { useFeedStage } from '../support/feed-stage.ts'
+import { useFeedFixture } from '../support/feed-fixture.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'
 
-const stage = useFeedStage('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
+const fixture = useFeedFixture('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
 const mint = new IdMint(Date.now)
 
-const pending = (reader: UserId, group?: string) => stage.services.pending.to(reader, group)
+const pending = (reader: UserId, group?: string) => fixture.services.pending.to(reader, group)
 
 /** Waiting jobs, as writes leave them. */
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
@@ -19,7 +19,7 @@ async function waiting(kind: string, payloads: readonly Document[], state = 'REA
     _id: toObjectId(mint.next<TimeId>()),
     ...{ kind, payload, state, lane: 'QUICK', runAt: new Date(), fence: 0, attempts: 0 },
   }))
-  await stage.collections.outbox.insertMany(jobs as never[])
+  await fixture.collections.outbox.insertMany(jobs as never[])
 }
 
 /** Waiting deliveries of authors without accounts. */
@@ -29,84 +29,90 @@ const strangers = (count: number) =>
     post: mint.next<PostId>(),
   }))
 
-beforeEach(() => stage.collections.outbox.deleteMany({}))
+beforeEach(() => fixture.collections.outbox.deleteMany({}))
 
 describe('pending', () => {
   test('is true for the author and the followers of a post that waits, also of a parked one, and for no one else', async () => {
-    const { author, fan, other } = await stage.people('author', 'fan', 'other')
-    await stage.follow(fan, author)
-    await stage.rest()
-    await stage.post(author)
+    const { author, fan, other } = await fixture.people('author', 'fan', 'other')
+    await fixture.follow(fan, author)
+    await fixture.rest()
+    await fixture.post(author)
     const all = async () => Promise.all([author, fan, other].map((one) => pending(one)))
     expect(await all()).toEqual([true, true, false])
-    await stage.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
+    await fixture.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
     expect(await all()).toEqual([true, true, false])
-    await stage.takeJobs()
+    await fixture.takeJobs()
     expect(await all()).toEqual([false, false, false])
   })
 
   test('is exact for each reader while 2,000 authors wait, and true for everyone beyond that', async () => {
-    const { author, fan, other } = await stage.people('author', 'fan', 'other')
-    await stage.follow(fan, author)
-    await stage.rest()
+    const { author, fan, other } = await fixture.people('author', 'fan', 'other')
+    await fixture.follow(fan, author)
+    await fixture.rest()
     await waiting('post.created', strangers(1_999))
-    await stage.post(author)
+    await fixture.post(author)
     expect([await pending(fan), await pending(other)]).toEqual([true, false])
     await waiting('post.created', [{ author: handle('stranger-last'), post: mint.next() }])
     expect([await pending(fan), await pending(other)]).toEqual([true, true])
   })
 
   test('is false while only posts wait that will never be shown', async () => {
-    const { reader, ...authors } = await stage.people('reader', 'muted', 'blocked', 'gone', 'quiet')
+    const { reader, ...authors } = await fixture.people(
+      'reader',
+      'muted',
+      'blocked',
+      'gone',
+      'quiet',
+    )
     const { muted, blocked, gone, quiet } = authors
-    const { restrictions, users } = stage.services
-    for (const author of Object.values(authors)) await stage.follow(reader, author)
-    await stage.rest()
+    const { restrictions, users } = fixture.services
+    for (const author of Object.values(authors)) await fixture.follow(reader, author)
+    await fixture.rest()
     const posts = new Map<UserId, PostId>()
-    for (const author of Object.values(authors)) posts.set(author, await stage.post(author))
+    for (const author of Object.values(authors)) posts.set(author, await fixture.post(author))
     expect(await pending(reader)).toBe(true)
     await restrictions.mute(reader, muted)
     await restrictions.block(reader, blocked)
     await users.delete(gone)
     expect(await pending(reader)).toBe(true)
-    await stage.remove(quiet, posts.get(quiet) as PostId)
+    await fixture.remove(quiet, posts.get(quiet) as PostId)
     expect(await pending(reader)).toBe(false)
     await restrictions.unmute(reader, muted)
     expect(await pending(reader)).toBe(true)
   })
 
   test('of a group asks for its members alone, and not for the reader', async () => {
-    const { reader, inside, outside } = await stage.people('reader', 'inside', 'outside')
-    for (const author of [inside, outside]) await stage.follow(reader, author)
-    await stage.services.follows.setGroups(reader, inside, ['close'])
-    await stage.rest()
-    for (const author of [outside, reader]) await stage.post(author)
+    const { reader, inside, outside } = await fixture.people('reader', 'inside', 'outside')
+    for (const author of [inside, outside]) await fixture.follow(reader, author)
+    await fixture.services.follows.setGroups(reader, inside, ['close'])
+    await fixture.rest()
+    for (const author of [outside, reader]) await fixture.post(author)
     expect([await pending(reader), await pending(reader, 'close')]).toEqual([true, false])
-    await stage.post(inside)
+    await fixture.post(inside)
     expect(await pending(reader, 'close')).toBe(true)
   })
 
   test('counts a back-fill until the edge ends or the followee is muted', async () => {
-    const { reader, author, other } = await stage.people('reader', 'author', 'other')
-    await stage.follow(reader, author)
+    const { reader, author, other } = await fixture.people('reader', 'author', 'other')
+    await fixture.follow(reader, author)
     const all = async () => Promise.all([reader, author, other].map((one) => pending(one)))
     expect(await all()).toEqual([true, false, false])
-    await stage.services.restrictions.mute(reader, author)
+    await fixture.services.restrictions.mute(reader, author)
     expect(await all()).toEqual([false, false, false])
-    await stage.services.restrictions.unmute(reader, author)
-    await stage.services.follows.unfollow(reader, author)
+    await fixture.services.restrictions.unmute(reader, author)
+    await fixture.services.follows.unfollow(reader, author)
     expect(await all()).toEqual([false, false, false])
   })
 
   test('costs one command, and one more while a delivery to the reader waits, with one key for each author', async () => {
-    const { author, fan, other } = await stage.people('author', 'fan', 'other')
-    await stage.follow(fan, author)
-    await stage.rest()
-    await stage.post(author)
+    const { author, fan, other } = await fixture.people('author', 'fan', 'other')
+    await fixture.follow(fan, author)
+    await fixture.rest()
+    await fixture.post(author)
     const repeated = strangers(40).flatMap((one) => Array.from({ length: 50 }, () => one))
     await waiting('post.created', repeated)
     const sent = async (reader: UserId) =>
-      (await recorded(stage.harness.database.client, () => pending(reader))).commands
+      (await recorded(fixture.harness.database.client, () => pending(reader))).commands
     expect((await sent(fan)).map(({ name }) => name)).toEqual(['aggregate', 'aggregate'])
     const [command, ...more] = await sent(other)
     expect(more).toEqual([])
@@ -120,18 +126,18 @@ describe('pending', () => {
 describe('a page', () => {
   /** A reader with more posts than their cache holds, and one more post that waits. */
   async function scene() {
-    const { reader, author } = await stage.people('reader', 'author')
-    await stage.follow(reader, author)
-    await stage.rest()
-    const old = await stage.stored(author, 8)
-    await stage.page(reader, {}, { strategy: 'CACHE' })
-    return { reader, late: await stage.post(author), old }
+    const { reader, author } = await fixture.people('reader', 'author')
+    await fixture.follow(reader, author)
+    await fixture.rest()
+    const old = await fixture.stored(author, 8)
+    await fixture.page(reader, {}, { strategy: 'CACHE' })
+    return { reader, late: await fixture.post(author), old }
   }
 
   const read = async (reader: UserId, strategy: 'CACHE' | 'INBOX', limit = 20) => {
     const window = { limit, backward: false }
     const asked = { window, projection: 'ref', strategy, pending: true } as const
-    const page = await stage.services.feed.timeline(reader, asked)
+    const page = await fixture.services.feed.timeline(reader, asked)
     return { ...page, ids: page.items.map(({ id }) => id) }
   }
 
@@ -139,17 +145,17 @@ describe('a page', () => {
     const { reader, late, old } = await scene()
     const page = await read(reader, 'CACHE')
     expect(page).toMatchObject({ ids: old, servedBy: 'FANOUT_ON_READ', pending: true })
-    await stage.rest()
+    await fixture.rest()
     expect(await read(reader, 'CACHE')).toMatchObject({ ids: [late, ...old], pending: false })
   })
 
   test('says so of a delivery that ends right after its candidates were read', async () => {
     const { reader, late } = await scene()
-    const { INBOX } = stage.services.strategies
+    const { INBOX } = fixture.services.strategies
     const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
     INBOX.candidates = async (ask) => {
       const found = await right(ask)
-      await stage.rest()
+      await fixture.rest()
       return found
     }
     const page = await read(reader, 'INBOX').finally(() => {
@@ -162,8 +168,8 @@ describe('a page', () => {
 
   test('ends though another registration comes with every read of it', async () => {
     const { reader, late, old } = await scene()
-    const { INBOX } = stage.services.strategies
-    const { strategies } = stage.collections
+    const { INBOX } = fixture.services.strategies
+    const { strategies } = fixture.collections
     const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
     let reads = 0
     INBOX.candidates = async (ask) => {
@@ -181,21 +187,21 @@ describe('a page', () => {
 })
 
 test('whyNotInTimeline names a waiting delivery though its process last saw no strategy registered', async () => {
-  const { reader, author } = await stage.people('reader', 'author')
-  await stage.follow(reader, author)
-  await stage.rest()
-  const post = { id: await stage.post(author), author }
-  const { registry, reasons } = stage.services
+  const { reader, author } = await fixture.people('reader', 'author')
+  await fixture.follow(reader, author)
+  await fixture.rest()
+  const post = { id: await fixture.post(author), author }
+  const { registry, reasons } = fixture.services
   registry.update(new Map())
   expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: true })
-  await stage.rest()
+  await fixture.rest()
   expect(await reasons.of(reader, post)).toMatchObject({ shown: true, pending: false })
 })
 
 /** What the parts of a command examined, as the server explains it. */
 async function examined({ command }: RecordedCommand) {
   const { lsid, $db, $clusterTime, $readPreference, readConcern, writeConcern, ...bare } = command
-  const { db } = stage.harness.database
+  const { db } = fixture.harness.database
   const plan = await db.command({ explain: bare, verbosity: 'executionStats' })
   const total = { keys: 0, docs: 0 }
   for (const part of [plan.executionStats ?? {}, ...(plan.stages ?? [])]) {

@@ -153,9 +153,9 @@ describe('a stored timeline', () => {
       expect(waiting.tally.inFlight).toBe(everyStrategy.length)
       await services.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
       const parked = await verified(services)
-      const told = missing('; the jobs of 1 are parked')
+      const expected = missing('; the jobs of 1 are parked')
       const own = parked.differences.filter(({ law }) => law === 'L1')
-      expect(own.toSorted(bySubject)).toEqual(told.toSorted(bySubject))
+      expect(own.toSorted(bySubject)).toEqual(expected.toSorted(bySubject))
       expect(parked.differences.filter(({ law }) => law === 'L4')).toMatchObject([
         { kind: 'parked', subject: expect.stringContaining(kind), found: 'parked: no error' },
       ])

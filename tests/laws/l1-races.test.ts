@@ -7,7 +7,7 @@ import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { silent } from '../support/jobs.ts'
-import { type Documents, firstConflict, kept, postsAndEdges, putBack } from '../support/races.ts'
+import { type Documents, firstConflict, postsAndEdges, readAll, restore } from '../support/races.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 import {
@@ -49,7 +49,7 @@ type Step = (main: Services) => Promise<unknown>
  * Two processes that meet, after what was given: the one is held at each of its driver calls in turn, and dies there
  * or goes on, while the other does all it has to.
  */
-type Race = [given: Step, held: Step, meanwhile: Step, dies?: 'dies']
+type Race = [given: Step, held: Step, concurrent: Step, dies?: 'dies']
 type Row = [name: string, ...Race]
 
 const all =
@@ -114,19 +114,19 @@ async function beginning(which: Which): Promise<Documents> {
   await all(...[author, other, author, other].map(post))(services)
   await rest()
   if (which === 'stored') for (const one of [reader, fan]) await read(services, one, 'CACHE')
-  beginnings.set(which, await kept(services))
+  beginnings.set(which, await readAll(services))
   return beginning(which)
 }
 
 /** Plays a race once. @returns where the process can be held, and what is wrong at rest. */
-async function play(
+async function runRace(
   which: Which,
   given: Documents,
-  [, doing, meanwhile, dies]: Race,
+  [, doing, concurrent, dies]: Race,
   point?: string,
 ) {
   const main = harnesses[which].services
-  await putBack(main, given)
+  await restore(main, given)
   const { around, points, reached, go } = holding(point)
   const slow = processOver(which, around)
   const there: string[] = []
@@ -134,7 +134,7 @@ async function play(
   if (point !== undefined) {
     await Promise.race([reached, running])
     await using meeting = firstConflict(harnesses[which].database.client)
-    const other = meanwhile(main)
+    const other = concurrent(main)
     // Whoever meets a transaction that is held would try in vain until it goes on.
     await Promise.race([other, meeting.met])
     go(dies !== undefined)
@@ -172,13 +172,13 @@ const everywhere =
   (which: Which) =>
   async (_: string, ...race: Race) => {
     const { services } = harnesses[which]
-    await putBack(services, await beginning(which))
+    await restore(services, await beginning(which))
     await race[0](services)
-    const given = await kept(services)
-    const { points, problems } = await play(which, given, race)
+    const given = await readAll(services)
+    const { points, problems } = await runRace(which, given, race)
     for (const point of share(4, points)) {
       held++
-      const found = await play(which, given, race, point)
+      const found = await runRace(which, given, race, point)
       problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))
     }
     expect([...new Set(problems)]).toEqual([])

@@ -54,7 +54,7 @@ function refused(error: unknown): void {
 }
 const cutOff = new Error('the drop was cut off')
 
-async function play(services: Services, { act, name, who }: Step): Promise<void> {
+async function applyStep(services: Services, { act, name, who }: Step): Promise<void> {
   const person = people[who] as UserId
   switch (act) {
     case 'register':
@@ -159,7 +159,7 @@ test(
             const services = process(() => current?.waits[calls++ % current.waits.length] ?? 0)
             for (const next of plan) {
               current = next
-              await play(services, next).catch(refused)
+              await applyStep(services, next).catch(refused)
             }
           }),
         )

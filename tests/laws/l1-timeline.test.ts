@@ -8,17 +8,17 @@ import type { PageFacts } from '../../src/feed/timeline/page-facts.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
-import { forgetful } from '../support/broken.ts'
 import {
-  anyLook,
+  Actors,
   anyOp,
-  Cast,
+  anyPageRead,
   groupNames,
-  type Look,
   Model,
   type Op,
+  type PageRead,
   pageOf,
 } from '../support/model.ts'
+import { withoutFacts } from '../support/mutants.ts'
 import {
   handle,
   lawRuns,
@@ -36,8 +36,8 @@ const group = fc.constantFrom(undefined, undefined, ...groupNames)
 const history = fc.record({
   steps: fc.array(
     fc.oneof(
-      { weight: 8, arbitrary: anyOp() as fc.Arbitrary<Op | Look | { kind: 'rest' }> },
-      { weight: 2, arbitrary: anyLook },
+      { weight: 8, arbitrary: anyOp() as fc.Arbitrary<Op | PageRead | { kind: 'rest' }> },
+      { weight: 2, arbitrary: anyPageRead },
       { weight: 1, arbitrary: fc.constant({ kind: 'rest' } as const) },
     ),
     { minLength: 5, maxLength: 45, size: '+1' },
@@ -52,14 +52,15 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
   return fc.asyncProperty(history, async ({ steps, sizes, content, group }) => {
     const { services, rest } = harness
     const feed = feedOf(services)
-    const cast = new Cast(services)
+    const actors = new Actors(services)
     const model = new Model()
-    for (let a = 0; a < 3; a++) await cast.play({ kind: 'createUser', a, b: 0, groups: [] }, model)
+    for (let a = 0; a < 3; a++)
+      await actors.apply({ kind: 'createUser', a, b: 0, groups: [] }, model)
     for (const step of steps) {
-      if (step.kind === 'look') await lookAt(step)
+      if (step.kind === 'page') await readPage(step)
       else if (step.kind === 'rest') await settled()
       else {
-        const { found, expected } = await cast.play(step, model)
+        const { found, expected } = await actors.apply(step, model)
         expect(found, step.kind).toBe(expected)
       }
     }
@@ -70,20 +71,20 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
         await walk(reader, !backward, group)
       }
     }
-    await comparesStats()
+    await compareStats()
 
     async function settled() {
       await rest()
       model.rest()
     }
 
-    async function lookAt({ user, group, size, backward, content, after, before }: Look) {
-      const reader = cast.user(user)
+    async function readPage({ user, group, size, backward, content, after, before }: PageRead) {
+      const reader = actors.user(user)
       if (!model.users().includes(reader)) return
       const post = (n: number | undefined) =>
-        n === undefined ? undefined : cast.posts[n % Math.max(1, cast.posts.length)]?.id
+        n === undefined ? undefined : actors.posts[n % Math.max(1, actors.posts.length)]?.id
       const window = { limit: size, backward, after: post(after), before: post(before) }
-      await compares(reader, window, group, content)
+      await comparePage(reader, window, group, content)
     }
 
     async function walk(reader: UserId, backward: boolean, group: string | undefined) {
@@ -91,13 +92,13 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       for (let page = 0; ; page++) {
         const limit = sizes[page % sizes.length] ?? 1
         const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-        const ids = await compares(reader, window, group, content)
+        const ids = await comparePage(reader, window, group, content)
         cursor = backward ? ids[0] : ids.at(-1)
         if (ids.length < limit) break
       }
     }
 
-    async function compares(
+    async function comparePage(
       reader: UserId,
       window: Window,
       group: string | undefined,
@@ -114,8 +115,8 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       return found.ids
     }
 
-    async function comparesStats() {
-      const found = await services.stats.byIds(cast.users)
+    async function compareStats() {
+      const found = await services.stats.byIds(actors.users)
       expect(Object.fromEntries(found)).toEqual(
         Object.fromEntries(model.users().map((user) => [user, model.stats(user)])),
       )
@@ -146,22 +147,22 @@ describe('the law can fail', () => {
   const harness = useServices()
 
   const withStrategy =
-    (wrap: (right: FeedStrategy) => FeedStrategy, spoilt?: keyof PageFacts) =>
+    (wrap: (right: FeedStrategy) => FeedStrategy, omitted?: keyof PageFacts) =>
     ({ follows, posts, registry, pageFacts, pending }: Services) => {
       const standard = 'FANOUT_ON_READ'
       const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts)) }
-      const spoiltFacts = forgetful(pageFacts, spoilt)
+      const mutantFacts = withoutFacts(pageFacts, omitted)
       return new FeedService({
         strategies,
         standard,
         registry,
-        pageFacts: spoiltFacts,
+        pageFacts: mutantFacts,
         pending,
         posts,
       })
     }
 
-  const breaks: Record<string, (services: Services) => FeedService> = {
+  const mutants: Record<string, (services: Services) => FeedService> = {
     'mutes are forgotten': withStrategy((right) => right, 'restrictions'),
     'an entry is skipped at the edge of a page': withStrategy((right) => ({
       candidates: async (ask) => {
@@ -179,11 +180,11 @@ describe('the law can fail', () => {
     })),
   }
 
-  test.each(Object.keys(breaks))(
+  test.each(Object.keys(mutants))(
     'when %s',
     async (name) => {
       const options = { numRuns: 200, endOnFailure: true, seed: 1 }
-      const outcome = await fc.check(timelineLaw(harness, breaks[name]), options)
+      const outcome = await fc.check(timelineLaw(harness, mutants[name]), options)
       console.info(`L1 broken: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')

@@ -29,25 +29,25 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
   )
 
   test(
-    '32 writers of two processes at once leave what they were told',
+    '32 concurrent writers of two processes store exactly their acknowledged engagement',
     async () => {
       const other = servicesOver(harness.database, harness.clock, sameLimits(limits))
       const tally = new Map<string, number>()
       const law = raceLaw({ ...harness, all: [harness.services, other] }, limits, tally)
       await fc.assert(law, { ...options, numRuns: races })
-      const told = JSON.stringify(Object.fromEntries(tally))
-      console.info(`L2, threshold ${threshold}: ${races} races, ${told}`)
+      const summary = JSON.stringify(Object.fromEntries(tally))
+      console.info(`L2, threshold ${threshold}: ${races} races, ${summary}`)
       expect(tally.get('changed')).toBeGreaterThan(races * 20)
     },
     budgetMs + 30_000,
   )
 })
 
-type Break = (call: Call) => void
+type Mutant = (call: Call) => void
 
 /** Leaves guards out of the conditional updates that are the way of nearly every write. */
 const unguarded =
-  (guard: RegExp): Break =>
+  (guard: RegExp): Mutant =>
   ({ collection, method, args }) => {
     if (collection !== 'posts' || method !== 'bulkWrite' || !args[0]) return
     args[0] = args[0].map(({ updateOne }: { updateOne: { filter: object } }) => {
@@ -60,13 +60,13 @@ describe('the law can fail', () => {
   const limits = { threshold: 3, capacity: 2 }
   const harness = useServices('collection', sameLimits(limits))
 
-  const broken = (change: Break): Services => {
+  const broken = (change: Mutant): Services => {
     const { database, clock } = harness
     const db = intercepted(database.db, { change })
     return servicesOver({ client: database.client, db }, clock, sameLimits(limits))
   }
 
-  const breaks: Record<string, Break> = {
+  const mutants: Record<string, Mutant> = {
     'the fast path does not ask whether the user is there': unguarded(/\.actor$/),
     'the fast path does not ask whether the list overflows': unguarded(/^levels\./),
     'the fast path does not ask whether the post is full': unguarded(/\.\d+$/),
@@ -108,10 +108,10 @@ describe('the law can fail', () => {
     'a post that cools keeps its flag': '58',
   }
 
-  test.each(Object.keys(breaks))(
+  test.each(Object.keys(mutants))(
     'when %s',
     async (name) => {
-      const services = broken(breaks[name] as Break)
+      const services = broken(mutants[name] as Mutant)
       const law = engagementLaw({ services, rest: harness.rest }, limits)
       const path = shownAt[name] ?? '0'
       const options = { numRuns: 200, endOnFailure: true, seed: 1, path }
@@ -124,7 +124,7 @@ describe('the law can fail', () => {
   )
 
   test('when a batch is no transaction, and others write meanwhile', async () => {
-    const change: Break = ({ args }) => {
+    const change: Mutant = ({ args }) => {
       for (const options of args) if (options?.session) delete options.session
     }
     const all = [broken(change), broken(change)]

@@ -7,7 +7,7 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
-import { anyOp, Cast, type Op, type Outcome } from '../support/model.ts'
+import { Actors, anyOp, type Op, type Outcome } from '../support/model.ts'
 import { failCommand } from '../support/mongo.ts'
 import {
   handle,
@@ -44,18 +44,18 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     async () => {
       const tally: Partial<Record<Outcome, number>> = {}
       const law = fc.asyncProperty(race, async (ops) => {
-        const cast = new Cast(harness.services)
-        await openAccounts(harness.services, cast.users)
+        const actors = new Actors(harness.services)
+        await openAccounts(harness.services, actors.users)
         const queue: Op[] = [...ops]
         const write = async () => {
           for (let op = queue.shift(); op; op = queue.shift()) {
-            const { found } = await cast.play(op)
+            const { found } = await actors.apply(op)
             tally[found] = (tally[found] ?? 0) + 1
           }
         }
         await Promise.all(Array.from({ length: writers }, write))
         await harness.rest()
-        expect(await problemsOf(harness, cast.prefix)).toEqual([])
+        expect(await problemsOf(harness, actors.prefix)).toEqual([])
       })
       await fc.assert(law, {
         numRuns: histories,

@@ -30,7 +30,7 @@ async function reconciling(slot: number, isOver: () => boolean): Promise<readonl
   for (let killed = 0; 2 * killed < kills || !isOver(); killed++) {
     const one = await next
     next = start(killed + 1)
-    one.tell()
+    one.sendLine()
     await Promise.race([one.ended, Promise.all([next, sleep(dice(400))])])
     await kill(one)
     lines.push(...one.lines)
@@ -80,11 +80,11 @@ test('reconciling beside traffic, amid kills and drift, ends with counters, edge
       return child(harness.database, { role: 'TRAFFIC', seed: seed + n, owned, posts })
     }),
   )
-  for (const { tell } of writers) tell()
+  for (const { sendLine } of writers) sendLine()
   const isOver = () => performance.now() > until
   const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
-  for (const { process, tell, ended, lines } of writers) {
-    tell()
+  for (const { process, sendLine, ended, lines } of writers) {
+    sendLine()
     expect([await ended, process.exitCode]).toEqual([null, 0])
     account.push(...(JSON.parse(lines.at(-1) ?? '') as Account))
   }

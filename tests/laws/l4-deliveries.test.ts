@@ -110,8 +110,8 @@ test('processes killed at any moment of a delivery lose no post and leave none t
       expected.set(reader, (expected.get(reader) ?? new Set()).add(id))
     }
   }
-  const told = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
-  console.info(`L4: ${kills} kills, ${told}`)
+  const summary = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
+  console.info(`L4: ${kills} kills, ${summary}`)
   expect(posts.length).toBeGreaterThan(kills)
   expect(await storedProblems(collections, expected, cacheSize)).toEqual([])
   expect(await collections.outbox.countDocuments()).toBe(0)

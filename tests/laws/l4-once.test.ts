@@ -93,7 +93,7 @@ function agreed(...counts: (number | undefined)[]): number {
 }
 
 /** What a client learns: the result, or the code of the error. */
-async function told(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
+async function resultOf(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
   try {
     return { result: await work }
   } catch (error) {
@@ -115,7 +115,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   test('takes effect once and returns one result to eight at once', async () => {
     for (let round = 0; round < 5; round++) {
       const { run, effects, key } = await newScene(mutation)
-      const results = await Promise.all(Array.from({ length: 8 }, () => told(run(key))))
+      const results = await Promise.all(Array.from({ length: 8 }, () => resultOf(run(key))))
       for (const { code, result } of results) {
         expect(code).toBeUndefined()
         expect(result).toEqual(results[0]?.result)
@@ -158,10 +158,10 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
 
     test('a few times, it succeeds exactly once', async () => {
       const { run, effects, key } = await newScene(mutation)
-      let outcome: Awaited<ReturnType<typeof told>>
+      let outcome: Awaited<ReturnType<typeof resultOf>>
       {
         await using _ = await failCommand(harness.database.client, { ...failure, times: 2 })
-        outcome = await told(run(key))
+        outcome = await resultOf(run(key))
       }
       expect(outcome.code).toBeUndefined()
       expect(await effects()).toBe(1)
@@ -180,7 +180,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       const { result, code } = await withFailing(failure, async () => {
         client.on('commandFailed', onFailed).on('commandSucceeded', onUnsure)
         client.on('commandStarted', onStarted)
-        const outcome = await told(run(key))
+        const outcome = await resultOf(run(key))
         client.off('commandFailed', onFailed).off('commandSucceeded', onUnsure)
         client.off('commandStarted', onStarted)
         return outcome
@@ -227,8 +227,10 @@ describe('a clientMutationId', () => {
     const key = (mutation: string, text: string) => onceKey(ann, mutation, input(text))
     await posts.create(ann, { text: 'a' }, key('createPost', 'a'))
     const other = posts.create(ann, { text: 'b' }, key('createPost', 'b'))
-    expect(await told(other)).toEqual({ code: 'CONFLICT' })
-    expect(await told(follows.follow(ann, ben, key('follow', 'a')))).toEqual({ code: 'CONFLICT' })
+    expect(await resultOf(other)).toEqual({ code: 'CONFLICT' })
+    expect(await resultOf(follows.follow(ann, ben, key('follow', 'a')))).toEqual({
+      code: 'CONFLICT',
+    })
     expect((await harness.services.stats.byIds([ann])).get(ann)).toMatchObject({
       posts: 1,
       following: 0,
@@ -250,7 +252,7 @@ describe('a clientMutationId', () => {
     const late = handle(`late-${ann}`)
     const once = onceKey(ann, 'follow', { clientMutationId: 'm1' })
     const { follows } = harness.services
-    expect(await told(follows.follow(ann, late, once))).toEqual({ code: 'NOT_FOUND' })
+    expect(await resultOf(follows.follow(ann, late, once))).toEqual({ code: 'NOT_FOUND' })
     await openAccounts(harness.services, [late])
     expect(await follows.follow(ann, late, once)).toMatchObject({ changed: true })
   })

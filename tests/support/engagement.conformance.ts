@@ -41,7 +41,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       return { post: { id, author }, users }
     }
 
-    /** A post whose list holds so many entries, oldest first. */
+    /** A post whose list holds `count` entries, oldest first. */
     async function listOf(count: number) {
       const { post, users } = await newPost()
       const entries: Engagement[] = []

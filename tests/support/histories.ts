@@ -1,44 +1,45 @@
 import fc from 'fast-check'
 import { entryContents } from '../../src/feed/entries.ts'
 import { type Effect, effects } from './faulty.ts'
-import { anyLook, anyOp, groupNames, type Look, type Op } from './model.ts'
+import { anyOp, anyPageRead, groupNames, type Op, type PageRead } from './model.ts'
 
-/** A page asked for within a history, of one of two processes. */
-export interface PageStep extends Look {
-  /** Which of the harness's strategies: a number to be taken modulo. */
+/** Requests a page from one of two processes. */
+export interface PageStep extends PageRead {
+  /** The strategy's number, modulo the number of the setting's strategies. */
   readonly strategy: number
   readonly by: number
 }
 
-/** Pages to the end, all of one strategy. */
+/** Requests pages of one strategy to the end. */
 export interface WalkStep extends Omit<PageStep, 'kind' | 'after' | 'before'> {
   readonly kind: 'walk'
 }
 
-/** Runs one job that waits: the newest, or one so many before it. */
+/** Runs a waiting job. */
 interface WorkStep {
   readonly kind: 'work'
+  /** The job's number, counted from the newest. */
   readonly job: number
   readonly by: number
-  /** As the process does that took the write. */
+  /** Runs the job inline, as the process that took the write. */
   readonly inline: boolean
-  /** The worker dies after the job is done and before it is removed. */
+  /** The worker dies after the job is done and before it is deleted. */
   readonly kept: boolean
 }
 
-/** Runs a job once more that was done and removed. */
+/** Runs a done and deleted job once more. */
 interface AgainStep {
   readonly kind: 'again'
   readonly job: number
 }
 
-/** Runs a job that waits twice, by two processes at once. */
+/** Runs a waiting job in two processes at the same time. */
 interface TwiceStep {
   readonly kind: 'twice'
   readonly job: number
 }
 
-/** Runs a job that waits until it has written so often, when its process dies. */
+/** Runs a waiting job until its process dies at one of its writes. */
 interface KillStep {
   readonly kind: 'kill'
   readonly job: number
@@ -50,7 +51,7 @@ interface KillStep {
 interface StrategyStep {
   readonly kind: 'drop' | 'register' | 'rebuild'
   readonly strategy: number
-  /** Whether a drop is cut off. */
+  /** Whether a drop is interrupted. */
   readonly cut: boolean
 }
 
@@ -70,31 +71,31 @@ type QuickStep =
   | StrategyStep
   | OtherStep
 
-/** A page or a job, one of whose calls is held while all else goes on. */
+/** Holds one call of a page or a job while other steps run. */
 export interface SlowStep {
   readonly kind: 'slow'
   readonly held: PageStep | WorkStep
-  /** Which of its calls. */
+  /** The index of the held call. */
   readonly at: number
-  /** Whether the cache that the page may come from has vanished. */
+  /** Whether the cache of the page's reader is deleted before. */
   readonly expired: boolean
-  readonly meanwhile: readonly QuickStep[]
+  readonly concurrent: readonly QuickStep[]
 }
 
 export type Step = QuickStep | SlowStep
 
-/** What may happen to four users, two processes and their deliveries, in any order; then all is compared. */
+/** A history: steps of four users, two processes and their deliveries. Then all timelines are compared. */
 export interface Plan {
-  /** Who follows whom to begin with. */
+  /** The follows at the start: follower, followee. */
   readonly edges: readonly (readonly [number, number])[]
-  /** Who has posted what is not delivered yet. */
+  /** The authors of the posts at the start, which are not delivered yet. */
   readonly posts: readonly number[]
-  /** Accounts between those of the cast, so that a back-fill is not done in one go. */
+  /** Adds accounts between the actors, so that a back-fill needs several steps. */
   readonly crowd: boolean
-  /** What entries hold, as each of the two processes is configured. */
+  /** The configured content of entries, for each of the two processes. */
   readonly entries: readonly [(typeof entryContents)[number], (typeof entryContents)[number]]
   readonly steps: readonly Step[]
-  /** Of the pages at the end, and which way each walk goes. */
+  /** The page sizes and the directions of the walks at the end. */
   readonly sizes: readonly number[]
   readonly turn: number
 }
@@ -105,8 +106,8 @@ const content = fc.constantFrom(...entryContents)
 const group = fc.constantFrom(undefined, undefined, ...groupNames)
 
 const page: fc.Arbitrary<PageStep> = fc
-  .tuple(anyLook, fc.nat(11), by)
-  .map(([look, strategy, by]) => ({ ...look, strategy, by }))
+  .tuple(anyPageRead, fc.nat(11), by)
+  .map(([read, strategy, by]) => ({ ...read, strategy, by }))
 
 const walk: fc.Arbitrary<WalkStep> = fc.record({
   kind: fc.constant('walk'),
@@ -161,7 +162,9 @@ const quick: fc.Arbitrary<QuickStep> = fc.oneof(
 const newest: WorkStep = { kind: 'work', job: 0, by: 0, inline: false, kept: false }
 const op = (kind: Op['kind'], a: number, b: number): Op => ({ kind, a, b, groups: [] })
 
-/** What is held meets anything; half of the pages that are held also meet a post of the reader's own, delivered at once. */
+/**
+ * Any step may run during a held call. Half of the held pages also meet a new post of the reader, delivered at once.
+ */
 const slow: fc.Arbitrary<SlowStep> = fc
   .record({
     held: fc.oneof<fc.Arbitrary<SlowStep['held']>[]>(page, work),
@@ -169,19 +172,19 @@ const slow: fc.Arbitrary<SlowStep> = fc
     expired: fc.boolean(),
     own: fc.boolean(),
     author: fc.option(fc.nat(3), { nil: undefined }),
-    meanwhile: fc.array(quick, { minLength: 1, maxLength: 4, size: 'max' }),
+    concurrent: fc.array(quick, { minLength: 1, maxLength: 4, size: 'max' }),
   })
-  .map(({ held, at, expired, own, author, meanwhile }) => {
-    const posted = (by: number) => [op('post', by, 0), newest, ...meanwhile]
-    if (held.kind === 'look' && own) {
+  .map(({ held, at, expired, own, author, concurrent }) => {
+    const posted = (by: number) => [op('post', by, 0), newest, ...concurrent]
+    if (held.kind === 'page' && own) {
       const newestPage = { ...held, after: undefined, before: undefined }
-      return { kind: 'slow', held: newestPage, at, expired: true, meanwhile: posted(held.user) }
+      return { kind: 'slow', held: newestPage, at, expired: true, concurrent: posted(held.user) }
     }
-    return { kind: 'slow', held, at, expired, meanwhile: author ? posted(author) : meanwhile }
+    return { kind: 'slow', held, at, expired, concurrent: author ? posted(author) : concurrent }
   })
 
-/** An author becomes a celebrity, and is one no more; any of it may be left out. */
-const fall: fc.Arbitrary<Step[]> = fc
+/** An author becomes a celebrity and is then demoted. Some of the steps may be missing. */
+const demotion: fc.Arbitrary<Step[]> = fc
   .record({
     users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
     walk,
@@ -199,8 +202,10 @@ const fall: fc.Arbitrary<Step[]> = fc
     ].filter((_, at) => !left.includes(at)),
   )
 
-/** A reader has read, and more is posted than a cache holds, the last of it not delivered yet; any of it may be left out. */
-const late: fc.Arbitrary<Step[]> = fc
+/**
+ * A reader has a cache. Authors post more than it holds, and the last post is not delivered. Some steps may be missing.
+ */
+const staleCache: fc.Arbitrary<Step[]> = fc
   .record({
     users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 2 }),
     walk,
@@ -230,8 +235,8 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
       fc.oneof(
         { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
         { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
-        { weight: 2, arbitrary: fall },
-        { weight: 2, arbitrary: late },
+        { weight: 2, arbitrary: demotion },
+        { weight: 2, arbitrary: staleCache },
       ),
       { minLength: 5, maxLength: 40, size: 'max' },
     )

@@ -11,29 +11,29 @@ import type { PageFacts, PageFactsReader } from '../../src/feed/timeline/page-fa
 import { type TimeId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
-/** Broken on purpose: nothing is ever known of mutes and blocks, or of what else is named. */
-export function forgetful(right: PageFactsReader, spoilt?: keyof PageFacts): PageFactsReader {
-  if (!spoilt) return right
+/** A mutant whose page facts lack one field, such as `restrictions`. Without a field: the original. */
+export function withoutFacts(right: PageFactsReader, omitted?: keyof PageFacts): PageFactsReader {
+  if (!omitted) return right
   return Object.create(right, {
     load: {
       value: async (...asked: Parameters<PageFactsReader['load']>) => ({
         ...(await right.load(...asked)),
-        [spoilt]: new Map(),
+        [omitted]: new Map(),
       }),
     },
   })
 }
 
-/** Breaks the strategies of one process on purpose. */
-type Spoil = (services: Services) => void
+/** Mutates the strategies of one process. */
+type Mutate = (services: Services) => void
 
-/** Ways to break a strategy, by what goes wrong. */
-type Spoils = Readonly<Record<string, Spoil>>
+/** The mutants of a strategy, by their fault. */
+type Mutants = Readonly<Record<string, Mutate>>
 
-/** Ways in which systems that keep timelines have gone wrong, for each strategy that has its own. */
-export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
+/** Mutants of each strategy, with known faults of stored timelines. The law tests must find each of them. */
+export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
   TIME_BUCKETS: {
-    'an entry is put into the period in which it arrives': ({ strategies }) => {
+    'an entry is stored in the period of its delivery': ({ strategies }) => {
       const right = strategies.TIME_BUCKETS
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const periodOf = (_: TimeId, registration: StrategyDoc) =>
@@ -41,14 +41,14 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       const late = Object.assign(Object.create(right), { periodOf })
       right.deliver = (...given) => TimeBuckets.prototype.deliver.apply(late, given)
     },
-    'periods come round again': ({ strategies: { TIME_BUCKETS } }) => {
+    'periods repeat': ({ strategies: { TIME_BUCKETS } }) => {
       const periodOf = (id: TimeId, registration: StrategyDoc) =>
         timeOf(id).getTime() % optionOf(registration, 'periodMs')
       Object.assign(TIME_BUCKETS, { periodOf })
     },
   },
   SIZED_BUCKETS: {
-    'buckets are read in the order in which they were opened': ({ strategies, collections }) => {
+    'buckets are read in the order of their creation': ({ strategies, collections }) => {
       strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
         const sort = range.oldestFirst ? 1 : -1
         const docs = await collections.sized_buckets.find({ reader }).sort({ _id: sort }).toArray()
@@ -59,7 +59,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
         return { entries: entries.slice(0, range.limit), complete: true }
       }
     },
-    'a page ends with the buckets that fill it, whatever overlaps them': (services) => {
+    'a page ignores buckets that overlap its last bucket': (services) => {
       const { sized_buckets } = services.collections
       services.strategies.SIZED_BUCKETS.candidates = async ({ reader, range }) => {
         const { oldestFirst, limit } = range
@@ -75,7 +75,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
     },
   },
   CACHE: {
-    'it is written once it is read, and takes nothing before': ({ strategies, collections }) => {
+    'a delivery during the creation of the cache is lost': ({ strategies, collections }) => {
       const { timeline_cache } = collections
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const build = async (reader: UserId, epoch: StrategyDoc['epoch'], depth: number) => {
@@ -91,18 +91,18 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       }
       Object.assign(strategies.CACHE, { build })
     },
-    'it is taken for the whole timeline': ({ strategies: { CACHE } }) => {
+    'the cache claims to be the whole timeline': ({ strategies: { CACHE } }) => {
       const right = CACHE.candidates.bind(CACHE)
       CACHE.candidates = async (ask) => ({ ...(await right(ask)), complete: true })
     },
-    'a page that goes on past its end says that nothing is pending': ({ feed }) => {
+    'a page beyond the end of the cache is never pending': ({ feed }) => {
       const right = feed.timeline.bind(feed)
       feed.timeline = async (...asked) => {
         const page = await right(...asked)
         return { ...page, pending: page.pending && page.servedBy !== 'FANOUT_ON_READ' }
       }
     },
-    'one that was full forgets a post, and not that it was full': ({ strategies, collections }) => {
+    'a full cache loses a post and still claims the same range': ({ strategies, collections }) => {
       strategies.CACHE.forget = async (readers, posts) => {
         const gone = { post: { $in: posts.map(toObjectId) } }
         const theirs = { _id: { $in: [...readers] } }
@@ -111,7 +111,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
     },
   },
   INBOX: {
-    'a batch of which one has the post is not delivered again': ({ strategies, collections }) => {
+    'a partly delivered batch is not delivered again': ({ strategies, collections }) => {
       const right = strategies.INBOX.deliver.bind(strategies.INBOX)
       strategies.INBOX.deliver = async (entry, readers, registration) => {
         const post = toObjectId(entry.id)
@@ -120,12 +120,12 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
         await right(entry, readers, registration)
       }
     },
-    'who follows gets what is posted from then on': ({ strategies }) => {
+    'a new follow back-fills nothing': ({ strategies }) => {
       strategies.INBOX.merge = async () => {}
     },
   },
   HYBRID: {
-    'an author is noted once a first post was left out': ({ celebrities }) => {
+    'an author becomes a celebrity after a first undelivered post': ({ celebrities }) => {
       const settle = celebrities.settle.bind(celebrities)
       const standingOf = celebrities.standingOf.bind(celebrities)
       const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
@@ -138,25 +138,28 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       celebrities.standingOf = async (author) =>
         leftOut.delete(author) ? 'READ' : standingOf(author)
     },
-    'posts are left out before each follower has the note': ({ celebrities, collections }) => {
+    'posts are not delivered before each follower has the pulled author': ({
+      celebrities,
+      collections,
+    }) => {
       const settle = celebrities.settle.bind(celebrities)
       celebrities.settle = async (author, followers, registration) => {
         await settle(author, followers, registration)
         await collections.celebrities.updateOne({ _id: author }, { $unset: { promoting: '' } })
       }
     },
-    'who follows an author who is read gets no note': ({ celebrities }) => {
+    'a new follower of a celebrity gets no pulled author': ({ celebrities }) => {
       celebrities.noteFollow = async () => {}
     },
   },
 }
 
-/** What these parts of a strategy are called. */
+/** The private dependencies of a strategy. */
 interface Parts {
   readonly oracle: FanoutOnRead
   readonly entries: EntryReader
   readonly now: () => number
 }
 
-/** What is private of a thing. */
+/** Access to the private fields of an object. */
 const inside = <T>(thing: object): T => thing as T

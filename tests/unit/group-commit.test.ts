@@ -39,7 +39,7 @@ afterEach(() => {
 })
 
 describe('group commit', () => {
-  test('a write on an idle lane goes at once, those that meet it go together in order', async () => {
+  test('a write on an idle key commits at once, and writes that arrive during its commit go together in order', async () => {
     const { commits, batches, end } = held()
     const all = ['a', 'b', 'c'].map((op) => commits.submit('p', op))
     expect(batches).toEqual(['p:a'])
@@ -49,7 +49,7 @@ describe('group commit', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
   })
 
-  test('writes that share a command are committed with those of the same turn', async () => {
+  test('writes that share a command commit together with the writes of the same event-loop turn', async () => {
     const { commits, batches, end } = held({ begins: 'AFTER_TURN' })
     const all = ['a', 'b'].map((op) => commits.submit('p', op))
     await Promise.resolve()
@@ -64,14 +64,14 @@ describe('group commit', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C', 'D'])
   })
 
-  test('lanes do not wait for each other', () => {
+  test('group commits of different keys do not wait for each other', () => {
     const { commits, batches } = held()
     void commits.submit('p', 'a')
     void commits.submit('q', 'b')
     expect(batches).toEqual(['p:a', 'q:b'])
   })
 
-  test('no batch is larger than its bound', async () => {
+  test('a group commit never exceeds its batch size', async () => {
     const { commits, batches, end } = held()
     for (const op of 'abcde') void commits.submit('p', op)
     await end()
@@ -80,7 +80,7 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:a', 'p:bcd', 'p:e'])
   })
 
-  test('a write that fails does not fail its neighbours', async () => {
+  test('a failed write does not fail other writes of its batch', async () => {
     const { commits, end } = held()
     const all = ['a', 'x', 'c'].map((op) => commits.submit('p', op))
     const settled = Promise.allSettled(all)
@@ -90,7 +90,7 @@ describe('group commit', () => {
     expect([a?.status, x?.status, c?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
-  test('a commit that fails fails its batch alone, and the lane goes on', async () => {
+  test('a failed commit fails only its batch, and later batches commit', async () => {
     const { commits, end } = held()
     const first = commits.submit('p', 'a')
     const second = commits.submit('p', 'b')
@@ -101,7 +101,7 @@ describe('group commit', () => {
     expect(await second).toBe('B')
   })
 
-  test('past its bound it answers UNAVAILABLE, and has room again later', async () => {
+  test('a full queue of a key answers UNAVAILABLE, and accepts writes again later', async () => {
     const { commits, end } = held()
     const taken = Array.from('abcdef', (op) => commits.submit('p', op))
     await expect(commits.submit('q', 'y')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -113,7 +113,7 @@ describe('group commit', () => {
     expect(await Promise.all([...taken, more])).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'Y'])
   })
 
-  test('what waited too long is refused unwritten', async () => {
+  test('a write that waited too long is refused and not written', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const { commits, batches, end } = held()
     const first = commits.submit('p', 'a')
@@ -128,7 +128,7 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:a', 'p:c'])
   })
 
-  test('a step of the clock on the wall refuses no waiting write', async () => {
+  test('a step of the system clock refuses no waiting write', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { commits, end } = held()
     const first = commits.submit('p', 'a')

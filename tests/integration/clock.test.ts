@@ -26,7 +26,7 @@ async function databaseTime(): Promise<number> {
   return (await database.client.db('admin').command({ hello: 1 })).localTime.getTime()
 }
 
-test('the clock tells the database’s time on a host whose own clock is wrong or steps', async () => {
+test('ids follow the database’s clock if the host’s clock is wrong or steps', async () => {
   const warnings: string[] = []
   const host = vi.spyOn(Date, 'now').mockImplementation(() => wall() + hourMs)
   using clock = await DatabaseClock.start(database.client, (line) => warnings.push(line))
@@ -41,7 +41,7 @@ test('the clock tells the database’s time on a host whose own clock is wrong o
   expect(clock.skewSeconds()).toBeCloseTo(-3600, 0)
 })
 
-test('a host’s clock that is wrong is reported once each time that it passes the bound', async () => {
+test('a wrong host clock is reported once each time it exceeds the bound', async () => {
   const warnings: string[] = []
   using clock = await DatabaseClock.start(database.client, (line) => warnings.push(line))
   const host = vi.spyOn(Date, 'now')
@@ -52,7 +52,7 @@ test('a host’s clock that is wrong is reported once each time that it passes t
   expect(warnings.map((line) => /behind|ahead/.exec(line)?.[0])).toEqual(['behind', 'ahead'])
 })
 
-test('the clock follows a database whose clock steps, at the next measurement, and reports it', async () => {
+test('a step of the database’s clock is followed at the next measurement and reported', async () => {
   const warnings: string[] = []
   const { setting, client } = adjustable(database.client)
   using clock = await DatabaseClock.start(client, (line) => warnings.push(line))
@@ -65,7 +65,7 @@ test('the clock follows a database whose clock steps, at the next measurement, a
   expect(moves.map(Number).map(Math.round)).toEqual([3600, -3600, -2])
 })
 
-test('a measurement that takes too long changes nothing', async () => {
+test('a measurement of the clock that takes too long changes nothing', async () => {
   const { setting, client } = adjustable(database.client)
   using clock = await DatabaseClock.start(client, () => {})
   const lag = clock.now() - (await databaseTime())
@@ -74,7 +74,7 @@ test('a measurement that takes too long changes nothing', async () => {
   expect(Math.abs(clock.now() - (await databaseTime()) - lag)).toBeLessThan(200)
 })
 
-test('a database that does not tell its time is refused in one sentence', async () => {
+test('a database that does not report its time is refused in one sentence', async () => {
   const broken = { db: () => ({ command: async () => ({ ok: 1 }) }) } as unknown as MongoClient
   await expect(DatabaseClock.start(broken, () => {})).rejects.toThrow(
     'The clock of the database cannot be read: the server did not report its time.',

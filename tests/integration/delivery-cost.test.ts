@@ -151,7 +151,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
 
     test.each([0, 1, 500, 1_200])(
-      'costs one batch for every 500 of the author and %i followers',
+      'a delivery to the author and %i followers costs one batch for every 500 readers',
       async (count) => {
         const { author, readers } = await crowdOf(fixture, count)
         const batches = Math.ceil((1 + count) / batchSize)
@@ -179,7 +179,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
       },
     )
 
-    test('walks 5,000 followers by 2,000 at a time, and writes no more than that at once', async () => {
+    test('a delivery reads 5,000 followers 2,000 at a time, and writes no more at once', async () => {
       const { author } = await crowdOf(fixture, 5_000)
       for (const some of [cost.first, cost.steady]) {
         let commands: readonly RecordedCommand[] = []
@@ -208,7 +208,7 @@ describe('a delivery under HYBRID', () => {
     hybridThreshold: 5,
   })
 
-  test('of an author who is read costs the same, however many followers there are', async () => {
+  test('the delivery of a celebrity’s post has a fixed cost for any number of followers', async () => {
     for (const count of [5, 4_001]) {
       const { author, readers } = await crowdOf(fixture, count)
       await fixture.collections.celebrities.insertOne({ _id: author })

@@ -6,7 +6,7 @@ import { storeOf } from '../support/services.ts'
 
 const strategies: MaterialisedName[] = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX']
 
-describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) => {
+describe.each(strategies)('a concurrently deleted post, under %s', (name) => {
   const fixture = useFeedFixture(name, 'author')
 
   async function scene() {
@@ -27,7 +27,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     })
   }
 
-  test('leaves no entry behind when its delivery writes after the deletion', async () => {
+  test('a delivery that writes after the deletion of its post leaves no entry', async () => {
     const { reader, author } = await scene()
     await fixture.follow(reader, author)
     await fixture.rest()
@@ -40,7 +40,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     expect(await fixture.heldFor(author)).toEqual([])
   })
 
-  test('leaves none when a try of its delivery was killed after it wrote, and another follows', async () => {
+  test('a delivery that was killed after its write leaves no entry of a deleted post after its retry', async () => {
     const { reader, author } = await scene()
     await fixture.follow(reader, author)
     await fixture.rest()
@@ -54,7 +54,7 @@ describe.each(strategies)('a post that is deleted meanwhile, under %s', (name) =
     expect(await fixture.heldFor(author)).toEqual([])
   })
 
-  test('leaves none when a back-fill read it before, and writes after', async () => {
+  test('a back-fill that read a post before its deletion and writes later leaves no entry', async () => {
     const { reader, author } = await scene()
     const posts = await fixture.stored(author, 3)
     await fixture.follow(reader, author)

@@ -7,7 +7,7 @@ import { handle, openAccounts, problemsOf, useServices } from '../support/servic
 const harness = useServices()
 const people = Array.from({ length: 6 }, (_, n) => handle(`w${n}`))
 
-test.each([false, true])('a sample tells of drift, and repairs it: %s', async (repair) => {
+test.each([false, true])('a sample logs drift, and repairs it: %s', async (repair) => {
   const { services } = harness
   for (const one of [services.collections.users, services.collections.user_stats]) {
     await (one as { deleteMany(filter: object): Promise<unknown> }).deleteMany({})
@@ -35,7 +35,7 @@ test.each([false, true])('a sample tells of drift, and repairs it: %s', async (r
   await watch.stop()
 })
 
-test('a share of 0 never looks', async () => {
+test('a share of 0 disables the drift samples', async () => {
   const { log } = recordingLog()
   const watch = new DriftWatch(harness.services, { sharePerHour: 0, repair: true }, log, () => {
     throw new Error('it looked')

@@ -5,7 +5,7 @@ import { connect } from '../../src/db/client.ts'
 import { recorded } from '../support/mongo.ts'
 import { replicaSet } from '../support/replica-set.ts'
 
-test('reads on a primary that was just elected wait for what the primary before it acknowledged', async () => {
+test('reads on a new primary wait for the writes that the last primary acknowledged', async () => {
   await using set = await replicaSet()
   const client = await connect(set.uri, 'serving', { monitorCommands: true })
   try {

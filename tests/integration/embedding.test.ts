@@ -28,7 +28,7 @@ async function postsFetched({ db }: TestDatabase, { command }: RecordedCommand) 
   return { docs: Number(looked.totalDocsExamined), keys: Number(looked.totalKeysExamined) }
 }
 
-describe.each(['text', 'author'] as const)('a query where entries hold %s', (entries) => {
+describe.each(['text', 'author'] as const)('a query with entries of content %s', (entries) => {
   const app = useApp({ FEED_MAINTAINED: beside.join(), TIMELINE_ENTRIES: entries })
   const [reader, author] = [handle('reader'), handle('author')]
 
@@ -49,7 +49,7 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
   ]
 
   describe.each(materialisedNames.filter((name) => name !== 'HYBRID'))('under %s', (name) => {
-    test.each(asked)('of { %s } fetches no more posts than it must', async (fields, embedded) => {
+    test.each(asked)('a page of { %s } reads only the posts it needs', async (fields, embedded) => {
       const page = `timeline(first: 10, strategy: ${name}) { servedBy edges { node { ${fields} } } }`
       const query = `{ ${page} }`
       const { result, commands } = await recorded(app.database.client, () =>
@@ -73,7 +73,7 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
   })
 })
 
-describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
+describe.each(materialisedNames)('an embedded post under %s', (name) => {
   const fixture = useFeedFixture(name, 'text')
 
   async function scene() {
@@ -95,7 +95,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
     return page.items
   }
 
-  test('does not show once it is deleted, though its text is held', async () => {
+  test('an embedded post is hidden after its deletion, although its entry still has the text', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
     expect(await shown(reader)).toMatchObject([newest, middle, oldest])
     await fixture.remove(author, middle.id)
@@ -106,7 +106,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
     expect(await fixture.heldFor(reader)).not.toContain(middle.id)
   })
 
-  test('does not show when it is deleted while the page is read, nor comes back late', async () => {
+  test('an embedded post that is deleted during the read of a page is hidden, and stays hidden', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
     const strategy = fixture.services.strategies[name]
     const propose = strategy.candidates.bind(strategy)
@@ -122,7 +122,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
     expect(await shown(reader)).toMatchObject([newest, oldest])
   })
 
-  test('is shown as well among entries that hold more, or less', async () => {
+  test('embedded posts show next to entries with more or less content', async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await fixture.page(reader)
     await fixture.follow(reader, author)

@@ -28,7 +28,7 @@ const moments: Readonly<Record<string, Scene>> = {
   'a level opens': { before: 3, come: 1, go: [] },
   'an entry leaves the post': { before: 4, come: 0, go: [0] },
   'an entry leaves a level': { before: 4, come: 0, go: [1] },
-  'a level vanishes': { before: 4, come: 0, go: [3] },
+  'a level is deleted': { before: 4, come: 0, go: [3] },
   'the post cools': { before: 2, come: 0, go: [1] },
   'several meet': { before: 4, come: 3, go: [0, 3] },
 }
@@ -157,7 +157,7 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
     const scene = moments[moment] as Scene
 
     test.each(Object.keys(failures))(
-      'and %s at any command, what is told is true and a transaction goes through',
+      `%s at any command when ${moment}: all answers are true, the transaction succeeds`,
       async (name) => {
         const { steps } = await runScene(kind, scene)
         const inTransaction = steps.some((step) => step.inTransaction)
@@ -175,7 +175,7 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
     )
 
     test.each([...Object.keys(failures), 'the answer is lost'])(
-      'and %s at the commit, it goes through',
+      `%s at the commit when ${moment}: the transaction succeeds`,
       async (name) => {
         const lost = { code: 91, errmsg: 'shutting down', codeName: 'ShutdownInProgress' }
         const how = failures[name] ?? { writeConcernError: lost }

@@ -18,14 +18,14 @@ for (const [n, strategy] of feedStrategyNames.entries()) {
   for (const entries of contents) describeFeedStrategy(strategy, entries)
 }
 
-describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) => {
+describe.each(['INBOX', 'HYBRID'] as const)('every strategy together with %s', (inbox) => {
   // The two store in one collection, and HYBRID leaves out nobody where INBOX is maintained.
   const names = feedStrategyNames.filter(
     (name) => name !== (inbox === 'INBOX' ? 'HYBRID' : 'INBOX'),
   )
   const fixture = useFeedFixture(inbox, 'author', names)
 
-  test('goes on from cursors of every other one, both ways', async () => {
+  test('each strategy continues from the cursors of every other strategy, in both directions', async () => {
     const { reader, loud, fan } = await fixture.people('reader', 'loud', 'fan')
     for (const strategy of names) await fixture.page(reader, {}, { strategy })
     const old = await fixture.stored(loud, 30)
@@ -53,7 +53,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) 
   })
 })
 
-describe('deliveries that meet', () => {
+describe('concurrent deliveries', () => {
   /** An author, whom nothing was delivered to, and posts of theirs, newest first. */
   async function scene(fixture: FeedFixture, count: number, stepMs = 1_000) {
     const { author } = await fixture.people('author')
@@ -64,7 +64,7 @@ describe('deliveries that meet', () => {
   describe('in timed buckets', () => {
     const fixture = useFeedFixture('TIME_BUCKETS', 'author')
 
-    test('two posts are both there though one opens the bucket while the other looks for it', async () => {
+    test('two concurrent deliveries into a new TIME_BUCKETS bucket both store their post', async () => {
       const { author, entries, all } = await scene(fixture, 2)
       const [one, other] = entries as [Entry, Entry]
       const { timed_buckets } = fixture.collections
@@ -82,7 +82,7 @@ describe('deliveries that meet', () => {
     })
 
     test.each([2, 3])(
-      'a post is seen though its full bucket has room again before write %i of its delivery',
+      'a post shows although its full TIME_BUCKETS bucket gets room before write %i of its delivery',
       async (at) => {
         const { author, entries, all } = await scene(fixture, 2_001, 400)
         const [late, taken, ...rest] = entries as [Entry, Entry, ...Entry[]]
@@ -104,10 +104,10 @@ describe('deliveries that meet', () => {
     )
   })
 
-  describe('in timed buckets of which one is deleted', () => {
+  describe('TIME_BUCKETS with a deleted bucket', () => {
     const fixture = useFeedFixture('TIME_BUCKETS', 'author')
 
-    test('a post is seen by a reader whose bucket is full though the bucket of another reader is deleted at that moment', async () => {
+    test('a post shows to a reader with a full TIME_BUCKETS bucket while another reader’s bucket is deleted', async () => {
       const { author, all, entries } = await scene(fixture, 2_001, 400)
       const { leaver } = await fixture.people('leaver')
       const [late, ...rest] = entries as [Entry, ...Entry[]]
@@ -131,7 +131,7 @@ describe('deliveries that meet', () => {
   describe('in sized buckets', () => {
     const fixture = useFeedFixture('SIZED_BUCKETS', 'author')
 
-    test('one post is there once though its bucket fills up between two deliveries', async () => {
+    test('two deliveries of a post into a SIZED_BUCKETS bucket that fills up store it once', async () => {
       const { author, entries, all } = await scene(fixture, 4)
       const [next, twice, ...before] = entries as [Entry, Entry, ...Entry[]]
       const { sized_buckets } = fixture.collections

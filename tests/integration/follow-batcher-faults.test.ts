@@ -7,7 +7,7 @@ import { problemsOf, servicesOver, useServices } from '../support/services.ts'
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
 
-describe('when the shared transaction fails', () => {
+describe('a failed transaction of the follow batcher', () => {
   const harness = useServices()
   const failures: Readonly<Record<string, Omit<Failure, 'failCommands'>>> = {
     'the connection breaks': { closeConnection: true },
@@ -17,7 +17,7 @@ describe('when the shared transaction fails', () => {
   const lost = { code: 91, errmsg: 'shutting down', codeName: 'ShutdownInProgress' }
 
   test.each(Object.keys(failures))(
-    'as %s, once at any command, it goes through for everybody',
+    'if %s once at any command, the follow batch succeeds for all users',
     async (name) => {
       const { steps } = await runScene()
       expect(steps).toEqual([
@@ -45,7 +45,7 @@ describe('when the shared transaction fails', () => {
   )
 
   test.each([...Object.keys(failures), 'the answer is lost'])(
-    'as %s at the commits, it goes through for everybody',
+    'if %s at the commits, the follow batch succeeds for all users',
     async (name) => {
       const how = failures[name] ?? { writeConcernError: lost }
       const failure = { ...how, failCommands: ['commitTransaction'], times: 2 }
@@ -56,7 +56,7 @@ describe('when the shared transaction fails', () => {
     },
   )
 
-  test('for good, everybody is told that nothing was changed, and so it is', async () => {
+  test('a follow batch that fails permanently changes nothing, and all users get an error', async () => {
     // Every write begins with the first step; those that a failing step does not concern go through.
     const result = await runScene(0, { ...failures['it conflicts'] })
     expect(new Set(errorsOf(result))).toEqual(new Set(['UNAVAILABLE']))

@@ -17,7 +17,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   const harness = useServices(following)
   const secondCollection = following === 'collection' ? 1 : 0
 
-  test('64 who follow one account, and no longer, each time share one transaction', async () => {
+  test('64 concurrent follows, and 64 unfollows, of one account share one transaction each', async () => {
     const { follows, stats } = harness.services
     const { prefix, star, opener, fans } = await newScene(harness, 64)
     const all = [opener, ...fans]
@@ -51,7 +51,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('more than a batch holds, of three processes, lose no count', async () => {
+  test('follows of three processes beyond the batch size keep the counters exact', async () => {
     const { prefix, star, fans } = await newScene(harness, 200)
     const processes = [0, 1, 2].map(() =>
       servicesOver(harness.database, harness.clock, limits, following),
@@ -67,7 +67,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('each is told what their own write came to, whatever it is for the others', async () => {
+  test('each follow in a batch gets its own result, independent of the other follows', async () => {
     const { services } = harness
     const { follows, restrictions } = services
     const { prefix, star, opener, fans } = await newScene(harness, 6)
@@ -118,7 +118,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('all who follow somebody without an account are told so', async () => {
+  test('all follows of a missing account get NOT_FOUND', async () => {
     const { follows } = harness.services
     const { prefix, fans } = await newScene(harness, 5)
     const nobody = handle(`${prefix}nobody`)
@@ -170,12 +170,12 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 })
 
-describe('together', () => {
+describe('idempotency keys and jobs in a batch', () => {
   const harness = useServices()
   const key = (viewer: UserId, mutation: string, id: string): OnceKey =>
     onceKey(viewer, mutation, { clientMutationId: id }) as OnceKey
 
-  test('a clientMutationId that comes several times takes effect once, with one result', async () => {
+  test('a repeated idempotency key in a follow batch takes effect once, with one result', async () => {
     const { follows, collections } = harness.services
     const { prefix, star, opener, fans } = await newScene(harness, 3)
     const [fan, other, blocked] = fans as [UserId, UserId, UserId]
@@ -215,7 +215,7 @@ describe('together', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('the same clientMutationIds in batches of two processes take effect once', async () => {
+  test('the same idempotency keys in batches of two processes take effect once', async () => {
     const { prefix, star, fans } = await newScene(harness, 20)
     const processes = [0, 1].map(() => servicesOver(harness.database, harness.clock, limits))
     const [one = [], two = []] = await Promise.all(
@@ -230,7 +230,7 @@ describe('together', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('a follow meets a deletion also where the count of the followee stays as it is', async () => {
+  test('a follow conflicts with a deletion even if the followee’s counter does not change', async () => {
     const { services } = harness
     const { collections, edges, stats, outbox, transactions, users } = services
     const { prefix, star, opener, fans } = await newScene(harness, 2)
@@ -265,7 +265,7 @@ describe('together', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('the job of each is run by the process, before the answer, as far as there is room', async () => {
+  test('the process runs the job of each follow before the answer, as long as it has free slots', async () => {
     const { star, opener, fans } = await newScene(harness, 40)
     await harness.rest()
     const services = servicesOver(harness.database, harness.clock, limits)

@@ -51,7 +51,7 @@ async function newCounter(name: string) {
 const leftWrites = (key: string) =>
   harness.services.collections.hot_writes.countDocuments({ key: `test/${key}` })
 
-test('writes of four processes to a hot key are committed by one of them, each with its own answer', async () => {
+test('one owner commits the writes of four processes to a hot key, and each write gets its own answer', async () => {
   const { key, value } = await newCounter('shared')
   const processes = Array.from({ length: 4 }, () => counting())
   const answers = await Promise.all(
@@ -70,7 +70,7 @@ test('writes of four processes to a hot key are committed by one of them, each w
   await expect.poll(() => leftWrites(key)).toBe(0)
 })
 
-test('a write that poisons the batch of an owner fails no write of another process', async () => {
+test('an invalid write in an owner’s batch fails no write of another process', async () => {
   const { key, value } = await newCounter('poisoned')
   const [one, two] = [counting(), counting()]
   const [first, second] = await Promise.all([one.keys.run(key, [1, 13]), two.keys.run(key, [5, 6])])
@@ -79,7 +79,7 @@ test('a write that poisons the batch of an owner fails no write of another proce
   expect(await value()).toBe(25)
 })
 
-test('when the owner of a key has died, another process takes over once the lease is over', async () => {
+test('another process takes over a hot key after the lease of its dead owner', async () => {
   const { key, value } = await newCounter('orphan')
   const until = new Date(Date.now() + 700)
   await harness.services.collections.hot_keys.insertOne({
@@ -94,7 +94,7 @@ test('when the owner of a key has died, another process takes over once the leas
   await expect.poll(() => leftWrites(key)).toBe(0)
 })
 
-test('a write that no owner answers is withdrawn, and never committed', async () => {
+test('a write to a hot key without an answering owner is withdrawn and never committed', async () => {
   const { key, value } = await newCounter('silent')
   const until = new Date(Date.now() + 60_000)
   const { hot_keys } = harness.services.collections
@@ -109,7 +109,7 @@ test('a write that no owner answers is withdrawn, and never committed', async ()
   expect(await value()).toBe(1)
 })
 
-test('six processes that like one post, follow one account and post as one author repeat few transactions', async () => {
+test('six processes that like one post, follow one user and post as one author repeat few transactions', async () => {
   const users = Array.from({ length: 6 * 12 }, (_, n) => handle(`hk-u${n}`))
   const [star] = users as [UserId]
   const writer = handle('hk-writer')

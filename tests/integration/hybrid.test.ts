@@ -69,8 +69,8 @@ const freshRun = () => {
 const read = () => ({ _id: author, readFrom: expect.anything() })
 const mark = () => harness.services.collections.celebrities.findOne({ _id: author })
 
-describe('an author who comes to have very many followers', () => {
-  test('is delivered below the threshold, read from it on, and nothing is lost in between', async () => {
+describe('an author who gets many followers', () => {
+  test('an author above the HYBRID threshold is read instead of delivered, and no post is lost', async () => {
     await follow(...fans.slice(0, 4))
     await publishAndDeliver()
     expect(await mark()).toBeNull()
@@ -87,7 +87,7 @@ describe('an author who comes to have very many followers', () => {
     }
   })
 
-  test('is read by whoever follows later, without a back-fill', async () => {
+  test('a new follower of a celebrity needs no back-fill', async () => {
     await follow(...fans.slice(0, 5))
     await publishAndDeliver()
     await follow(...fans.slice(5))
@@ -97,7 +97,7 @@ describe('an author who comes to have very many followers', () => {
     expect(await inboxOf(last)).toEqual([])
   })
 
-  test('is read at once by a process that knew nothing of it', async () => {
+  test('a process without knowledge of a new celebrity reads its posts at once', async () => {
     const other = servicesOver(
       harness.database,
       harness.clock,
@@ -113,7 +113,7 @@ describe('an author who comes to have very many followers', () => {
   })
 })
 
-describe('an author who has few followers again', () => {
+describe('an author who loses followers', () => {
   beforeEach(async () => {
     await follow(...fans)
     await publishAndDeliver()
@@ -121,14 +121,14 @@ describe('an author who has few followers again', () => {
     expect(await mark()).toEqual(read())
   })
 
-  test('stays as they are a little below the threshold', async () => {
+  test('a celebrity stays one slightly below the HYBRID threshold', async () => {
     await unfollow(...fans.slice(4))
     await publishAndDeliver()
     expect(await mark()).toEqual(read())
     expect(await page(fans[0] as UserId)).toEqual(posts)
   })
 
-  test('is delivered again, and what was left out is delivered before the mark is lifted', async () => {
+  test('a demoted author’s undelivered posts are delivered before the mark is removed', async () => {
     await unfollow(...fans.slice(2))
     await publish()
     expect(await page(fans[0] as UserId)).toEqual(posts)
@@ -141,7 +141,7 @@ describe('an author who has few followers again', () => {
     for (const reader of fans.slice(2)) expect(await page(reader)).toEqual([])
   })
 
-  test('and rises while falling, is read: the fall that goes on then lifts nothing', async () => {
+  test('an author who is promoted during a demotion stays a celebrity after the demotion’s job', async () => {
     await beginFall()
     const { outbox } = harness.services.collections
     const fell = await outbox.findOneAndDelete({ kind: 'author.fell' })
@@ -154,7 +154,7 @@ describe('an author who has few followers again', () => {
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
 
-  test('and rises in the moment that the fall ends, is read all the same', async () => {
+  test('an author who is promoted at the end of a demotion is a celebrity', async () => {
     await beginFall()
     await follow(...fans.slice(2))
     const { celebrities } = harness.services.collections
@@ -172,7 +172,7 @@ describe('an author who has few followers again', () => {
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
 
-  test('and leaves, is no longer marked', async () => {
+  test('a deleted celebrity loses its mark', async () => {
     await harness.services.users.delete(author)
     expect(await page(fans[0] as UserId)).toEqual([])
     await harness.rest()
@@ -180,10 +180,10 @@ describe('an author who has few followers again', () => {
   })
 })
 
-describe('an author who is read', () => {
+describe('a celebrity', () => {
   const all = async () => harness.services.collections.celebrities.countDocuments()
 
-  test('costs nothing to readers who do not follow the author, however many of them there are', async () => {
+  test('a celebrity costs nothing on pages of readers who do not follow it', async () => {
     const { collections } = harness.services
     const strangers = Array.from({ length: 3_000 }, (_, n) => ({ _id: `stranger${n}` }))
     await collections.celebrities.insertMany(strangers)
@@ -207,7 +207,7 @@ describe('an author who is read', () => {
     await collections.celebrities.deleteMany({ _id: /^stranger/ })
   })
 
-  test('deletes a post that was never stored without a walk, and one that was with it', async () => {
+  test('deleting a celebrity’s post walks the followers only if the post was stored', async () => {
     const { client } = harness.database
     const { outbox } = harness.services.collections
     await follow(...fans)
@@ -232,7 +232,7 @@ describe('an author who is read', () => {
     expect(await page(reader)).toEqual(posts.slice(1, 2))
   })
 
-  test('is unfollowed at the cost of the posts that were stored before', async () => {
+  test('unfollowing a celebrity costs only the posts that were stored before', async () => {
     const { client } = harness.database
     await follow(...fans)
     for (let n = 0; n < 2; n++) await publishAndDeliver()
@@ -252,7 +252,7 @@ describe('an author who is read', () => {
     expect(await page(reader)).toEqual(posts)
   })
 
-  test('leaves no note behind, as an author and as a reader', async () => {
+  test('deleting a celebrity or its follower leaves no pulled author', async () => {
     const { pulled_authors } = harness.services.collections
     await follow(...fans)
     for (let n = 0; n < 2; n++) await publishAndDeliver()

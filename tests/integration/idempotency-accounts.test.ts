@@ -9,7 +9,7 @@ const post = (text: string) => {
   return harness.services.posts.create(ann, { text }, key)
 }
 
-test('the records of clientMutationIds end with the account: the next owner of the handle starts with none', async () => {
+test('idempotency keys end with their account: the next owner of the handle starts with none', async () => {
   const { services, database } = harness
   const { mutations } = database.collections
   const opened = onceKey(ann, 'createUser', { clientMutationId: 'open' })
@@ -43,7 +43,7 @@ test('the records of clientMutationIds end with the account: the next owner of t
   expect(await post('of the third owner')).toMatchObject({ text: 'of the third owner' })
 })
 
-test('a purge whose worker was held up removes no record of the next owner', async () => {
+test('a purge by a delayed worker deletes no idempotency key of the next owner', async () => {
   const { services, database } = harness
   const ben = handle('ben')
   const { users, mutations } = database.collections

@@ -85,7 +85,7 @@ async function command(...args: string[]) {
 }
 
 describe('a small import', () => {
-  test('of edges keeps every strategy serving, and its edges show once their jobs have run', async () => {
+  test('a small import of edges keeps all strategies in service, and its jobs add the edges to timelines', async () => {
     const file = await ring(false)
     const before = await registrations()
     await importGraph(harness.services, { file, mutual: true, batchSize: 4 })
@@ -95,7 +95,7 @@ describe('a small import', () => {
     await expectRight()
   })
 
-  test('of posts and of relations, too', async () => {
+  test('small imports of posts and of relations keep all strategies in service', async () => {
     const file = await ring(false)
     const [one, other] = people as [UserId, UserId]
     const relations = join(folder, `${files++}.csv`)
@@ -111,7 +111,7 @@ describe('a small import', () => {
 })
 
 describe('a large import', () => {
-  test('whose timelines were rebuilt between two batches has them rebuilt again', async () => {
+  test('a large import rebuilds timelines again that were rebuilt between its batches', async () => {
     const file = await ring(true)
     let batches = 0
     const onProgress = () => void batches++
@@ -131,7 +131,7 @@ describe('a large import', () => {
     await expectRight()
   })
 
-  test('ends a rebuild that has read timelines before a batch, and marks them as covered after it', async () => {
+  test('a large import ends a rebuild that read timelines before a batch and covers them after it', async () => {
     const { services } = harness
     const held = holding('strategies.updateOne 1')
     const slow = servicesOver(
@@ -166,7 +166,7 @@ describe('a large import', () => {
     await expectRight()
   })
 
-  test('leaves a rebuild that waits for its end', async () => {
+  test('a large import does not end a rebuild that waits for its end', async () => {
     const file = await ring(true)
     await importGraph(harness.services, { file, mutual: false, batchSize: 2 })
     const waiting = await backfills()
@@ -179,7 +179,7 @@ describe('a large import', () => {
     await expectRight()
   })
 
-  test('whose process dies at any call leaves every strategy serving or a job that restores it', async () => {
+  test('a large import that dies at any call leaves all strategies in service or a job that restores them', async () => {
     const calls = holding(undefined)
     const over = (around: typeof calls.around) =>
       servicesOver(watchedDatabase(harness.database, around), harness.clock, engagement)
@@ -206,7 +206,7 @@ describe('a large import', () => {
 
 describe('the command', () => {
   test.each(['load', 'import-relations'])(
-    '%s of a file that is not there changes nothing',
+    'feedline %s with a missing file changes nothing',
     async (name) => {
       const before = await registrations()
       const { code, err } = await command(name, join(folder, 'mistyped.csv'))
@@ -219,7 +219,7 @@ describe('the command', () => {
     },
   )
 
-  test('ended by SIGINT in the middle of a large file has timelines rebuilt at once', async () => {
+  test('an import that SIGINT ends in the middle of a large file queues the rebuild of timelines', async () => {
     const file = join(folder, `${files++}.txt`)
     const lines = Array.from({ length: 12_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
     await writeFile(file, lines.join('\n'))
@@ -237,7 +237,7 @@ describe('the command', () => {
   }, 60_000)
 })
 
-test('a server queues the back-fill of a strategy that has no job, and says so once', async () => {
+test('a server queues the back-fill of a strategy without a job, and logs it once', async () => {
   const { collections, registrations: all } = harness.services
   await collections.strategies.updateOne(
     { _id: 'INBOX' },

@@ -22,7 +22,7 @@ async function examinedBy(commands: readonly RecordedCommand[]): Promise<number[
   return examined
 }
 
-test('taking posts out of INBOX reads these entries alone, however many others there are', async () => {
+test('removing posts from INBOX reads only their entries, for any number of other entries', async () => {
   const { inbox } = harness.services.collections
   await registerStrategies(harness.services, ['INBOX'])
   const INBOX = await storeOf(harness.services, 'INBOX')

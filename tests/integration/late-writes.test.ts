@@ -40,7 +40,7 @@ const run = {
   inline: false,
 }
 
-test.each([0, 3])('a like that reaches the database late is refused, beside %d', async (likes) => {
+test.each([0, 3])('a like that arrives too late is refused, next to %d likes', async (likes) => {
   const { post, ben, fans, likers } = await newScene(likes)
   // An id of 13 seconds ago is what a write has that was held up for so long.
   const held = watched(async () => {}, 13_000)
@@ -55,7 +55,7 @@ test.each([0, 3])('a like that reaches the database late is refused, beside %d',
   expect(await engaged.countDocuments({ user: ben })).toBe(0)
 })
 
-test('a refused like whose log cannot be cleared is cleared later', async () => {
+test('the log row of a refused like is deleted later if its deletion fails', async () => {
   const { post, ben } = await newScene(0)
   const { services } = harness
   await services.restrictions.block(post.author, ben)
@@ -72,7 +72,7 @@ test('a refused like whose log cannot be cleared is cleared later', async () => 
   expect(await engaged.countDocuments({ user: ben })).toBe(0)
 })
 
-test('settling keeps the log of a like that was stored', async () => {
+test('the log row of a stored like stays when unsure likes are settled', async () => {
   const { post, ben } = await newScene(0)
   const { engagements, collections } = harness.services
   const { entry } = await engagements.add('likes', ben, post)
@@ -82,7 +82,7 @@ test('settling keeps the log of a like that was stored', async () => {
   expect(await collections.engaged.countDocuments({ user: ben })).toBe(1)
 })
 
-test('a purge collides with a like whose transaction is open, and removes it', async () => {
+test('a purge conflicts with a like in an open transaction, and removes it', async () => {
   const { post, ben, fans, likers } = await newScene(2)
   const [reached, going] = [gate(), gate()]
   const held = watched(async ({ collection, method, args }) => {
@@ -107,7 +107,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
   )
 })
 
-test('a purge that is held up past its lease takes nothing of the next owner', async () => {
+test('a purge that is delayed past its lease deletes nothing of the next owner', async () => {
   const { post, ben } = await newScene(0)
   const { services } = harness
   const other = handle(`${ben}-other`)
@@ -154,7 +154,7 @@ test('a purge that is held up past its lease takes nothing of the next owner', a
   expect((await services.posts.byRefs([post])).get(post.id)?.likeCount).toBe(1)
 })
 
-test('a purge that is held up does not free the handle of a next owner who leaves too', async () => {
+test('a delayed purge does not release the handle of a next owner who is also deleted', async () => {
   const { ben } = await newScene(0)
   const { services } = harness
   await services.users.delete(ben)

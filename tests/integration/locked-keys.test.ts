@@ -34,8 +34,8 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readon
   return { ms: performance.now() - since, result }
 }
 
-describe('a document that another process keeps locked', () => {
-  test('a locked post slows no like of other posts, and its own like waits for the lock', async () => {
+describe('a document that another process locks', () => {
+  test('a locked post delays no like of other posts, and its own like waits for the lock', async () => {
     const { posts, engagements, engagementReader } = harness.services
     const users = Array.from({ length: 12 }, (_, n) => handle(`liker${n}`))
     await openAccounts(harness.services, users)
@@ -71,7 +71,7 @@ describe('a document that another process keeps locked', () => {
     expect(await engagementReader.entries(['likes'], [taken], [first])).toHaveLength(1)
   })
 
-  test('a locked follower holds up no one else who follows the same account', async () => {
+  test('a locked follower delays no other follow of the same account', async () => {
     const users = Array.from({ length: 9 }, (_, n) => handle(`lk-u${n}`))
     await openAccounts(harness.services, users)
     const [star, opener, stuck, ...fans] = users as [UserId, UserId, UserId, ...UserId[]]
@@ -92,8 +92,8 @@ describe('a document that another process keeps locked', () => {
   })
 })
 
-describe('what damage left behind', () => {
-  test('an edge on one side alone does not fail those who follow the same account', async () => {
+describe('damaged documents', () => {
+  test('an edge in one collection fails no other follow of the same account', async () => {
     const users = Array.from({ length: 22 }, (_, n) => handle(`dr-u${n}`))
     await openAccounts(harness.services, users)
     const [star, opener, ...fans] = users as [UserId, UserId, ...UserId[]]
@@ -110,7 +110,7 @@ describe('what damage left behind', () => {
     expect(await problemsOf(harness, 'dr-')).toEqual([])
   })
 
-  test('a level that the post does not count fails no like', async () => {
+  test('an uncounted overflow level fails no like', async () => {
     const { posts, engagements, collections, mint, engagementReader } = harness.services
     const users = Array.from({ length: 10 }, (_, n) => handle(`lv-u${n}`))
     await openAccounts(harness.services, users)

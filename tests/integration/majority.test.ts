@@ -6,7 +6,7 @@ import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { replicaSet } from '../support/replica-set.ts'
 import { handle } from '../support/services.ts'
 
-test('a repeat under a clientMutationId is not answered from a record that no majority holds', async () => {
+test('a repeated idempotency key is not answered from a record without a majority', async () => {
   await using set = await replicaSet()
   const client = await connect(set.uri)
   try {

@@ -41,7 +41,7 @@ describe.each(strategies)('a page under %s', (name) => {
     }
   })
 
-  test('looks at few of the entries of muted authors, however many there are', async () => {
+  test('a page examines few entries of muted authors, for any number of them', async () => {
     const { client, db } = fixture.harness.database
     const { result, commands } = await recorded(client, () => fixture.page(reader, { limit: 20 }))
     expect(result.ids).toEqual(wanted.slice(0, 20))
@@ -53,7 +53,7 @@ describe.each(strategies)('a page under %s', (name) => {
     expect(examined).toBeLessThan(1_500)
   })
 
-  test('comes from the stored timeline where few are hidden', async () => {
+  test('a page comes from the stored timeline if few of its entries are hidden', async () => {
     const { ids, servedBy } = await fixture.page(reader, { limit: 20, after: wanted[0] })
     expect(ids).toEqual(wanted.slice(1, 21))
     expect(servedBy).toBe(name)

@@ -32,7 +32,7 @@ const strangers = (count: number) =>
 beforeEach(() => fixture.collections.outbox.deleteMany({}))
 
 describe('pending', () => {
-  test('is true for the author and the followers of a post that waits, also of a parked one, and for no one else', async () => {
+  test('pending is true only for the author and followers of a waiting or parked post', async () => {
     const { author, fan, other } = await fixture.people('author', 'fan', 'other')
     await fixture.follow(fan, author)
     await fixture.rest()
@@ -45,7 +45,7 @@ describe('pending', () => {
     expect(await all()).toEqual([false, false, false])
   })
 
-  test('is exact for each reader while 2,000 authors wait, and true for everyone beyond that', async () => {
+  test('pending is exact while at most 2,000 authors wait, and true for all readers beyond that', async () => {
     const { author, fan, other } = await fixture.people('author', 'fan', 'other')
     await fixture.follow(fan, author)
     await fixture.rest()
@@ -56,7 +56,7 @@ describe('pending', () => {
     expect([await pending(fan), await pending(other)]).toEqual([true, true])
   })
 
-  test('is false while only posts wait that will never be shown', async () => {
+  test('pending is false if all waiting posts are deleted or hidden', async () => {
     const { reader, ...authors } = await fixture.people(
       'reader',
       'muted',
@@ -81,7 +81,7 @@ describe('pending', () => {
     expect(await pending(reader)).toBe(true)
   })
 
-  test('of a group asks for its members alone, and not for the reader', async () => {
+  test('pending of a group’s timeline depends only on its members, not on the reader', async () => {
     const { reader, inside, outside } = await fixture.people('reader', 'inside', 'outside')
     for (const author of [inside, outside]) await fixture.follow(reader, author)
     await fixture.services.follows.setGroups(reader, inside, ['close'])
@@ -92,7 +92,7 @@ describe('pending', () => {
     expect(await pending(reader, 'close')).toBe(true)
   })
 
-  test('counts a back-fill until the edge ends or the followee is muted', async () => {
+  test('pending includes a back-fill until the edge ends or the followee is muted', async () => {
     const { reader, author, other } = await fixture.people('reader', 'author', 'other')
     await fixture.follow(reader, author)
     const all = async () => Promise.all([reader, author, other].map((one) => pending(one)))
@@ -104,7 +104,7 @@ describe('pending', () => {
     expect(await all()).toEqual([false, false, false])
   })
 
-  test('costs one command, and one more while a delivery to the reader waits, with one key for each author', async () => {
+  test('pending costs one command, and one with a key for each author while a delivery to the reader waits', async () => {
     const { author, fan, other } = await fixture.people('author', 'fan', 'other')
     await fixture.follow(fan, author)
     await fixture.rest()
@@ -141,7 +141,7 @@ describe('a page', () => {
     return { ...page, ids: page.items.map(({ id }) => id) }
   }
 
-  test('says that a delivery is pending though only its first part comes from a cache', async () => {
+  test('a page is pending also if only its first part comes from a cache', async () => {
     const { reader, late, old } = await scene()
     const page = await read(reader, 'CACHE')
     expect(page).toMatchObject({ ids: old, servedBy: 'FANOUT_ON_READ', pending: true })
@@ -149,7 +149,7 @@ describe('a page', () => {
     expect(await read(reader, 'CACHE')).toMatchObject({ ids: [late, ...old], pending: false })
   })
 
-  test('says so of a delivery that ends right after its candidates were read', async () => {
+  test('a page is pending for a delivery that ends right after its candidates were read', async () => {
     const { reader, late } = await scene()
     const { INBOX } = fixture.services.strategies
     const right: FeedStrategy['candidates'] = INBOX.candidates.bind(INBOX)
@@ -166,7 +166,7 @@ describe('a page', () => {
     expect((await read(reader, 'INBOX')).ids).toContain(late)
   })
 
-  test('ends though another registration comes with every read of it', async () => {
+  test('a page ends although the registration changes with every read of it', async () => {
     const { reader, late, old } = await scene()
     const { INBOX } = fixture.services.strategies
     const { strategies } = fixture.collections
@@ -186,7 +186,7 @@ describe('a page', () => {
   })
 })
 
-test('whyNotInTimeline names a waiting delivery though its process last saw no strategy registered', async () => {
+test('whyNotInTimeline reports a waiting delivery in a process that knows no registered strategy', async () => {
   const { reader, author } = await fixture.people('reader', 'author')
   await fixture.follow(reader, author)
   await fixture.rest()

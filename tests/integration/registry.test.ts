@@ -41,7 +41,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     await harness.rest()
   })
 
-  test('a database that comes to maintain it serves each reader from it once they are covered', async () => {
+  test('a newly registered strategy serves each reader from the moment the reader is covered', async () => {
     const services = later()
     await registerStrategies(services, maintained)
     const whole = async () => {
@@ -78,14 +78,14 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     expect(await whole()).toEqual({ [strategy]: 45 })
   })
 
-  test('a repeat of the registration changes nothing', async () => {
+  test('a repeated registration of a strategy changes nothing', async () => {
     const before = await harness.services.collections.strategies.find().toArray()
     await registerStrategies(later(), maintained)
     expect(await harness.services.collections.strategies.find().toArray()).toEqual(before)
     expect(await harness.services.collections.outbox.countDocuments()).toBe(0)
   })
 
-  test('once suspended it serves nobody, also from a process that knew it, until it is back-filled', async () => {
+  test('a strategy that is rebuilt serves no reader, also in other processes, until its back-fill', async () => {
     const knowing = later()
     const [reader] = readers as [UserId]
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
@@ -106,7 +106,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
   })
 
-  test('dropped, it serves nobody at once, what is stored goes, and it may come back', async () => {
+  test('a dropped strategy serves no reader at once, loses its entries, and may be registered again', async () => {
     const knowing = later()
     const [reader] = readers as [UserId]
     expect((await page(knowing, reader, strategy)).servedBy).toBe(strategy)
@@ -134,7 +134,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
 describe('a database whose accounts take long to count', () => {
   const harness = useServices()
 
-  test('takes a strategy, and back-fills it', async () => {
+  test('a strategy is registered and back-filled although counting the accounts takes long', async () => {
     const { services, database } = harness
     await openAccounts(services, [author, ...readers.slice(0, 2)])
     await services.follows.follow(readers[0] as UserId, author)
@@ -166,7 +166,7 @@ describe('a strategy whose stored form depends on an option', () => {
     ['CACHE', { cacheSize: 10 }, 'CACHE_SIZE'],
     ['HYBRID', { hybridThreshold: 3 }, 'HYBRID_THRESHOLD'],
   ] as const)(
-    '%s keeps the value of the database, and the process says which',
+    '%s keeps the option of the database, and the process logs which',
     async (name, feed, variable) => {
       const maintained = ['FANOUT_ON_READ', name] as const
       const other = { timeBucketDays: 1, cacheSize: 20, ...feed, maintained }

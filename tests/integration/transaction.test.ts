@@ -13,7 +13,7 @@ function collision(): MongoError {
   return error
 }
 
-test('a clock that is put forward ends no transaction before its time', async () => {
+test('a clock that is advanced ends no transaction early', async () => {
   let hour = 0
   const leaping = () => 3_600_000 * ++hour
   const transactions = new Transactions(database.client, new Once(database.collections, leaping))
@@ -25,7 +25,7 @@ test('a clock that is put forward ends no transaction before its time', async ()
   expect({ result, tries }).toEqual({ result: 'done', tries: 3 })
 })
 
-test('a transaction that keeps colliding is given up after 5 s, though the clock stands', async () => {
+test('a transaction that keeps colliding fails after 5 s, also while the clock stands still', async () => {
   const standing = () => 0
   const transactions = new Transactions(database.client, new Once(database.collections, standing))
   const startedAt = performance.now()
@@ -46,7 +46,7 @@ const insert =
   async ({ session }: Tx) =>
     void (await things().insertOne({ thing }, { session }))
 
-test('a transaction that the database never answers is given up in time, and is never committed', async () => {
+test('a transaction without an answer of the database fails in time, and is never committed', async () => {
   await using _ = await failCommand(database.client, { failCommands: ['insert'], blockMs: 1_500 })
   const startedAt = performance.now()
   await expect(short().run(insert('frozen'))).rejects.toMatchObject({
@@ -58,7 +58,7 @@ test('a transaction that the database never answers is given up in time, and is 
   expect(await things().countDocuments({ thing: 'frozen' })).toBe(0)
 })
 
-test('a commit that the database never answers is given up in time, as one whose outcome is unknown', async () => {
+test('a commit without an answer of the database fails in time with an unknown outcome', async () => {
   const block = { failCommands: ['commitTransaction'], blockMs: 1_500, times: 1 }
   await using _ = await failCommand(database.client, block)
   const startedAt = performance.now()
@@ -69,7 +69,7 @@ test('a commit that the database never answers is given up in time, as one whose
   expect(performance.now() - startedAt).toBeLessThan(1_000)
 })
 
-test('a transaction that is given up names the cause: a database without a primary, or writes that meet', async () => {
+test('a failed transaction names the cause: a database without a primary, or colliding writes', async () => {
   {
     const down = { failCommands: ['insert'], errorCode: 10107 }
     await using _ = await failCommand(database.client, down)

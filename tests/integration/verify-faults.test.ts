@@ -15,7 +15,7 @@ interface Place {
   readonly post: (author: string) => PostRef
 }
 
-/** A change behind the services' back, and what is to be told of it: kind, subject, expected, found. */
+/** A change that bypasses the services, and its expected findings: kind, subject, expected, found. */
 interface Fault {
   readonly name: string
   readonly only?: 'collection'
@@ -262,7 +262,7 @@ describe.each(['reverse-index'] as const)('behind the back of %s', (following) =
     },
   )
 
-  test('it tells nothing else, and counts what is in flight', () => {
+  test('verify reports nothing else, and counts findings in flight', () => {
     const subjects = (all: typeof found) =>
       all.map(([kind, subject]) => `${kind} ${subject}`).sort()
     expect(subjects(found)).toEqual(subjects(faults.flatMap(({ expected }) => [...expected])))

@@ -40,7 +40,7 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
   afterAll(() => console.info(Object.fromEntries([...tally].sort())))
 
   test(
-    'every page of every strategy is what law L1 says, whatever becomes of the deliveries',
+    'every page of every strategy equals the model, for any order and failure of deliveries',
     async () => {
       const setting: Setting = { harness, feed: small(asked), asked, registered, tally }
       const law = fc.asyncProperty(anyPlan, async (plan) =>

@@ -129,7 +129,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   const budgetMs = 30_000 + histories * 2_000
 
   test(
-    'every page of every timeline is what law L1 says, after any history',
+    'every timeline page of FANOUT_ON_READ equals the model after any history',
     async () => {
       await fc.assert(timelineLaw(harness), {
         numRuns: histories,
@@ -143,7 +143,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   )
 })
 
-describe('the law can fail', () => {
+describe('L1 mutants of FANOUT_ON_READ', () => {
   const harness = useServices()
 
   const withStrategy =
@@ -163,7 +163,7 @@ describe('the law can fail', () => {
     }
 
   const mutants: Record<string, (services: Services) => FeedService> = {
-    'mutes are forgotten': withStrategy((right) => right, 'restrictions'),
+    'mutes and blocks are ignored': withStrategy((right) => right, 'restrictions'),
     'an entry is skipped at the edge of a page': withStrategy((right) => ({
       candidates: async (ask) => {
         if (!ask.range.olderThan) return right.candidates(ask)
@@ -172,7 +172,7 @@ describe('the law can fail', () => {
         return { entries: entries.slice(1), complete }
       },
     })),
-    'the reader’s own posts are left out': withStrategy((right) => ({
+    'the reader’s own posts are missing': withStrategy((right) => ({
       candidates: async (ask) => {
         const { entries, complete } = await right.candidates(ask)
         return { entries: entries.filter(({ author }) => author !== ask.reader), complete }
@@ -181,11 +181,11 @@ describe('the law can fail', () => {
   }
 
   test.each(Object.keys(mutants))(
-    'when %s',
+    'the law finds the mutant: %s',
     async (name) => {
       const options = { numRuns: 200, endOnFailure: true, seed: 1 }
       const outcome = await fc.check(timelineLaw(harness, mutants[name]), options)
-      console.info(`L1 broken: ${name}: failed after ${outcome.numRuns} histories`)
+      console.info(`L1 mutant: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
@@ -193,7 +193,7 @@ describe('the law can fail', () => {
   )
 })
 
-describe('timeline', () => {
+describe('timeline pages of FANOUT_ON_READ', () => {
   const harness = useServices()
   let scenes = 0
 
@@ -222,7 +222,7 @@ describe('timeline', () => {
     return (await harness.services.feed.timeline(reader, request)).items.map(({ id }) => id)
   }
 
-  test('a walk has no gap and no repeat while new posts arrive', async () => {
+  test('a walk through a timeline has no gap and no repeat while new posts arrive', async () => {
     const { reader, author } = await people('reader', 'author')
     await harness.services.follows.follow(reader, author)
     const old = await posts(author, 9)
@@ -235,7 +235,7 @@ describe('timeline', () => {
     expect(walked).toEqual(old)
   })
 
-  test('a cursor keeps working when its post is deleted', async () => {
+  test('a timeline cursor stays valid after its post is deleted', async () => {
     const { reader } = await people('reader')
     const ids = await posts(reader, 5)
     const [, second] = await read(reader, 2)
@@ -243,7 +243,7 @@ describe('timeline', () => {
     expect(await read(reader, 5, second)).toEqual(ids.slice(2))
   })
 
-  test('450 followees, more than two queries hold, merge into one order', async () => {
+  test('the posts of 450 followees, more than two queries hold, merge in one order', async () => {
     const names = Array.from({ length: 450 }, (_, n) => `u${n}`)
     const { reader } = await people('reader')
     const authors = Object.values(await people(...names)) as UserId[]
@@ -275,7 +275,7 @@ describe('timeline', () => {
     expect(walked).toEqual(all)
   })
 
-  test('a page is filled past a muted author who posts more than anyone', async () => {
+  test('a page is full although a muted author posts more than all others', async () => {
     const { reader, loud, quiet } = await people('reader', 'loud', 'quiet')
     for (const author of [loud, quiet]) await harness.services.follows.follow(reader, author)
     const wanted = await posts(quiet, 3)
@@ -284,7 +284,7 @@ describe('timeline', () => {
     expect(await read(reader, 3)).toEqual(wanted)
   })
 
-  test('a deleted user’s posts are gone on the next read, before any purge', async () => {
+  test('a deleted user’s posts are hidden on the next timeline read, before any purge', async () => {
     const { reader, author } = await people('reader', 'author')
     await harness.services.follows.follow(reader, author)
     const [id] = await posts(author, 1)
@@ -296,7 +296,7 @@ describe('timeline', () => {
     expect(await harness.services.collections.posts.countDocuments({ author })).toBe(0)
   })
 
-  test('a group’s timeline holds what its members post and nothing else', async () => {
+  test('a group’s timeline shows exactly the posts of its members', async () => {
     const { reader, inside, outside } = await people('reader', 'inside', 'outside')
     for (const author of [inside, outside]) await harness.services.follows.follow(reader, author)
     await harness.services.follows.setGroups(reader, inside, ['close'])

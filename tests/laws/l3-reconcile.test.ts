@@ -68,7 +68,7 @@ async function onceUnlocked(write: () => Promise<unknown>): Promise<void> {
 
 const run = () => reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false })
 
-test('reconciling beside traffic, amid kills and drift, ends with counters, edges and history in agreement', async () => {
+test('reconcile during writes, kills and drift ends with counters, edges and history in agreement', async () => {
   const { services, clock } = harness
   const { collections, follows } = services
   const posts = await beginnings(services, diceOf(seed + 1_000))
@@ -103,7 +103,7 @@ test('reconciling beside traffic, amid kills and drift, ends with counters, edge
   await harness.rest()
   const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
   console.info(
-    `L3: ${kills} kills, beside them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
+    `L3: ${kills} kills, during them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
   )
   expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
   await inAgreement()
@@ -181,7 +181,7 @@ describe('between a scan and its repair', () => {
     ['setting what was counted', ['followers counts 0, stored 1'], []],
     ['adding the difference without a record', [], ['followers counts -7, stored 0']],
     ['the ledger', [], []],
-  ])('%s: wrong after a follow %j, after another repair %j', async (name, followed, repaired) => {
+  ])('%s leaves %j after a follow, %j after a repair', async (name, followed, repaired) => {
     const way = ways[name] as (typeof ways)[string]
     const one = await scene()
     const repair = await way(one.ann, 'run')
@@ -196,7 +196,7 @@ describe('between a scan and its repair', () => {
     expect(await problemsOf(harness, other.prefix)).toEqual(wrong(other.ann, repaired))
   })
 
-  test('a run applies a difference once, also when two processes do at once', async () => {
+  test('a run of reconcile applies a difference once, also from two processes', async () => {
     const { ann, prefix } = await scene()
     const drifted = await countDifferences(ann)
     const both = await Promise.all([apply('a', drifted), apply('a', drifted)])
@@ -205,7 +205,7 @@ describe('between a scan and its repair', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('a run applies no difference that another has repaired since, though it is the same again', async () => {
+  test('a run of reconcile applies no difference that another run has repaired since, even if it recurs', async () => {
     const { ann, prefix } = await scene()
     const [drifted, stale] = [await countDifferences(ann), await countDifferences(ann)]
     expect(await apply('b', drifted)).toHaveLength(1)
@@ -215,7 +215,7 @@ describe('between a scan and its repair', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('a post is repaired once, and not when it was deleted', async () => {
+  test('reconcile repairs a post once, and no deleted post', async () => {
     const { services, ann } = await scene()
     const { collections, posts } = services
     const { id } = await posts.create(ann, { text: 'hello' })
@@ -233,7 +233,7 @@ describe('between a scan and its repair', () => {
     expect(await apply('f', stale)).toEqual([])
   })
 
-  test('nothing is applied to who has the handle of somebody who was deleted', async () => {
+  test('reconcile applies no difference to the next owner of a deleted user’s handle', async () => {
     const { services, ann, prefix } = await scene()
     const drifted = await countDifferences(ann)
     await services.users.delete(ann)
@@ -244,7 +244,7 @@ describe('between a scan and its repair', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('nothing is applied of edges that were mended since', async () => {
+  test('reconcile applies no difference of edges that were repaired since', async () => {
     const { services, ann, ben, prefix } = await scene()
     await services.follows.follow(ann, ben)
     await services.collections.following.deleteOne({ user: ann, followee: ben })
@@ -255,7 +255,7 @@ describe('between a scan and its repair', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('forty edges of a user who is followed twenty times a second are mended', async () => {
+  test('reconcile repairs forty edges of a user who gets twenty follows a second', async () => {
     const { services, ann, prefix } = await scene()
     const fans = Array.from({ length: 400 }, (_, n) => handle(`${prefix}fan${n}`))
     await openAccounts(services, fans)
@@ -275,7 +275,7 @@ describe('between a scan and its repair', () => {
     }
   })
 
-  test('what the history says twice, since drift took an edge, is mended', async () => {
+  test('reconcile removes repeated events of a history whose edge was lost', async () => {
     const { services, ann, ben } = await scene()
     const { followers, following } = services.collections
     await services.follows.follow(ann, ben)

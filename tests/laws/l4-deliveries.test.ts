@@ -50,7 +50,7 @@ async function kill({ process }: Child): Promise<void> {
   await exited
 }
 
-test('processes killed at any moment of a delivery lose no post and leave none twice', async () => {
+test('processes that are killed at any moment of a delivery lose no post and store none twice', async () => {
   const { services, database } = harness
   const authors = audiences.map((_, n) => handle(`author${n}`))
   const readers = Array.from({ length: 2_000 }, (_, n) =>

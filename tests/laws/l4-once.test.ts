@@ -103,8 +103,8 @@ async function resultOf(work: Promise<unknown>): Promise<{ result?: unknown; cod
   }
 }
 
-describe.each(mutations)('%s with a clientMutationId', (mutation) => {
-  test('takes effect once and returns the first result when repeated', async () => {
+describe.each(mutations)('%s with an idempotency key', (mutation) => {
+  test(`${mutation} takes effect once, and a repeat returns the first result`, async () => {
     const { run, effects, key } = await newScene(mutation)
     const first = await run(key)
     expect(await run(key)).toEqual(first)
@@ -112,7 +112,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
     expect(await effects()).toBe(1)
   })
 
-  test('takes effect once and returns one result to eight at once', async () => {
+  test(`${mutation} takes effect once for eight concurrent repeats with the same result`, async () => {
     for (let round = 0; round < 5; round++) {
       const { run, effects, key } = await newScene(mutation)
       const results = await Promise.all(Array.from({ length: 8 }, () => resultOf(run(key))))
@@ -156,7 +156,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
   describe.each(Object.keys(failures))('when %s', (name) => {
     const failure = failures[name] as Failure
 
-    test('a few times, it succeeds exactly once', async () => {
+    test(`${mutation} succeeds exactly once when ${name} a few times`, async () => {
       const { run, effects, key } = await newScene(mutation)
       let outcome: Awaited<ReturnType<typeof resultOf>>
       {
@@ -169,7 +169,7 @@ describe.each(mutations)('%s with a clientMutationId', (mutation) => {
       expect(await effects()).toBe(1)
     })
 
-    test('for good, it says UNAVAILABLE or succeeds, and a repeat takes effect once', async () => {
+    test(`${mutation} is UNAVAILABLE or succeeds when ${name} permanently, and a repeat takes effect once`, async () => {
       const { run, effects, key } = await newScene(mutation)
       const { client } = harness.database
       const onFailed = () => hurry()
@@ -219,8 +219,8 @@ async function withFailing<T>(failure: Failure, work: () => Promise<T>): Promise
   return await work()
 }
 
-describe('a clientMutationId', () => {
-  test('that was used for another input or another mutation is a CONFLICT', async () => {
+describe('idempotency keys', () => {
+  test('an idempotency key of another input or mutation is a CONFLICT', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, follows } = harness.services
     const input = (text: string) => ({ clientMutationId: 'm1', text })
@@ -237,7 +237,7 @@ describe('a clientMutationId', () => {
     })
   })
 
-  test('of one viewer means nothing to another', async () => {
+  test('idempotency keys of two viewers are independent', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, stats } = harness.services
     for (const viewer of [ann, ben]) {
@@ -247,7 +247,7 @@ describe('a clientMutationId', () => {
     expect([...(await stats.byIds([ann, ben])).values()].map(({ posts }) => posts)).toEqual([1, 1])
   })
 
-  test('whose mutation was refused may be used again', async () => {
+  test('the idempotency key of a refused mutation may be used again', async () => {
     const { ann } = await newScene('follow')
     const late = handle(`late-${ann}`)
     const once = onceKey(ann, 'follow', { clientMutationId: 'm1' })

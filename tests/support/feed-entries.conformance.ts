@@ -5,7 +5,7 @@ import type { FeedFixture } from './feed-fixture.ts'
 
 /** What pages show of posts, and entries hold of them (seed 1: linking, embedding). */
 export function describeFeedEntries(fixture: FeedFixture): void {
-  const { page } = fixture
+  const { page, strategy } = fixture
 
   async function scene() {
     const { reader, author } = await fixture.people('reader', 'author')
@@ -21,7 +21,7 @@ export function describeFeedEntries(fixture: FeedFixture): void {
     return { reader, author, posts }
   }
 
-  test('a page holds as much of its posts as was asked for, as it is now', async () => {
+  test(`a page has exactly the selected content of its posts, in its current state (${strategy})`, async () => {
     const { reader, author, posts } = await scene()
     const { engagements } = fixture.services
     for (const who of [reader, author]) await engagements.add('likes', who, posts[1] as Post)
@@ -40,7 +40,7 @@ export function describeFeedEntries(fixture: FeedFixture): void {
     expect(await of('content')).toEqual(whole)
   })
 
-  test('an entry holds what it was configured to, however it came', async () => {
+  test(`an entry has the configured content, however it was stored (${strategy})`, async () => {
     const { reader, posts } = await scene()
     const { late } = await fixture.people('late')
     await page(late)

@@ -6,7 +6,7 @@ import { deliveryOf, type FeedFixture, type Job, newestFirst, startMs } from './
 const ended = (jobs: readonly Job[]) => jobs.filter(({ kind }) => kind === 'follow.ended')
 
 export function describeFeedJobs(fixture: FeedFixture): void {
-  const { page, walked } = fixture
+  const { page, walked, strategy } = fixture
 
   /** Nothing twice, and nothing that is not to be seen. */
   async function holdsOnly(reader: UserId, seen: readonly PostId[]) {
@@ -15,7 +15,7 @@ export function describeFeedJobs(fixture: FeedFixture): void {
     return held
   }
 
-  test('a post that is delivered late takes its place among those before and after', async () => {
+  test(`a late delivery sorts its post among earlier and later posts (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
     await fixture.follow(reader, author)
@@ -31,7 +31,7 @@ export function describeFeedJobs(fixture: FeedFixture): void {
     expect(await walked(reader, { limit: 2 })).toEqual(all)
   })
 
-  test('a post reaches every follower though some of them have it already', async () => {
+  test(`a delivery reaches all followers although some already have the post (${strategy})`, async () => {
     const users = await fixture.people('author', 'before', 'between', 'later')
     const { author, before, between, later } = users
     for (const one of Object.values(users)) await page(one)
@@ -49,7 +49,7 @@ export function describeFeedJobs(fixture: FeedFixture): void {
     }
   })
 
-  test('a purge that runs after its edge is back, twice at once, hides no post at any time', async () => {
+  test(`a purge of an edge that exists again, twice at once, never hides a post (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     const { follows, restrictions } = fixture.services
     await page(reader)
@@ -83,7 +83,7 @@ export function describeFeedJobs(fixture: FeedFixture): void {
     }
   })
 
-  test('deliveries of one post at the same time leave it there once', async () => {
+  test(`concurrent deliveries of one post store it once (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
     await fixture.follow(reader, author)
@@ -109,14 +109,14 @@ export function describeFeedJobs(fixture: FeedFixture): void {
 
   describe('every job of a history', () => {
     const orders: Record<string, (jobs: readonly Job[]) => Job[]> = {
-      'as it was promised': (jobs) => [...jobs],
-      'the last one first': (jobs) => [...jobs].reverse(),
-      'by turns from both ends': (jobs) =>
+      'in their order': (jobs) => [...jobs],
+      'in reverse order': (jobs) => [...jobs].reverse(),
+      'in turn from both ends': (jobs) =>
         jobs.map((_, n) => jobs[n % 2 ? n >> 1 : jobs.length - 1 - (n >> 1)] as Job),
     }
 
     test.each(Object.entries(orders))(
-      'leads to one timeline when run %s, and again',
+      `the jobs of a history give one timeline when run %s, also twice (${strategy})`,
       async (_, order) => {
         const { reader, expected, jobs } = await history()
         for (const job of order(jobs)) await fixture.run(job)

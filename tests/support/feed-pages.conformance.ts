@@ -40,12 +40,12 @@ export function describeFeedPages(fixture: FeedFixture): void {
       expect(all).toHaveLength(60)
     })
 
-    test('runs newest first, the reader’s own posts among the others’', async () => {
+    test(`a timeline is sorted newest first and includes the reader’s posts (${strategy})`, async () => {
       expect((await page(reader, { limit: 100 })).ids).toEqual(all)
     })
 
     test.each([1, 3, 4, 5, 7, 59, 60, 100])(
-      'is walked to its end, and back, in pages of %i',
+      `a timeline is walked to its end and back in pages of %i (${strategy})`,
       async (limit) => {
         for (const backward of [false, true]) {
           expect(await walked(reader, { limit, backward })).toEqual(all)
@@ -53,7 +53,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
       },
     )
 
-    test('shows every window of it as if it were one list, and what lies beyond', async () => {
+    test(`every window of a timeline is as in one list, with exact page info (${strategy})`, async () => {
       const cursors = [0, 3, 4, 5, 29, 31, 59].map((at) => all[at])
       for (const cursor of [undefined, ...cursors]) {
         for (const limit of [0, 1, 4, 20]) {
@@ -73,7 +73,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
       }
     })
 
-    test('is served by whom it was asked of, or says where that one does not reach', async () => {
+    test(`a page is served by the requested strategy, or names the one that reaches further (${strategy})`, async () => {
       const whole = strategy === 'CACHE' ? 'FANOUT_ON_READ' : strategy
       const edge = sizes.cacheSize
       const windows: [Partial<Window>, string][] = [
@@ -91,7 +91,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     })
   })
 
-  test('the timeline of one who follows nobody and wrote nothing is empty', async () => {
+  test(`the timeline of a reader without followees and posts is empty (${strategy})`, async () => {
     const { reader } = await fixture.people('reader')
     for (const window of [{}, { backward: true }, { limit: 0 }]) {
       expect(await page(reader, window)).toEqual({
@@ -107,7 +107,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     expect((await page(reader)).ids).toEqual([own])
   })
 
-  test('polling from the newest cursor shows just what is new', async () => {
+  test(`polling from the newest cursor returns exactly the new posts (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
     const old = await fixture.stored(author, 9)
@@ -127,7 +127,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     }
   })
 
-  test('a walk has no gap and no repeat while posts arrive and vanish', async () => {
+  test(`a walk has no gap and no repeat while posts arrive and are deleted (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
     const old = await fixture.stored(author, 12)
@@ -148,7 +148,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     }
   })
 
-  test('a cursor goes on when its post has been deleted, before any job and after', async () => {
+  test(`a cursor stays valid after its post is deleted, before and after the jobs (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
     await fixture.follow(reader, author)
@@ -167,7 +167,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     }
   })
 
-  test('periods without posts are passed over', async () => {
+  test(`periods without posts are skipped (${strategy})`, async () => {
     const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
     const sparse = await fixture.stored(author, 12, { stepMs: 50 * periodMs + 1 })

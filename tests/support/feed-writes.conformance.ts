@@ -46,7 +46,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
   }
 
   test.each(Object.entries(hiding))(
-    '%s hides posts from the next read on, before any job, and jobs take them out',
+    `%s hides posts on the next timeline read, and jobs remove the entries (${strategy})`,
     async (way, hide) => {
       const given = await scene()
       const { reader, byLoud, byQuiet } = given
@@ -67,7 +67,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     },
   )
 
-  test('unmuting shows posts at once, also those that came meanwhile', async () => {
+  test(`an unmute shows posts on the next timeline read, also newer posts (${strategy})`, async () => {
     const { reader, loud, byLoud, byQuiet } = await scene()
     await fixture.services.restrictions.mute(reader, loud)
     byLoud.unshift(await fixture.post(loud))
@@ -77,7 +77,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     expect(await walked(reader, { limit: 3 })).toEqual(newestFirst(byLoud, byQuiet))
   })
 
-  test('following again after a block brings everything back, and unblocking alone nothing', async () => {
+  test(`a follow after a block shows all posts again, and an unblock alone none (${strategy})`, async () => {
     const { reader, loud, byLoud, byQuiet } = await scene()
     await fixture.services.restrictions.block(reader, loud)
     byLoud.unshift(await fixture.post(loud))
@@ -90,7 +90,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     expect(await walked(reader, { limit: 3 })).toEqual(newestFirst(byLoud, byQuiet))
   })
 
-  test('following brings all of 1,200 posts, unfollowing takes all out, and again', async () => {
+  test(`a follow adds all 1,200 posts, an unfollow removes them, repeatedly (${strategy})`, async () => {
     const { reader, author, other } = await fixture.people('reader', 'author', 'other')
     await page(reader)
     const others = await fixture.stored(other, 5, { stepMs: 3_000_000 })
@@ -113,7 +113,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     }
   })
 
-  test('a page is full though almost all that is newer is hidden', async () => {
+  test(`a page is full although almost all newer posts are hidden (${strategy})`, async () => {
     const { reader, loud, quiet } = await fixture.people('reader', 'loud', 'quiet')
     await page(reader)
     const wanted = await fixture.stored(quiet, 3)
@@ -125,7 +125,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     expect(await page(reader, { limit: 3 })).toMatchObject({ ids: wanted, next: false })
   })
 
-  test('a group shows what its members posted; a change of it counts at once', async () => {
+  test(`a group’s timeline shows its members’ posts, and a changed group applies at once (${strategy})`, async () => {
     const { reader, loud, quiet, byLoud, byQuiet } = await scene()
     const { follows } = fixture.services
     const shows = async (group: string, expected: PostId[]) => {
@@ -147,7 +147,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     await shows('close', [])
   })
 
-  test('a reader’s timeline goes with their account, and who comes after starts empty', async () => {
+  test(`a deleted reader’s timeline is deleted, and the next owner’s starts empty (${strategy})`, async () => {
     const { reader, loud, byLoud } = await scene()
     await fixture.post(reader)
     await fixture.rest()
@@ -162,7 +162,7 @@ export function describeFeedWrites(fixture: FeedFixture): void {
     expect(await walked(reader, { limit: 3 })).toEqual([own, ...byLoud])
   })
 
-  test('more posts in one period than a document holds are all there', async () => {
+  test(`posts beyond the size of a document in one period are all shown (${strategy})`, async () => {
     const { reader, late, author } = await fixture.people('reader', 'late', 'author')
     await page(reader)
     const within = { fromMs: startMs + periodMs, stepMs: 400 }

@@ -26,15 +26,15 @@ export interface App extends AsyncDisposable {
 }
 
 /**
- * Starts the server with its worker, and says in one line each which database, URL and strategy.
- * Disposing of it answers what is under way, hands jobs back, and closes the database.
+ * Starts the server with its worker, and logs the database, the URL and the strategy.
+ * Its disposal answers running requests, releases jobs and closes the database.
  */
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
   const database = await openDatabase(config, {
     profile: 'serving',
     prepare: true,
-    say: (line) => log.info(line),
+    log: (line) => log.info(line),
     warn: (line) => log.warn(line),
   })
   try {

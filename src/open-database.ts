@@ -21,11 +21,13 @@ export interface OpenDatabase extends AsyncDisposable {
 /** How a database is opened. */
 export interface OpenOptions {
   readonly profile: ClientProfile
-  /** Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written. */
+  /**
+   * Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written.
+   */
   readonly prepare: boolean
-  /** Told what is going on where that takes a while. */
-  readonly say: (line: string) => void
-  /** Told what an operator should know of the database or of this host's clock, at any time. Default: `say`. */
+  /** Receives a line for each step that takes a while. */
+  readonly log: (line: string) => void
+  /** Receives warnings for the operator about the database or this host's clock, at any time. Default: `log`. */
   readonly warn?: (line: string) => void
 }
 
@@ -36,10 +38,10 @@ export interface OpenOptions {
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
-  { profile, prepare, say, warn = say }: OpenOptions,
+  { profile, prepare, log, warn = log }: OpenOptions,
 ): Promise<OpenDatabase> {
   const { uri, name, dataFolder, mongodBinary } = config.database
-  const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, say) : undefined
+  const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, log) : undefined
   const address = uri ?? mongod?.uri ?? ''
   let client: MongoClient | undefined
   let clock: DatabaseClock | undefined

@@ -3,40 +3,44 @@ import { feedStrategyNames, valuesWhenChecked } from '../feed/strategies/list.ts
 import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { createServices, type Services } from '../services.ts'
 
-/** Tells whoever runs a command what is going on, without mixing into its output. */
-export const say = (line: string): void => void process.stderr.write(`${line}\n`)
+/** Prints a progress line to stderr. Stdout holds only the command's output. */
+export const log = (line: string): void => void process.stderr.write(`${line}\n`)
 
-/** The database as a command sees it. */
+/** The database of a command. */
 export interface CommandDatabase extends OpenDatabase {
   readonly services: Services
 }
 
 /**
- * Opens the configured database for a command, beside a server that uses the same.
- * @param prepare creates what indexes are missing; without it nothing is written.
- * @throws as {@link openDatabase}.
+ * Opens the configured database for a command. A server may use the same database.
+ * @param prepare creates missing collections and indexes. False: writes nothing.
+ * @throws the errors of {@link openDatabase}.
  */
 export async function openForCommand(
   config: AppConfig,
   prepare: boolean,
 ): Promise<CommandDatabase> {
-  const database = await openDatabase(config, { profile: 'bulk', prepare, say })
+  const database = await openDatabase(config, { profile: 'bulk', prepare, log })
   const { client, db, clock } = database
   const services = createServices(client, db, config, { now: clock.now })
   return { ...database, services }
 }
 
-/** Has the rebuild of timelines begin at the end of an import, however it ended. Without it, it begins a minute later. */
-export async function beginRebuilds({ upkeep }: Services): Promise<void> {
+/**
+ * Queues the rebuild of timelines after an import, also a failed one. If this fails, a server queues it in a minute.
+ */
+export async function queueRebuilds({ upkeep }: Services): Promise<void> {
   await upkeep
     .beginRebuilds()
     .catch(() =>
-      say('The rebuild of the timelines could not be queued. A server queues it within a minute.'),
+      log('The rebuild of the timelines could not be queued. A server queues it within a minute.'),
     )
 }
 
-/** The services of a command that reads every strategy, whatever is configured. No cache lives longer because of it. */
-export function servicesAsStored(
+/**
+ * The services of a command that reads every strategy, also unconfigured ones. Its reads extend the life of no cache.
+ */
+export function servicesForAllStrategies(
   { client, db, clock }: CommandDatabase,
   config: AppConfig,
 ): Services {

@@ -3,8 +3,7 @@ import { clientErrorOf } from '../db/errors.ts'
 import { readConfig } from '../environment.ts'
 
 /**
- * What a command that failed says: one sentence, and with LOG_LEVEL=debug or trace where it came
- * from.
+ * The error message of a failed command: one sentence. With LOG_LEVEL=debug or trace also the stack.
  */
 export function failureText(error: unknown): string {
   const reason = error instanceof Error ? error.message || error.name : String(error)
@@ -13,7 +12,7 @@ export function failureText(error: unknown): string {
   return wantsStack() && error instanceof Error ? `${sentence}\n${error.stack}` : sentence
 }
 
-/** A signal ended the command; what was done stays. */
+/** A signal ended the command. Its finished work stays. */
 export class Interruption extends Error {
   override readonly name = 'Interruption'
 
@@ -38,7 +37,7 @@ export function interruption(): Disposable & { readonly signal: AbortSignal } {
   return { signal: controller.signal, [Symbol.dispose]: remove }
 }
 
-/** What the process ends with: after a signal, what shells expect of one that the signal ended. */
+/** The exit code of the process: 1, or after a signal 128 plus the signal's number, as shells expect. */
 export const exitCodeOf = (error: unknown): number =>
   error instanceof Interruption ? 128 + constants.signals[error.signal] : 1
 

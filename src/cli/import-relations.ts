@@ -6,7 +6,7 @@ import { ImportInterrupted } from '../imports/importer.ts'
 import { previewRelations } from '../imports/preview-relations.ts'
 import { RelationFile } from '../imports/relation-file.ts'
 import type { Services } from '../services.ts'
-import { beginRebuilds, openForCommand, say } from './database.ts'
+import { log, openForCommand, queueRebuilds } from './database.ts'
 import { interruption } from './failure.ts'
 import { perSecond, showProgress } from './progress.ts'
 
@@ -15,7 +15,7 @@ interface RelationsOptions {
   readonly json?: true
 }
 
-/** `feedline import-relations FILE`: follows with their history, from a table with one time per source. */
+/** `feedline import-relations FILE`: imports follows with their history from a table with one time per source. */
 export const importRelationsCommand = (): Command =>
   new Command('import-relations')
     .description('Import the relations of a legacy table: edges, their history and exact counters.')
@@ -65,7 +65,7 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
     const ms = performance.now() - startedAt
     console.log(text(result, dryRun, ms))
     const { bad } = result
-    if (bad.count > 0) say(badText(bad))
+    if (bad.count > 0) log(badText(bad))
     if (options.json) console.log(JSON.stringify({ dryRun, ...summary(result, ms), ...more }))
   }
   try {
@@ -84,13 +84,13 @@ async function relations(
   signal: AbortSignal,
 ): Promise<RelationImportResult> {
   using display = showProgress('pairs', dryRun ? 'found' : 'written')
-  const onBusy = () => say('Other writes lock the same data. Retrying.')
+  const onBusy = () => log('Other writes lock the same data. Retrying.')
   const options = { file, signal, onProgress: display.update, onBusy }
   if (dryRun) return previewRelations(services, options)
   try {
     return await importRelations(services, options)
   } finally {
-    await beginRebuilds(services)
+    await queueRebuilds(services)
   }
 }
 

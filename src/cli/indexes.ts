@@ -8,7 +8,7 @@ interface IndexesOptions {
   readonly json?: true
 }
 
-/** `feedline indexes`: which indexes are declared, and which of them the database has. */
+/** `feedline indexes`: shows the declared indexes, and whether the database has them. */
 export const indexesCommand = (): Command =>
   new Command('indexes')
     .description('Show the declared indexes and their state. Change nothing without --apply.')

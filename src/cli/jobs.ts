@@ -5,9 +5,9 @@ import type { JobQueue } from '../jobs/queue.ts'
 import { parseTimeId, type TimeId } from '../lib/ids.ts'
 import { openForCommand } from './database.ts'
 
-/** How many jobs are shown at most. */
+/** The most jobs that the command prints. */
 const shownMax = 1_000
-/** How much of an error or a checkpoint is shown in the table, in characters. */
+/** The most characters of an error or a checkpoint in the table. */
 const charactersMax = 200
 
 interface ListOptions {
@@ -16,7 +16,7 @@ interface ListOptions {
   readonly json?: true
 }
 
-/** `feedline jobs`: what is left to be done, and what to do about that which failed. */
+/** `feedline jobs`: lists jobs, and retries or drops parked jobs. */
 export const jobsCommand = (): Command =>
   new Command('jobs')
     .description('Show all waiting, running and parked jobs, the earliest due first.')
@@ -53,15 +53,15 @@ Examples:
   $ feedline jobs retry 65f0c0de0000000000000001
   $ feedline jobs drop --all`
 
-/** What is done about parked jobs. */
-interface Remedy {
+/** An action on parked jobs. */
+interface JobAction {
   readonly one: (queue: JobQueue, id: TimeId) => Promise<boolean>
   readonly all: (queue: JobQueue) => Promise<number>
-  /** What the jobs are then. */
+  /** The state of the jobs after the action, for the output. */
   readonly done: string
 }
 
-const parkedCommand = (name: string, description: string, remedy: Remedy): Command =>
+const parkedCommand = (name: string, description: string, action: JobAction): Command =>
   new Command(name)
     .description(description)
     .argument('[id]', 'id of the job, as shown by "feedline jobs --parked"')
@@ -73,14 +73,14 @@ const parkedCommand = (name: string, description: string, remedy: Remedy): Comma
       await using database = await openForCommand(readConfig(), false)
       const { queue } = database.services
       const count =
-        text === undefined ? await remedy.all(queue) : await oneOf(queue, text, remedy.one)
-      console.log(`${count} ${count === 1 ? 'job is' : 'jobs are'} ${remedy.done}.`)
+        text === undefined ? await action.all(queue) : await oneOf(queue, text, action.one)
+      console.log(`${count} ${count === 1 ? 'job is' : 'jobs are'} ${action.done}.`)
     })
 
-async function oneOf(queue: JobQueue, text: string, remedy: Remedy['one']): Promise<1> {
+async function oneOf(queue: JobQueue, text: string, action: JobAction['one']): Promise<1> {
   const id = parseTimeId<TimeId>(text)
   if (id === undefined) throw new Error(`"${text}" is not a job id. A job id has 24 hex digits.`)
-  if (!(await remedy(queue, id))) throw new Error(`No parked job has the id ${id}.`)
+  if (!(await action(queue, id))) throw new Error(`No parked job has the id ${id}.`)
   return 1
 }
 
@@ -117,7 +117,7 @@ const cellsOf = ({ id, kind, lane, state, attempts, at }: ListedJob): readonly s
   `${since[state]} ${at.toISOString()}`,
 ]
 
-/** What not every job has: at the end of its line, where it may be long. */
+/** The checkpoint and the error of a job, at the end of its line. */
 function notesOf({ checkpoint, error }: Partial<ListedJob> = {}): string {
   const notes = [
     checkpoint === undefined ? '' : `at ${JSON.stringify(checkpoint)}`,

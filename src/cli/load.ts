@@ -6,7 +6,7 @@ import { type GraphImportResult, importGraph } from '../imports/import-graph.ts'
 import { ImportInterrupted, type ImportServices } from '../imports/importer.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
 import { TextFile } from '../imports/text-file.ts'
-import { beginRebuilds, openForCommand, say } from './database.ts'
+import { log, openForCommand, queueRebuilds } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { perSecond, showProgress } from './progress.ts'
@@ -18,7 +18,7 @@ interface LoadOptions {
   readonly json?: true
 }
 
-/** `feedline load FILE`: a follow graph from a file, and synthetic posts of its users. */
+/** `feedline load FILE`: imports a follow graph, and creates synthetic posts of its users. */
 export const loadCommand = (): Command =>
   new Command('load')
     .description(
@@ -62,12 +62,12 @@ Examples:
 
 async function load(file: string, options: LoadOptions): Promise<void> {
   const startedAt = performance.now()
-  await readable(file)
+  await checkReadable(file)
   await using database = await openForCommand(readConfig(), true)
   using interrupt = interruption()
   const { services } = database
   const { signal } = interrupt
-  const done: Done = {}
+  const done: Results = {}
   const report = (more: object = {}) => {
     const seconds = Math.round(performance.now() - startedAt) / 1000
     if (options.json) console.log(JSON.stringify({ ...summary(done, seconds), ...more }))
@@ -81,21 +81,21 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     report({ interrupted: true })
     throw error.cause
   } finally {
-    await beginRebuilds(services)
+    await queueRebuilds(services)
   }
   report()
 }
 
 /**
- * Reads a file to its first edge, before anything is opened that could be changed.
- * @throws {DomainError} BAD_USER_INPUT when that cannot be done.
+ * Reads a file to its first edge, before the command opens the database.
+ * @throws {DomainError} BAD_USER_INPUT if the file cannot be read or has no edge.
  */
-async function readable(file: string): Promise<void> {
+async function checkReadable(file: string): Promise<void> {
   for await (const _ of new EdgeList(await TextFile.open(file))) return
 }
 
-/** What a run has come to. */
-interface Done {
+/** The results of a run. */
+interface Results {
   graph?: GraphImportResult
   posts?: SeedPostsResult
 }
@@ -117,8 +117,8 @@ async function loadGraph(
   })
   display[Symbol.dispose]()
   const { written, bad } = result
-  tell(`${written.users} users and ${written.edges} edges`, written.edges, startedAt, 'edges')
-  if (bad.count > 0) say(badLinesReport(bad))
+  printRate(`${written.users} users and ${written.edges} edges`, written.edges, startedAt, 'edges')
+  if (bad.count > 0) log(badLinesReport(bad))
   return result
 }
 
@@ -133,20 +133,20 @@ async function loadPosts(
   const given = { file, postsPerUser, seed }
   const result = await seedPosts(services, { ...given, signal, onProgress: display.update, onBusy })
   display[Symbol.dispose]()
-  tell(`${result.written.posts} posts`, result.written.posts, startedAt, 'posts')
+  printRate(`${result.written.posts} posts`, result.written.posts, startedAt, 'posts')
   return result
 }
 
-const onBusy = () => say('Other writes lock the same data. Retrying.')
+const onBusy = () => log('Other writes lock the same data. Retrying.')
 
-/** On stdout, before the line of JSON. */
-function tell(what: string, count: number, startedAt: number, unit: string): void {
+/** Prints a count, a duration and a rate to stdout, before the line of JSON. */
+function printRate(what: string, count: number, startedAt: number, unit: string): void {
   const ms = performance.now() - startedAt
   const rate = count === 0 ? 'nothing left to do' : `${perSecond(count, ms)} ${unit}/s`
   console.log(`${what} in ${(ms / 1000).toFixed(1)} s (${rate})`)
 }
 
-function summary({ graph, posts }: Done, seconds: number) {
+function summary({ graph, posts }: Results, seconds: number) {
   const none = { users: 0, edges: 0 }
   return {
     ...(graph?.written ?? none),

@@ -11,10 +11,10 @@ import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
 import { workerCommand } from './worker.ts'
 
-/** Stands two folders up from here in `src` and in `dist`. */
+/** Two folders up, both in `src` and in `dist`. */
 const manifest = new URL('../../package.json', import.meta.url)
 
-/** The command line: one command a file. What an action throws is for the caller to print. */
+/** The command line, one file for each command. The caller prints the error of a failed action. */
 export const buildProgram = (): Command =>
   new Command('feedline')
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')

@@ -1,25 +1,25 @@
 import { SingleBar } from 'cli-progress'
 
-/** How often a line tells of the progress where there is no terminal, in milliseconds. */
+/** The time between two progress lines without a terminal, in milliseconds. */
 const lineEveryMs = 5_000
 
-/** How far something has come. */
+/** The progress of a command. */
 export interface Progress {
   readonly done: number
   readonly total: number
-  /** What is counted, where that is not `done`. */
+  /** The count to show, if it differs from `done`. */
   readonly written?: number
 }
 
-/** Shows on stderr how far something has come. */
+/** Shows progress on stderr. */
 export interface ProgressDisplay extends Disposable {
   update(progress: Progress): void
 }
 
 /**
- * A bar where stderr is a terminal, a line every 5 s where it is not.
- * @param what names what is counted, e.g. `edges`.
- * @param verb what is done to it.
+ * Shows a bar if stderr is a terminal, otherwise a line every 5 s.
+ * @param what the counted things, e.g. `edges`.
+ * @param verb the participle in the text, e.g. `written`.
  */
 export function showProgress(what: string, verb = 'written'): ProgressDisplay {
   return process.stderr.isTTY ? bar(what, verb) : lines(what, verb)
@@ -60,11 +60,11 @@ function lines(what: string, verb: string): ProgressDisplay {
   }
 }
 
-/** One display for each part, one after the other. */
+/** Shows the parts of a run in sequence, each in its own display. */
 export class PartDisplays implements Disposable {
   private shown: { readonly part: string; readonly display: ProgressDisplay } | undefined
 
-  /** @param verb what is done to them. */
+  /** @param verb the participle in the text, e.g. `checked`. */
   constructor(private readonly verb: string) {}
 
   readonly update = ({ part, ...progress }: Progress & { readonly part: string }): void => {
@@ -81,6 +81,6 @@ export class PartDisplays implements Disposable {
   }
 }
 
-/** @returns whole things per second; 0 where nothing took no time. */
+/** @returns the rate per second, rounded; 0 if `count` is 0. */
 export const perSecond = (count: number, ms: number): number =>
   count === 0 ? 0 : Math.round((count * 1000) / Math.max(ms, 1))

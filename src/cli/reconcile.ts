@@ -5,7 +5,7 @@ import { TextFile } from '../imports/text-file.ts'
 import { type Reconciled, reconcile } from '../integrity/reconcile.ts'
 import { type Drifted, rowsMax } from '../integrity/report.ts'
 import { parseUserId } from '../lib/ids.ts'
-import { openForCommand, servicesAsStored } from './database.ts'
+import { openForCommand, servicesForAllStrategies } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { PartDisplays } from './progress.ts'
@@ -19,7 +19,7 @@ interface ReconcileCommandOptions {
   readonly json?: true
 }
 
-/** `feedline reconcile`: repairs every violation that can be repaired; counters by difference. */
+/** `feedline reconcile`: repairs every repairable violation. Adds the difference to counters. */
 export const reconcileCommand = (): Command =>
   new Command('reconcile')
     .description('Check all invariants of the stored data. Repair all repairable findings.')
@@ -58,7 +58,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   const who = users === 'all' ? 'all' : await handlesIn(users)
   const config = readConfig()
   await using database = await openForCommand(config, !dryRun)
-  const services = servicesAsStored(database, config)
+  const services = servicesForAllStrategies(database, config)
   using stopped = interruption()
   using displays = new PartDisplays('checked')
   const readers = who === 'all' ? how.readers : who
@@ -73,7 +73,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   if (!dryRun && remaining + reported > 0) process.exitCode = remaining > 0 ? 1 : 2
 }
 
-/** @throws {DomainError} BAD_USER_INPUT naming the first line that is no handle. */
+/** @throws {DomainError} BAD_USER_INPUT with the first line that is not a handle. */
 async function handlesIn(path: string): Promise<string[]> {
   const handles: string[] = []
   for await (const { line, text } of (await TextFile.open(path)).lines()) {
@@ -87,14 +87,14 @@ async function handlesIn(path: string): Promise<string[]> {
 function summary({ run, tally, ...found }: Reconciled, dryRun: boolean, seconds: number) {
   const { users, posts, documents, ...counts } = tally
   const checked = { users, posts, documents }
-  const worst = found.worst.map((one) => ({ ...one, why: whyOf(one) }))
+  const worst = found.largest.map((one) => ({ ...one, why: whyOf(one) }))
   const unrepairable = found.reported
   return { ...(run ? { run } : {}), dryRun, checked, ...counts, worst, unrepairable, seconds }
 }
 
-function report({ tally, worst, ...found }: Reconciled, seconds: number): string {
-  const rest = tally.off - worst.length
-  const lines = worst.map((one) => {
+function report({ tally, largest, ...found }: Reconciled, seconds: number): string {
+  const rest = tally.off - largest.length
+  const lines = largest.map((one) => {
     const by = Object.entries(one.by).map(
       ([name, count]) => `${name} ${one.counted[name]} ${count > 0 ? '+' : '−'} ${Math.abs(count)}`,
     )
@@ -108,7 +108,7 @@ function report({ tally, worst, ...found }: Reconciled, seconds: number): string
   const { remaining, reported } = tally
   return [
     ...lines,
-    ...(rest > 0 && worst.length === rowsMax ? [`and ${rest} more`] : []),
+    ...(rest > 0 && largest.length === rowsMax ? [`and ${rest} more`] : []),
     ...contradictions,
     ...(reported > contradictions.length ? [`and ${reported - contradictions.length} more`] : []),
     `Checked ${users} users and ${posts} posts (${documents} documents) in ${seconds} s.`,

@@ -2,11 +2,11 @@ import { Argument, Command } from 'commander'
 import type { StrategyDoc } from '../db/collections.ts'
 import { readConfig } from '../environment.ts'
 import { type MaterialisedName, materialisedNames } from '../feed/strategies/list.ts'
-import { openForCommand, say } from './database.ts'
+import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 
-/** `feedline timelines`: which strategies the database maintains, and how far each has come. */
+/** `feedline timelines`: shows the maintained strategies and their progress, and changes them. */
 export const timelinesCommand = (): Command =>
   new Command('timelines')
     .description(
@@ -30,7 +30,7 @@ export const timelinesCommand = (): Command =>
           await using database = await openForCommand(readConfig(), true)
           using interrupt = interruption()
           const { services } = database
-          say('Pages now come from FANOUT_ON_READ. Deleting the stored timelines.')
+          log('Pages now come from FANOUT_ON_READ. Deleting the stored timelines.')
           const dropped = await services.registrations.drop(name, interrupt.signal)
           if (!dropped) throw new Error(`${name} is not maintained in this database`)
           console.log(`${name} is dropped.`)

@@ -11,7 +11,7 @@ interface TokenOptions {
   readonly json?: true
 }
 
-/** `feedline token HANDLE`: a token to try the API with. */
+/** `feedline token HANDLE`: prints a token for a user. */
 export const tokenCommand = (): Command =>
   new Command('token')
     .description('Print a token for a user, signed with AUTH_JWT_SECRET.')
@@ -42,7 +42,7 @@ Example:
 
 /**
  * Signs a token that this configuration's server accepts until `expiresAt`.
- * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT when `handle` is none.
+ * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT if `handle` is not a handle.
  */
 export async function signToken(
   auth: AuthConfig,

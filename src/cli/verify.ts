@@ -2,11 +2,11 @@ import { Command } from 'commander'
 import { readConfig } from '../environment.ts'
 import type { Finding } from '../integrity/invariant.ts'
 import { Tally, verify } from '../integrity/verify.ts'
-import { openForCommand, servicesAsStored } from './database.ts'
+import { openForCommand, servicesForAllStrategies } from './database.ts'
 import { PartDisplays } from './progress.ts'
 import { readersOption } from './readers.ts'
 
-/** Findings that are printed. */
+/** The most findings that the command prints. */
 const shownMax = 100
 
 interface VerifyOptions {
@@ -14,7 +14,7 @@ interface VerifyOptions {
   readonly json?: true
 }
 
-/** `feedline verify`: whether what is stored keeps the laws. */
+/** `feedline verify`: checks whether the stored data keeps the laws. */
 export const verifyCommand = (): Command =>
   new Command('verify')
     .description('Check all invariants of the stored data. Change nothing.')
@@ -44,12 +44,12 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   const startedAt = performance.now()
   const config = readConfig()
   await using database = await openForCommand(config, false)
-  const services = servicesAsStored(database, config)
+  const services = servicesForAllStrategies(database, config)
   const tally = new Tally()
-  const found: Found = { differences: 0, byKind: {}, sample: [], harmless: 0, unrepairable: 0 }
+  const found: Findings = { differences: 0, byKind: {}, sample: [], harmless: 0, unrepairable: 0 }
   using displays = new PartDisplays('checked')
   for await (const finding of verify(services, { readers, onProgress: displays.update }, tally)) {
-    note(found, finding)
+    addFinding(found, finding)
   }
   displays[Symbol.dispose]()
   const seconds = Math.round(performance.now() - startedAt) / 1000
@@ -69,18 +69,18 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   if (found.differences > 0) process.exitCode = 1
 }
 
-/** The findings of a run: counts of all, and the first ones. */
-interface Found {
-  /** Those that are not harmless. */
+/** The findings of a run: their counts, and the first findings. */
+interface Findings {
+  /** Findings that are not harmless. */
   differences: number
   readonly byKind: Record<string, number>
   readonly sample: Finding[]
   harmless: number
-  /** Those that `feedline reconcile` reports and does not repair. */
+  /** Findings that `feedline reconcile` reports and does not repair. */
   unrepairable: number
 }
 
-function note(found: Found, finding: Finding): void {
+function addFinding(found: Findings, finding: Finding): void {
   const kind = `${finding.law} ${finding.kind}`
   if (finding.harmless) found.harmless++
   else found.differences++
@@ -89,7 +89,7 @@ function note(found: Found, finding: Finding): void {
   if (found.sample.length < shownMax) found.sample.push(finding)
 }
 
-function report(found: Found, { checked, inFlight }: Tally, seconds: number): string {
+function report(found: Findings, { checked, inFlight }: Tally, seconds: number): string {
   const { differences, sample, harmless, unrepairable } = found
   const lines = sample.map(
     ({ law, kind, subject, expected, found }) =>

@@ -6,9 +6,9 @@ import { createLog, type Log } from '../log.ts'
 import { openDatabase } from '../open-database.ts'
 import { createServices } from '../services.ts'
 import { wholeNumber } from './numbers.ts'
-import { type Running, untilTold } from './until-told.ts'
+import { type Running, runUntilSignal } from './run-until-signal.ts'
 
-/** `feedline worker`: jobs alone, beside any number of servers and other workers. */
+/** `feedline worker`: runs jobs without a server. Any number of servers and workers may run at the same time. */
 export const workerCommand = (): Command =>
   new Command('worker')
     .description('Run the jobs of the database until SIGTERM or SIGINT. Serve no requests.')
@@ -21,15 +21,15 @@ export const workerCommand = (): Command =>
     .action(async ({ concurrency }: { readonly concurrency: number }) => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY === true)
-      untilTold(await startWorker(config, log, concurrency), log)
+      runUntilSignal(await startWorker(config, log, concurrency), log)
     })
 
-/** Disposing of it hands its jobs back and closes the database. */
+/** Starts a worker. Its disposal releases its jobs and closes the database. */
 async function startWorker(config: AppConfig, log: Log, concurrency: number): Promise<Running> {
   const database = await openDatabase(config, {
     profile: 'serving',
     prepare: true,
-    say: (line) => log.info(line),
+    log: (line) => log.info(line),
     warn: (line) => log.warn(line),
   })
   const { client, db, clock } = database

@@ -3,16 +3,17 @@ import type { AuthConfig } from '../config.ts'
 import { DomainError } from '../errors.ts'
 import { parseUserId, type UserId } from '../lib/ids.ts'
 
-/** Tells who sends a request from its Authorization header; undefined: nobody says so. */
+/** Returns the viewer from the Authorization header of a request; undefined for an anonymous request. */
 export type Authenticate = (header: string | undefined) => Promise<UserId | undefined>
 
 const refused = (problem: string, cause?: unknown) =>
   new DomainError('UNAUTHENTICATED', `Authorization: ${problem}`, { cause })
 
 /**
- * Verifies `Bearer` tokens by secret or JWKS, with an allowlist of algorithms, issuer and audience; in development
- * also takes `Dev <handle>` at its word.
- * The function throws {DomainError} UNAUTHENTICATED for anything it cannot verify, UNAVAILABLE when the keys cannot be fetched.
+ * Verifies `Bearer` tokens by secret or JWKS, with an allowlist of algorithms, issuer and audience. In development also
+ * accepts `Dev <handle>` without verification.
+ * @returns a function that throws {DomainError} UNAUTHENTICATED for a token that it cannot verify, and UNAVAILABLE if
+ * the keys cannot be fetched.
  */
 export function createAuthenticate(auth: AuthConfig): Authenticate {
   const verify = createVerify(auth)
@@ -61,7 +62,7 @@ function createVerify(
   }
 }
 
-/** Whether the keys could not be had: their URL does not answer, or not with keys. That says nothing of the token. */
+/** Whether the keys could not be fetched: their URL does not answer, or not with keys. The token may still be valid. */
 const isKeyFault = (error: unknown): boolean =>
   !(error instanceof errors.JOSEError) ||
   error instanceof errors.JWKSTimeout ||

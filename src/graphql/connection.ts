@@ -4,7 +4,7 @@ import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageSizeMax, type Window } from '../lib/page.ts'
 import { cursorOf, parseCursor } from './node-id.ts'
 
-/** How many items a connection gives when it is not told. */
+/** The page size of a connection without `first` and `last`. */
 export const pageSizeDefault = 20
 
 @ArgsType()
@@ -37,8 +37,8 @@ export class ConnectionArgs {
 }
 
 /**
- * The part of a list that Relay's four arguments ask for.
- * @throws {DomainError} BAD_USER_INPUT naming the argument.
+ * Converts Relay's four arguments to a window of a list.
+ * @throws {DomainError} BAD_USER_INPUT with the name of the argument.
  * @see https://relay.dev/graphql/connections.htm
  */
 export function windowOf({ first, after, last, before }: ConnectionArgs): Window {
@@ -54,7 +54,7 @@ export function windowOf({ first, after, last, before }: ConnectionArgs): Window
   }
 }
 
-/** A connection as resolvers return it: plain, so that no field below costs a promise. */
+/** A connection as resolvers return it. Its values are plain, so no field below costs a promise. */
 export interface ConnectionSource<Edge> {
   readonly edges: readonly Edge[]
   readonly pageInfo: {
@@ -65,7 +65,7 @@ export interface ConnectionSource<Edge> {
   }
 }
 
-/** An edge whose cursor is written when it is asked for: a page holds many. */
+/** An edge that encodes its cursor only if a client selects it, since a page has many edges. */
 class PresentedEdge {
   constructor(private readonly place: TimeId) {}
 
@@ -74,7 +74,7 @@ class PresentedEdge {
   }
 }
 
-/** Dresses a page as a Relay connection. */
+/** Converts a page to a Relay connection. */
 export function connectionFrom<
   T extends { readonly id: TimeId; readonly place?: TimeId | undefined },
   Extra extends object,

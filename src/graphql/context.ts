@@ -3,17 +3,17 @@ import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 
-/** What every resolver of one request shares. */
+/** The state that all resolvers of one request share. */
 export class Context {
   /** Not a #private field: Apollo copies the context of each request. */
   private current: Loaders | undefined
 
   constructor(
     readonly services: Services,
-    /** Who acts: the verified token's subject, never an argument (law L6). */
+    /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
     readonly viewer: UserId | undefined,
     readonly requestId: string,
-    /** Tells the worker of this process that a job was just committed. */
+    /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {}
 
@@ -22,12 +22,12 @@ export class Context {
     return this.current
   }
 
-  /** Forgets what was read, so that what follows a mutation sees its effect. */
+  /** Drops the loaders, so that reads after a mutation see its effect. */
   forget(): void {
     this.current = undefined
   }
 
-  /** @throws {DomainError} UNAUTHENTICATED when nobody is signed in. */
+  /** @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
   requireViewer(): UserId {
     if (this.viewer === undefined) {
       throw new DomainError('UNAUTHENTICATED', 'Sign in first: send an Authorization header')

@@ -1,6 +1,6 @@
 import { type EngagementKind, kinds } from '../engagement/kinds.ts'
 
-/** The names in the schema that follow from the row of a kind. */
+/** The names in the schema that derive from the row of a kind. */
 export function schemaNames(kind: EngagementKind) {
   const { node, add, remove } = kinds[kind]
   const entry = `${node.type.charAt(0).toLowerCase()}${node.type.slice(1)}`

@@ -6,8 +6,8 @@ import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Context } from './context.ts'
 
-/** Codes that GraphQL itself gives to a request; their messages speak of the document, not of the server. */
-const ofRequests: ReadonlySet<unknown> = new Set<ErrorCode>([
+/** The codes of errors in a client's document or variables. Their messages describe the document, not the server. */
+const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
   'OPERATION_RESOLUTION_FAILURE',
@@ -20,7 +20,7 @@ const selectionLimit = /recursively requests too many selections/
 const introspectionRefusal = /^GraphQL introspection is not allowed/
 const suggestion = / Did you mean [^?]*\?/g
 
-/** What a client may read of any error: an allowlisted code and message, or nothing but a request id. */
+/** Converts any error to one that a client may read: an allowlisted code and message, or INTERNAL_SERVER_ERROR. */
 function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainError {
   const thrown = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (thrown instanceof DomainError) return thrown
@@ -35,7 +35,7 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   if (introspectionRefusal.test(given.message)) {
     return new DomainError('GRAPHQL_VALIDATION_FAILED', 'Introspection is disabled on this server')
   }
-  if (ofRequests.has(code)) {
+  if (requestErrorCodes.has(code)) {
     return new DomainError(code as ErrorCode, given.message.replaceAll(suggestion, ''))
   }
   return (
@@ -46,10 +46,10 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   )
 }
 
-/** The id of the request that is being answered: Apollo refuses some before they have a context. */
+/** The id of the current request. Apollo refuses some requests before they have a context. */
 export const requestIds = new AsyncLocalStorage<string>()
 
-/** The one place where errors become answers: no stack, driver text or suggestion passes. */
+/** Formats every error of a response. Removes stacks, driver messages and suggestions. */
 export function formatError(given: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const { code, message, details } = publicErrorOf(error, given)
   const requestId = requestIds.getStore()
@@ -66,7 +66,7 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
   }
 }
 
-/** A DomainError for Apollo to answer the whole request with, under the code's HTTP status. */
+/** The error with which Apollo refuses a whole request, under the HTTP status of its code. */
 export function requestError(error: DomainError): GraphQLError {
   const options: GraphQLErrorOptions = {
     originalError: error,
@@ -76,12 +76,11 @@ export function requestError(error: DomainError): GraphQLError {
 }
 
 /**
- * Logs the errors that are the server's once.
- * @see https://graphql.github.io/graphql-over-http/draft/ for the status: a client that accepts application/json
- * alone gets 200 for a document that is wrong.
+ * Logs each server error once. Answers an invalid document with status 200 if the client accepts only application/json.
+ * @see https://graphql.github.io/graphql-over-http/draft/
  */
 export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
-  // Such a request has no context, and nothing below hears of it.
+  // A request without a context reaches no other hook.
   contextCreationDidFail: async ({ error }) => {
     const { code, details } = publicErrorOf(error, { message: error.message })
     if (errorCodes[code].status < 500) return
@@ -105,13 +104,13 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
       if (response.body.kind !== 'single' || !/application\/json|\*\/\*/.test(accept || '*/*'))
         return
       const errors = response.body.singleResult.errors ?? []
-      if (errors.every(({ extensions }) => ofDocuments.has(extensions?.code)))
+      if (errors.every(({ extensions }) => documentErrorCodes.has(extensions?.code)))
         response.http.status = 200
     },
   }),
 })
 
-const ofDocuments: ReadonlySet<unknown> = new Set<ErrorCode>([
+const documentErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
   'OPERATION_RESOLUTION_FAILURE',

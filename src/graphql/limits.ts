@@ -18,16 +18,16 @@ import { pageSizeMax } from '../lib/page.ts'
 import { pageSizeDefault } from './connection.ts'
 import type { Context } from './context.ts'
 
-/** What a request may ask for. Each is checked before anything is executed. */
+/** The limits of a request. Each is checked before execution. */
 export const limits = {
-  /** Fields inside fields; a Relay page of posts with authors' followers takes eight. */
+  /** Nested fields. A Relay page of posts with their authors' followers needs eight. */
   depth: 12,
   aliases: 30,
   directives: 30,
   tokens: 2000,
-  /** Fields after fragments are unfolded. */
+  /** Fields after fragments are expanded. */
   selections: 2000,
-  /** One for every field, times the size of the pages it stands in. */
+  /** The sum over all fields of the product of the page sizes above the field. */
   cost: 10_000,
   bodyBytes: 100_000,
 } as const
@@ -37,7 +37,7 @@ const limitError = (limit: keyof typeof limits, message: string) =>
     extensions: { code: 'LIMIT_EXCEEDED', limit, http: { status: 400 } },
   })
 
-const rejecting = (limit: 'depth' | 'aliases' | 'directives') => ({
+const armorOptions = (limit: 'depth' | 'aliases' | 'directives') => ({
   n: limits[limit],
   propagateOnRejection: false,
   onReject: [
@@ -48,15 +48,19 @@ const rejecting = (limit: 'depth' | 'aliases' | 'directives') => ({
   ],
 })
 
-/** Limits that the document alone decides. */
+/** The validation rules of limits that depend only on the document. */
 export const limitRules = [
-  maxDepthRule({ ...rejecting('depth'), flattenFragments: true }),
-  maxAliasesRule(rejecting('aliases')),
-  maxDirectivesRule(rejecting('directives')),
+  maxDepthRule({ ...armorOptions('depth'), flattenFragments: true }),
+  maxAliasesRule(armorOptions('aliases')),
+  maxDirectivesRule(armorOptions('directives')),
 ]
 
-/** The cost of a field: what is below it, as often as its page can hold it. */
-function estimate({ args, childComplexity, field }: ComplexityEstimatorArgs): number | undefined {
+/** The cost of a field: 1, plus the cost of its selection times its page size. */
+function estimateField({
+  args,
+  childComplexity,
+  field,
+}: ComplexityEstimatorArgs): number | undefined {
   const size = args.first ?? args.last
   if (field.args.some(({ name }) => name === 'first')) return 1 + childComplexity * pageSize(size)
   if (field.name === 'nodes' && Array.isArray(args.ids))
@@ -64,16 +68,16 @@ function estimate({ args, childComplexity, field }: ComplexityEstimatorArgs): nu
   return undefined
 }
 
-/** A size out of bounds is for the resolver to refuse; it must not make the query look cheap. */
+/** The page size of a field. The default for an invalid size, which the resolver refuses. */
 const pageSize = (size: unknown): number =>
   typeof size === 'number' && size >= 0 && size <= pageSizeMax ? size : pageSizeDefault
 
-/** What documents that came before cost, by operation and variables; with a document Apollo forgets, so do we. */
+/** The costs of known documents, by operation and variables. An entry lives as long as Apollo caches its document. */
 const costs = new WeakMap<DocumentNode, Map<string, number>>()
-/** Sets of variables remembered for a document. */
+/** The most cached costs of a document. */
 const costsMax = 100
 
-/** What an operation costs with these variables; worked out once for each, where a client repeats itself. */
+/** The cost of an operation with these variables. Computed once for repeated operations. */
 function costOf(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -90,14 +94,14 @@ function costOf(
     query: document,
     ...(operationName === undefined ? {} : { operationName }),
     variables,
-    estimators: [estimate, simpleEstimator({ defaultComplexity: 1 })],
+    estimators: [estimateField, simpleEstimator({ defaultComplexity: 1 })],
   })
   if (known.size >= costsMax) known.clear()
   known.set(key, cost)
   return cost
 }
 
-/** Refuses an operation whose cost, pages multiplied, passes the limit; sizes in variables count. */
+/** Refuses an operation whose cost exceeds the limit, including page sizes in variables. */
 export const costPlugin: ApolloServerPlugin<Context> = {
   requestDidStart: async () => ({
     didResolveOperation: async ({ schema, document, operation, request }) => {
@@ -108,7 +112,7 @@ export const costPlugin: ApolloServerPlugin<Context> = {
         operation.variableDefinitions ?? [],
         given,
       )
-      // Variables that do not fit are for the execution to refuse, which names them.
+      // The execution refuses invalid variables and names them.
       if (errors) return
       const cost = costOf(schema, document, operation.name?.value, coerced)
       if (cost <= limits.cost) return

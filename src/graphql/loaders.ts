@@ -6,7 +6,7 @@ import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { Services } from '../services.ts'
 
-/** A page of one owner's list; keys that differ in nothing but the owner are read together. */
+/** A page of one owner's list. Keys that differ only in the owner are read together. */
 export interface PageKey<Owner = UserId, More = unknown> {
   readonly owner: Owner
   readonly window: Window
@@ -15,7 +15,7 @@ export interface PageKey<Owner = UserId, More = unknown> {
 
 const batchMax = 1000
 
-/** A loader over a batch read of the core. Keys that the read leaves out give null. */
+/** A loader over a batch read of a service. Loads null for keys that the read omits. */
 const loader = <K extends string, V>(read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) =>
   new DataLoader<K, V | null>(
     async (keys) => {
@@ -25,7 +25,7 @@ const loader = <K extends string, V>(read: (keys: readonly K[]) => Promise<Reado
     { maxBatchSize: batchMax },
   )
 
-/** A loader over a membership read of the core. */
+/** A loader over a membership read of a service. */
 const membership = <K extends string>(read: (keys: readonly K[]) => Promise<ReadonlySet<K>>) =>
   new DataLoader<K, boolean>(
     async (keys) => {
@@ -35,7 +35,7 @@ const membership = <K extends string>(read: (keys: readonly K[]) => Promise<Read
     { maxBatchSize: batchMax },
   )
 
-/** A loader by post: what differs in nothing but the object is the same post. */
+/** A loader by post. Equal references to a post are the same key. */
 const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<PostId, V>>) =>
   new DataLoader<PostRef, V | null, string>(
     async (posts) => {
@@ -45,8 +45,8 @@ const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<Post
     { maxBatchSize: batchMax, cacheKeyFn: ({ author, id }) => `${author}/${id}` },
   )
 
-/** A loader of pages: the commands of one read for every different window, whatever the number of owners. */
-const pages = <Owner extends UserId | PostRef, T, More>(
+/** A loader of pages. One read for each window, for any number of owners. */
+const pageLoader = <Owner extends UserId | PostRef, T, More>(
   read: (
     owners: readonly Owner[],
     window: Window,
@@ -72,9 +72,9 @@ const pages = <Owner extends UserId | PostRef, T, More>(
 const nameOf = (owner: UserId | PostRef): string => (typeof owner === 'string' ? owner : owner.id)
 
 /**
- * The batched look-ups of one request: each association of a page costs one command, however many items it has.
- * Made anew for every request and after every mutation; never shared.
- * @param viewer whose edges the `viewer…` loaders read; undefined: nobody's.
+ * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
+ * Requests share no loaders. A request replaces its loaders after every mutation.
+ * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous request.
  */
 export function createLoaders(
   { users, stats, follows, restrictions, posts, engagementReader, liked }: Services,
@@ -99,15 +99,15 @@ export function createLoaders(
         : []
       return new Map([...groupBy(found, ({ post }) => post.id)])
     }),
-    engagements: pages((owners: readonly PostRef[], window, kind: EngagementKind) =>
+    engagements: pageLoader((owners: readonly PostRef[], window, kind: EngagementKind) =>
       engagementReader.pages(kind, owners, window),
     ),
-    liked: pages((owners: readonly UserId[], window) => liked.pages(owners, window, viewer)),
-    followers: pages((owners: readonly UserId[], window) => follows.followers(owners, window)),
-    following: pages((owners: readonly UserId[], window, group: string | undefined) =>
+    liked: pageLoader((owners: readonly UserId[], window) => liked.pages(owners, window, viewer)),
+    followers: pageLoader((owners: readonly UserId[], window) => follows.followers(owners, window)),
+    following: pageLoader((owners: readonly UserId[], window, group: string | undefined) =>
       follows.following(owners, window, group),
     ),
-    posts: pages((owners: readonly UserId[], window, content: boolean) =>
+    posts: pageLoader((owners: readonly UserId[], window, content: boolean) =>
       posts.byAuthors(owners, window, content),
     ),
   }
@@ -116,20 +116,20 @@ export function createLoaders(
 export type Loaders = ReturnType<typeof createLoaders>
 
 /**
- * Gives the loaders what a page of the viewer's timeline was checked by, so that it is not read again.
- * @param group of a page of one group: who is not in it may be followed all the same.
+ * Fills the loaders with the facts of timeline pages, so that they are not read again.
+ * @param group the group of the pages. The viewer may also follow authors outside the group.
  */
-export function prime(
+export function primeLoaders(
   { viewerFollows, restrictions, stats }: Loaders,
   pages: readonly PageFacts[],
   group: string | undefined,
 ): void {
-  for (const { authors, followed, restrictions: between, stats: counted } of pages) {
+  for (const { authors, followed, restrictions: byAuthor, stats: counted } of pages) {
     for (const author of authors) {
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))
       }
-      restrictions.prime(author, between.get(author) ?? null)
+      restrictions.prime(author, byAuthor.get(author) ?? null)
       stats.prime(author, counted.get(author) ?? null)
     }
   }

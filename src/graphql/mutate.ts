@@ -9,14 +9,14 @@ import type { MutationInput } from './inputs.ts'
 
 const idLengthMax = 128
 
-/** The longest that a mutation waits, however many waits for the database follow each other, in milliseconds. */
+/** The most time until the answer to a mutation, in milliseconds. */
 const answerMsMax = 9_000
 
 /**
- * Runs a mutation as the viewer, once for each clientMutationId (law L4), and forgets what was read before it.
- * The caller has its answer within 9 s.
- * @param name of the mutation: part of what a repeat must match.
- * @throws {DomainError} UNAUTHENTICATED, UNAVAILABLE when it took too long, or what the mutation throws.
+ * Runs a mutation as the viewer, once for each clientMutationId (law L4), and then drops the loaders. Answers within 9
+ * s.
+ * @param name the name of the mutation, part of the idempotency key.
+ * @throws {DomainError} UNAUTHENTICATED; UNAVAILABLE after 9 s; the errors of the mutation.
  */
 export async function mutate<Input extends MutationInput, Result extends object>(
   ctx: Context,
@@ -32,7 +32,7 @@ export async function mutate<Input extends MutationInput, Result extends object>
   ) {
     throw badInput('input.clientMutationId', `must be 1 to ${idLengthMax} characters`)
   }
-  // MongoDB would store every half of a pair as the same character, and so take two ids for one.
+  // MongoDB stores every unpaired surrogate as the same character, so two different ids would be equal.
   const problem = unicodeProblem(clientMutationId ?? '')
   if (problem) throw badInput('input.clientMutationId', problem)
   try {

@@ -2,7 +2,7 @@ import { badInput } from '../errors.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
 import { type ConnectionArgs, type ConnectionSource, windowOf } from './connection.ts'
 
-/** Cursors of lists by name: the only ones that do not carry an id. */
+/** The tag of cursors in lists of names. All other cursors carry an id. */
 const tag = 'Name'
 
 function parseNameCursor(argument: string, text: string): string {
@@ -14,8 +14,8 @@ function parseNameCursor(argument: string, text: string): string {
 }
 
 /**
- * A page of a short list of names that is at hand as a whole, in the order of the names.
- * @throws {DomainError} BAD_USER_INPUT naming the argument.
+ * A page of a sorted list of names that is completely in memory.
+ * @throws {DomainError} BAD_USER_INPUT with the name of the argument.
  */
 export function pageOfNames(
   names: readonly string[],

@@ -18,7 +18,7 @@ import {
 } from '../lib/ids.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
 
-/** What a global id names. A post's carries its author, so that every command on it knows its shard (law L5). */
+/** The object that a global id names. The id of a post contains its author, part of the shard key (law L5). */
 export type NodeRef =
   | { readonly type: 'User'; readonly handle: UserId }
   | { readonly type: 'Post'; readonly post: PostRef }
@@ -37,10 +37,10 @@ export const userNodeId = (handle: UserId): string => encodeOpaque('User', handl
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
-/** The cursor of whatever stands at `id` in a list; it needs nothing to stand there any more. */
+/** The cursor of a place in a list. It stays valid after the item at this place is deleted. */
 export const cursorOf = (id: TimeId): string => encodeOpaque('Cursor', id)
 
-/** @throws {DomainError} BAD_USER_INPUT when this server did not make `text`. */
+/** @throws {DomainError} BAD_USER_INPUT if `text` is not a global id. */
 export function parseNodeId(argument: string, text: string): NodeRef {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   const [name = '', post = '', key = ''] = parts
@@ -61,7 +61,7 @@ export function parseNodeId(argument: string, text: string): NodeRef {
 const isKeyOf = (kind: EngagementKind, key: string): boolean =>
   (kinds[kind].key === 'actor' ? parseUserId(key) : parseTimeId(key)) !== undefined
 
-/** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of an entry of `kind`. */
+/** @throws {DomainError} BAD_USER_INPUT if `text` is not the global id of an entry of `kind`. */
 export function parseEntryNodeId(
   argument: string,
   text: string,
@@ -74,14 +74,14 @@ export function parseEntryNodeId(
   return { kind, post: ref.post, id: ref.key as EngagementId }
 }
 
-/** @throws {DomainError} BAD_USER_INPUT when `text` is not the id of a post. */
+/** @throws {DomainError} BAD_USER_INPUT if `text` is not the global id of a post. */
 export function parsePostNodeId(argument: string, text: string): PostRef {
   const ref = parseNodeId(argument, text)
   if (ref.type !== 'Post') throw badInput(argument, 'is not the id of a post')
   return ref.post
 }
 
-/** @throws {DomainError} BAD_USER_INPUT when `text` is not a cursor. */
+/** @throws {DomainError} BAD_USER_INPUT if `text` is not a cursor. */
 export function parseCursor(argument: string, text: string): TimeId {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   const id = tag === 'Cursor' && parts.length === 1 ? parseTimeId(parts[0] ?? '') : undefined
@@ -89,7 +89,7 @@ export function parseCursor(argument: string, text: string): TimeId {
   return id
 }
 
-/** @throws {DomainError} BAD_USER_INPUT when `text` cannot be a handle. */
+/** @throws {DomainError} BAD_USER_INPUT if `text` is not a handle. */
 export function parseHandle(argument: string, text: string): UserId {
   const handle = parseUserId(text)
   if (handle === undefined) throw badInput(argument, `must be a handle: ${handleRule}`)

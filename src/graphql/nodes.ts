@@ -6,24 +6,24 @@ import { type EngagementRef, engagementNodeId, type NodeRef } from './node-id.ts
 import { presentEngagements, presentPostRefs, presentUsers } from './present.ts'
 import type { Selection } from './selection.ts'
 
-/** Users, visible posts and their engagement, in order, each type in as many commands as its fields need. */
-export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: Selection) {
+/** Reads users, visible posts and their engagement, in the order of `refs`. Reads all objects of a type together. */
+export async function readNodes(ctx: Context, refs: readonly NodeRef[], selection: Selection) {
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
   const posts = refs.flatMap((ref) => (ref.type === 'User' ? [] : [ref.post]))
   const engagements = refs.flatMap((ref) => (ref.type === 'Engagement' ? [ref] : []))
   const [users, visible] = await Promise.all([
-    presentUsers(ctx, handles, asked),
-    readable(ctx, posts),
+    presentUsers(ctx, handles, selection),
+    visiblePostIds(ctx, posts),
   ])
   const shown = refs.flatMap((ref) =>
     ref.type === 'Post' && visible.has(ref.post.id) ? [ref.post] : [],
   )
   const [presented, engaged] = await Promise.all([
-    presentPostRefs(ctx, shown, asked),
+    presentPostRefs(ctx, shown, selection),
     readEngagements(
       ctx,
       engagements.filter(({ post }) => visible.has(post.id)),
-      asked,
+      selection,
     ),
   ])
   return refs.map((ref) => {
@@ -33,20 +33,20 @@ export async function readNodes(ctx: Context, refs: readonly NodeRef[], asked: S
   })
 }
 
-/** Those of the posts that exist and that the viewer may read. */
-async function readable(ctx: Context, posts: readonly PostRef[]): Promise<Set<PostId>> {
-  const [found, between] = await Promise.all([
+/** The ids of the posts that exist and that the viewer may read. */
+async function visiblePostIds(ctx: Context, posts: readonly PostRef[]): Promise<Set<PostId>> {
+  const [found, restrictions] = await Promise.all([
     Promise.all(posts.map((post) => ctx.loaders.post.load(post))),
     Promise.all(posts.map(({ author }) => ctx.loaders.restrictions.load(author))),
   ])
   return new Set(
     posts.flatMap(({ id, author }, at) =>
-      found[at] && mayRead(ctx.viewer, author, between[at]) ? [id] : [],
+      found[at] && mayRead(ctx.viewer, author, restrictions[at]) ? [id] : [],
     ),
   )
 }
 
-async function readEngagements(ctx: Context, refs: readonly EngagementRef[], asked: Selection) {
+async function readEngagements(ctx: Context, refs: readonly EngagementRef[], selection: Selection) {
   const found = await Promise.all(
     [...groupBy(refs, ({ kind }) => kind)].map(([kind, some]) => {
       const posts = new Map(some.map(({ post }) => [post.id, post]))
@@ -54,6 +54,6 @@ async function readEngagements(ctx: Context, refs: readonly EngagementRef[], ask
       return ctx.services.engagementReader.entries([kind], [...posts.values()], keys)
     }),
   )
-  const presented = await presentEngagements(ctx, found.flat(), asked)
+  const presented = await presentEngagements(ctx, found.flat(), selection)
   return new Map(presented.map((node) => [node.id, node]))
 }

@@ -91,7 +91,7 @@ export class PostMarkPayload extends ChangePayload {
   readonly post!: Post | null
 }
 
-/** Result of the mutation that adds an entry of a kind whose entries are known by their ids. */
+/** Result of the mutation that adds an entry of a kind whose key is the entry's id. */
 export function addPayloadOf(kind: KindKeyedBy<'_id'>): ClassType {
   const { noun, add } = kinds[kind]
   const { addPayload, entry } = schemaNames(kind)

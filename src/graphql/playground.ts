@@ -29,7 +29,7 @@ query Home {
 }
 `
 
-/** GraphiQL as one page that loads nothing from elsewhere, with a field for the Authorization header. */
+/** GraphiQL as one page without external resources, with a field for the Authorization header. */
 export const playgroundPage = (): string =>
   renderGraphiQL({
     title: 'Feedline',

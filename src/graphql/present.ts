@@ -13,39 +13,38 @@ import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
 
-/** Post fields that need no more than the entry. */
+/** Post fields that need only the post's reference. */
 const entryFields = ['id', 'author', 'createdAt', ...viewerFields.keys(), ...engagementKinds]
 
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
 
-/** How much of its posts a selection on Post needs of a timeline. */
+/** The projection of posts that a selection on Post needs. */
 export const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
 
 /**
- * The users as plain objects that hold all the client asked for, so that their fields cost nothing more.
- * Everything goes through the request's loaders: whatever the number of users and of parents, one command for
- * each of profile, stats and the viewer's relations that is asked for. Stats are read also where nothing else would
- * tell whether the account is live; a timeline's authors are known to be, and cost nothing more.
- * Those whose account is gone are absent.
+ * Loads users as plain objects with all selected fields. Users without an account are absent.
+ *
+ * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without a
+ * profile, the stats decide whether the account exists. The stats of a timeline's authors are already loaded.
  */
 export async function presentUsers(
   { loaders }: Context,
   handles: readonly UserId[],
-  asked: Selection,
+  selection: Selection,
 ): Promise<Map<UserId, User>> {
   const distinct = [...new Set(handles)]
   const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
     needed ? Promise.all(distinct.map(load)) : undefined
-  const profile = asked.has('name', 'bio', 'createdAt')
-  const [profiles, stats, follows, followed, groups, between] = await Promise.all([
+  const profile = selection.has('name', 'bio', 'createdAt')
+  const [profiles, stats, follows, followed, groups, restrictions] = await Promise.all([
     when(profile, (handle) => loaders.user.load(handle)),
-    when(asked.has('stats') || !profile, (handle) => loaders.stats.load(handle)),
-    when(asked.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
-    when(asked.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
-    when(asked.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
-    when(asked.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
+    when(selection.has('stats') || !profile, (handle) => loaders.stats.load(handle)),
+    when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
+    when(selection.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
+    when(selection.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
+    when(selection.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
       loaders.restrictions.load(handle),
     ),
   ])
@@ -56,14 +55,14 @@ export async function presentUsers(
     user.viewerFollows = follows?.[at]
     user.followsViewer = followed?.[at]
     user.viewerGroups = groups?.[at] ?? []
-    user.viewerHasMuted = between?.[at]?.has('MUTE') ?? false
-    user.viewerHasBlocked = between?.[at]?.has('BLOCK') ?? false
+    user.viewerHasMuted = restrictions?.[at]?.has('MUTE') ?? false
+    user.viewerHasBlocked = restrictions?.[at]?.has('BLOCK') ?? false
     users.set(handle, user as unknown as User)
   })
   return users
 }
 
-/** A user whose global id is written when it is asked for: a page holds many. */
+/** A user that encodes its global id only if a client selects it, since a page has many users. */
 class PresentedUser {
   readonly __typename = 'User'
   readonly name: string | undefined
@@ -90,31 +89,31 @@ class PresentedUser {
   }
 }
 
-/** One user, as {@link presentUsers}; null when the account is gone, or nothing is asked for. */
+/** One user, as in {@link presentUsers}. Null without an account or without selected fields. */
 export async function presentUser(
   ctx: Context,
   handle: UserId,
-  asked: Selection,
+  selection: Selection,
 ): Promise<User | null> {
-  if (!asked.any) return null
-  return (await presentUsers(ctx, [handle], asked)).get(handle) ?? null
+  if (!selection.any) return null
+  return (await presentUsers(ctx, [handle], selection)).get(handle) ?? null
 }
 
-/** Posts with their authors and what the viewer did to them, as plain objects. Those whose author is gone are absent. */
+/** Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent. */
 export async function presentPosts(
   ctx: Context,
   posts: readonly (CorePost | PostRef)[],
-  asked: Selection,
+  selection: Selection,
 ): Promise<Map<PostRef, Post>> {
   const [authors, engagement] = await Promise.all([
-    asked.has('author')
+    selection.has('author')
       ? presentUsers(
           ctx,
           posts.map(({ author }) => author),
-          asked.of('author'),
+          selection.of('author'),
         )
       : undefined,
-    asked.has(...viewerFields.keys())
+    selection.has(...viewerFields.keys())
       ? Promise.all(
           posts.map(({ id, author }) => ctx.loaders.viewerEngagement.load({ id, author })),
         )
@@ -129,7 +128,7 @@ export async function presentPosts(
   return presented
 }
 
-/** A post whose fields are made when they are asked for: a page holds many. */
+/** A post that computes a field only if a client selects it, since a page has many posts. */
 class PresentedPost {
   readonly __typename = 'Post'
 
@@ -174,39 +173,42 @@ class PresentedPost {
   }
 }
 
-/** Posts by reference, as {@link presentPosts}, with content only if it is asked for. Those that are gone are absent. */
+/**
+ * Posts by reference, as {@link presentPosts}, with content only if it is selection for. Those that are gone are
+ * absent.
+ */
 export async function presentPostRefs(
   ctx: Context,
   refs: readonly PostRef[],
-  asked: Selection,
+  selection: Selection,
 ): Promise<Map<PostId, Post>> {
-  const found = needsContent(asked)
+  const found = needsContent(selection)
     ? await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
     : refs
   const there = found.filter((post) => post !== null)
-  const presented = await presentPosts(ctx, there, asked)
+  const presented = await presentPosts(ctx, there, selection)
   return new Map([...presented].map(([{ id }, post]) => [id, post]))
 }
 
-/** Entries of lists with their users and posts, in order. */
+/** Loads likes, comments and shares with their users and posts, in order. */
 export async function presentEngagements(
   ctx: Context,
   engagements: readonly Engagement[],
-  asked: Selection,
+  selection: Selection,
 ) {
   const [users, posts] = await Promise.all([
-    asked.has('user')
+    selection.has('user')
       ? presentUsers(
           ctx,
           engagements.map(({ actor }) => actor),
-          asked.of('user'),
+          selection.of('user'),
         )
       : undefined,
-    asked.has('post')
+    selection.has('post')
       ? presentPostRefs(
           ctx,
           engagements.map(({ post }) => post),
-          asked.of('post'),
+          selection.of('post'),
         )
       : undefined,
   ])
@@ -223,12 +225,12 @@ export async function presentEngagements(
   })
 }
 
-/** A page of posts as a connection, loaded in one go by what is asked for below `asked`. */
+/** Converts a page of posts to a connection, with all selected fields. */
 export async function presentPostPage(
   ctx: Context,
   page: Page<CorePost | PostRef>,
-  asked: Selection,
+  selection: Selection,
 ) {
-  const nodes = await presentPosts(ctx, page.items, asked.of('edges', 'node'))
+  const nodes = await presentPosts(ctx, page.items, selection.of('edges', 'node'))
   return connectionFrom(page, (post) => ({ node: nodes.get(post) ?? null }))
 }

@@ -13,7 +13,7 @@ import { engagementTypes } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
 
-/** The executable schema. Resolvers hold no state: everything comes with the request's context. */
+/** Builds the executable schema. Resolvers have no state: all state is in the context of the request. */
 export function createSchema(): GraphQLSchema {
   const schema = buildSchemaSync({
     resolvers: [
@@ -29,7 +29,7 @@ export function createSchema(): GraphQLSchema {
     orphanedTypes: [User, Post, ...Object.values(engagementTypes).map(({ node }) => node)],
     validate: false,
   })
-  // TypeGraphQL makes the root types and the date scalar itself, and takes no description for them.
+  // TypeGraphQL creates the root types and the date scalar without descriptions.
   Object.assign(schema.getQueryType() ?? {}, {
     description: 'Queries read data and change nothing.',
   })
@@ -43,5 +43,5 @@ export function createSchema(): GraphQLSchema {
   return schema
 }
 
-/** The schema in SDL, sorted: what schema/schema.graphql holds. */
+/** The sorted schema in SDL, as in schema/schema.graphql. */
 export const schemaText = (): string => `${printSchema(lexicographicSortSchema(createSchema()))}\n`

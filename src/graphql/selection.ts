@@ -1,15 +1,15 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { parseResolveInfo, type ResolveTree } from 'graphql-parse-resolve-info'
 
-/** Which fields a client asked for below some field: fragments, aliases and directives worked out. */
+/** The selected fields below a field, with fragments, aliases and directives resolved. */
 export interface Selection {
-  /** Whether anything at all is asked for. */
+  /** Whether any field is selected. */
   readonly any: boolean
-  /** Whether any of `names` is asked for. */
+  /** Whether at least one of `names` is selected. */
   has(...names: readonly string[]): boolean
-  /** Whether anything is asked for beyond `names`. */
+  /** Whether a field other than `names` is selected. */
   beyond(...names: readonly string[]): boolean
-  /** What is asked for below a field, all of its aliases taken together. */
+  /** The selection below a field, with all aliases of the field merged. */
   of(...path: readonly string[]): Selection
 }
 
@@ -33,7 +33,7 @@ function selectionFrom(trees: readonly ResolveTree[]): Selection {
   }
 }
 
-/** What is asked for below the field that is being resolved. */
+/** The selection below the field that is being resolved. */
 export function selectionOf(info: GraphQLResolveInfo): Selection {
   const tree = parseResolveInfo(info) as ResolveTree | null | undefined
   return selectionFrom(tree ? [tree] : [])

@@ -26,15 +26,15 @@ import { costPlugin, limitRules, limits } from './limits.ts'
 import { playgroundPage } from './playground.ts'
 import { createSchema } from './schema.ts'
 
-/** How long a request may take to arrive, in milliseconds. */
+/** The most time in which a request must arrive, in milliseconds. */
 const requestMsMax = 30_000
 
-/** What the HTTP server needs of the rest. */
+/** The dependencies of the HTTP server. */
 export interface ServerParts {
   readonly config: Pick<Config, 'production' | 'auth' | 'http'>
   readonly services: Services
   readonly log: Log
-  /** Tells the worker of this process that a job was just committed. */
+  /** Notifies the worker of this process of a committed job. */
   readonly nudge: () => void
   /** Whether the database answers. */
   readonly ready: () => Promise<boolean>
@@ -114,12 +114,12 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   http.addHook('onClose', async () => apollo.stop())
 }
 
-/** An error in the shape of every other. */
+/** The body of an error response, in the shape of a GraphQL error. */
 const bodyOf = (code: ErrorCode, message: string, requestId: string) => ({
   errors: [{ message, extensions: { code, requestId } }],
 })
 
-/** Fastify's own answers, in the shape of every other. */
+/** Makes Fastify answer its own errors in the shape of a GraphQL error. */
 function answerErrorsInJson(http: FastifyInstance, log: Log): void {
   http.addHook('onRequest', async ({ headers, id }, reply) => {
     if (headers['content-encoding'] === undefined) return

@@ -3,22 +3,22 @@ import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { pageSizeMax } from '../lib/page.ts'
 import type { IntegrityServices } from './invariant.ts'
 
-/** Posts of one timeline that a comparison lists of each sort. */
+/** The most posts of one timeline that a comparison lists of each kind. */
 export const postsMax = 200
 
-/** How a timeline differs from that of FANOUT_ON_READ: the newest {@link postsMax} posts of each sort. */
+/** The differences of a timeline from FANOUT_ON_READ: the newest {@link postsMax} posts of each kind. */
 export interface Comparison {
-  /** Posts that it lacks. */
+  /** Posts that only FANOUT_ON_READ shows. */
   readonly missing: readonly PostRef[]
-  /** Posts that it alone has. */
+  /** Posts that FANOUT_ON_READ does not show. */
   readonly extra: readonly PostRef[]
-  /** Posts that do not come after all newer ones, or come again. */
+  /** Posts that are listed after an older post, or twice. */
   readonly misplaced: readonly PostRef[]
 }
 
 /**
- * Walks a reader's timeline to its end under FANOUT_ON_READ and, in step with it, under other strategies. Holds a page
- * of each.
+ * Reads a reader's timeline to its end under FANOUT_ON_READ and, in step with it, under other strategies. Holds one
+ * page of each strategy.
  * @returns the differences of each strategy.
  */
 export async function compareTimelines(
@@ -26,16 +26,18 @@ export async function compareTimelines(
   reader: UserId,
   strategies: readonly FeedStrategyName[],
 ): Promise<Map<FeedStrategyName, Comparison>> {
-  const cursors = strategies.map((name) => new StrategyCursor(name, walk(feed, reader, name)))
-  for await (const post of walk(feed, reader, 'FANOUT_ON_READ')) {
-    await Promise.all(cursors.map((cursor) => cursor.meet(post)))
+  const cursors = strategies.map(
+    (name) => new StrategyCursor(name, walkTimeline(feed, reader, name)),
+  )
+  for await (const post of walkTimeline(feed, reader, 'FANOUT_ON_READ')) {
+    await Promise.all(cursors.map((cursor) => cursor.advanceTo(post)))
   }
   await Promise.all(cursors.map((cursor) => cursor.finish()))
   return new Map(cursors.map(({ name, found }) => [name, found]))
 }
 
-/** A timeline page by page along its cursors. */
-async function* walk(
+/** Reads a timeline page by page. One query of the feed for each page. */
+async function* walkTimeline(
   feed: IntegrityServices['feed'],
   reader: UserId,
   strategy: FeedStrategyName,
@@ -49,14 +51,14 @@ async function* walk(
     })
     yield* items
     const last = items.at(-1)?.id
-    // A cursor that does not move on would make this walk endless. The comparison reports its posts as misplaced.
+    // Ends a walk whose cursor does not advance. The comparison reports its posts as misplaced.
     if (last === undefined || (after !== undefined && last >= after)) return
     if (!(await hasNextPage())) return
     after = last
   }
 }
 
-/** A strategy's walk, next to that of FANOUT_ON_READ. */
+/** Compares the walk of one strategy with the posts of FANOUT_ON_READ. */
 class StrategyCursor {
   private readonly kept = {
     missing: [] as PostRef[],
@@ -75,20 +77,20 @@ class StrategyCursor {
     return this.kept
   }
 
-  /** Goes on to a post that should come now. */
-  async meet(post: PostRef): Promise<void> {
+  /** Advances to the next post of FANOUT_ON_READ. Records posts that are extra, and the post if it is missing. */
+  async advanceTo(post: PostRef): Promise<void> {
     let head = await this.current()
     while (head && head.id > post.id) {
-      this.note('extra', head)
+      this.record('extra', head)
       head = await this.next()
     }
     if (head?.id === post.id) this.head = undefined
-    else this.note('missing', post)
+    else this.record('missing', post)
   }
 
-  /** Nothing should come any more. */
+  /** Records all remaining posts as extra. */
   async finish(): Promise<void> {
-    for (let head = await this.current(); head; head = await this.next()) this.note('extra', head)
+    for (let head = await this.current(); head; head = await this.next()) this.record('extra', head)
   }
 
   private async current(): Promise<PostRef | undefined> {
@@ -101,13 +103,13 @@ class StrategyCursor {
       this.head = done ? undefined : value
       if (!this.head) return undefined
       if (this.last === undefined || this.head.id < this.last) break
-      this.note('misplaced', this.head)
+      this.record('misplaced', this.head)
     }
     this.last = this.head.id
     return this.head
   }
 
-  private note(what: keyof Comparison, post: PostRef): void {
-    if (this.kept[what].length < postsMax) this.kept[what].push(post)
+  private record(kind: keyof Comparison, post: PostRef): void {
+    if (this.kept[kind].length < postsMax) this.kept[kind].push(post)
   }
 }

@@ -8,7 +8,7 @@ import { mergeJoin } from './merge-join.ts'
 export const userCounters = ['followers', 'following', 'posts'] as const
 export type UserCounter = (typeof userCounters)[number]
 
-/** All that is stored under a handle: its account, its counters, and how many documents they count. */
+/** The account and the counters of a handle, and the numbers of documents that the counters count. */
 export interface CountedUser extends Partial<Readonly<Record<UserCounter, number>>> {
   readonly key: string
   readonly account?: 'LIVE' | 'LEAVING'
@@ -23,8 +23,8 @@ export interface CountedParts {
 }
 
 /**
- * Every handle that matches and occurs in any of the collections, in order, with its counts. Five commands, each over
- * one range of an index. Holds one handle of each.
+ * Yields every matching handle that occurs in any of the collections, in order, with its counts. Holds one handle of
+ * each collection. Five commands, each over one range of an index.
  * @param handles a condition on a handle.
  */
 export const countedUsers = (
@@ -58,7 +58,7 @@ async function* counters(found: AsyncIterable<UserStatsDoc>): AsyncGenerator<Cou
   for await (const stats of found) yield { key: stats._id, stats }
 }
 
-/** Where documents that are counted are stored. */
+/** A collection of counted documents. */
 interface Owned<Doc extends Document> {
   readonly collection: Collection<Doc>
   /** The field that names the owner. */

@@ -18,7 +18,7 @@ import { edgeCollections, nameOf, type Pair } from './pairs.ts'
 /** The kinds of discrepancies of a pair. */
 type PairKind = 'sides' | 'block' | 'history' | 'history-repeat'
 
-/** An invariant about pairs of users: some kinds among all discrepancies that a pair can have. */
+/** An invariant about pairs of users. It covers some of the kinds of discrepancies. */
 export interface PairRule extends InvariantId {
   readonly kinds: readonly PairKind[]
 }
@@ -44,9 +44,9 @@ interface PairViolation extends Violation {
 }
 
 /**
- * Checks and repairs pairs of users. A recheck is five commands for 40 pairs, a repair at most ten more.
- * @param rules what is checked, the rules of one law. Several rules are checked together, and errors name all of them.
- * @param scan yields the pairs to check; one that comes twice in a row of 40 is checked once.
+ * Checks and repairs pairs of users. A recheck of 40 pairs is five commands, a repair at most ten more.
+ * @param rules the rules to check together, all of one law. Errors name all rules.
+ * @param scan yields the pairs to check. A pair that repeats among 40 pairs is checked once.
  */
 export const pairInvariant = <Range>(
   services: IntegrityServices,
@@ -62,7 +62,7 @@ export const pairInvariant = <Range>(
     const violations: PairViolation[] = []
     let inFlight = 0
     for (const pair of await readPairs(services, once, at)) {
-      const { discrepancies, repair } = judge(pair, twoSides)
+      const { discrepancies, repair } = judgePair(pair, twoSides)
       const own = rules.flatMap((rule) =>
         discrepancies
           .filter(({ kind }) => rule.kinds.includes(kind))
@@ -75,7 +75,7 @@ export const pairInvariant = <Range>(
     }
     return { violations, inFlight }
   },
-  // Raises the number that differences are applied under: a count of these edges from before is not applied any more.
+  // Raises the numbers of repairs. The ledger then refuses differences that were computed before this repair.
   lock: ({ session }, pairs) =>
     services.collections.user_stats.updateMany(
       { _id: { $in: pairs.flatMap(({ follower, followee }) => [follower, followee]) } },
@@ -86,11 +86,11 @@ export const pairInvariant = <Range>(
 })
 
 /**
- * Decides what is wrong with a pair and how to repair it. History is evidence only where the two collections disagree
- * about the edge. Where they agree and history contradicts them, history may be in disorder (clocks differ), so
- * nothing is changed.
+ * Decides which discrepancies a pair has and how to repair them. The history decides only if the two collections
+ * disagree about the edge. If they agree and the history contradicts them, nothing changes: clocks may have disordered
+ * the history.
  */
-function judge(
+function judgePair(
   pair: PairState,
   twoSides: boolean,
 ): { readonly discrepancies: readonly PairDiscrepancy[]; readonly repair: PairRepair | undefined } {
@@ -104,7 +104,7 @@ function judge(
     })
   const alone = twoSides && !inFollowers !== !inFollowing
   if (gone) {
-    // An edge in both collections is cleared with all else that is stored under the handle without an account.
+    // An edge in both collections is deleted with all data of the handle, by the invariant `accounts`.
     if (alone) claim('sides', 'none without an account', 'an edge in one collection')
     else if (!edge && last?.type === 'FOLLOWED') claim('history', 'UNFOLLOWED last', 'FOLLOWED')
     return { discrepancies, repair: alone ? 'REMOVE' : 'REWRITE' }
@@ -190,7 +190,7 @@ async function repairPairs(
   await outbox.enqueue(tx, jobs)
 }
 
-/** The edge as the collection has it that the history confirms. Without a document: as the history describes it. */
+/** The edge from the collection that agrees with the history. If neither collection has it: the edge of the history. */
 function edgeOf(pair: PairState, fresh: EdgeId): FollowEdge {
   const { last, inFollowers, inFollowing } = pair
   const stored = [inFollowers, inFollowing].filter((doc) => doc !== undefined)

@@ -4,11 +4,11 @@ import { DomainError } from '../errors.ts'
 import { batches } from '../lib/batch.ts'
 import type { Invariant, Verdict, Violation } from './invariant.ts'
 
-/** Suspects that are rechecked on one snapshot, or repaired in one transaction. */
+/** The most suspects that are rechecked on one snapshot, or repaired in one transaction. */
 const suspectsAtOnce = 40
 const triesMax = 3
 
-/** How suspects are treated. */
+/** The options of an inspection. */
 export interface Inspection {
   readonly transactions: Transactions
   /** False: nothing is written. */
@@ -17,7 +17,7 @@ export interface Inspection {
   readonly onRetry?: () => void
 }
 
-/** A verdict, and which of its violations are repaired now. */
+/** A verdict, and the violations that are now repaired. */
 export interface Outcome {
   readonly violations: readonly Violation[]
   readonly inFlight: number
@@ -27,8 +27,9 @@ export interface Outcome {
 }
 
 /**
- * Scans a range for one invariant and rechecks the suspects, 40 at a time: on one snapshot, or with `repair` in the
- * transaction that repairs them. Traffic may pass between the reads of a scan. What a snapshot shows is a fact.
+ * Scans a range for one invariant and rechecks the suspects, 40 at a time. The recheck reads on one snapshot, or with
+ * `repair` in the transaction that repairs them. Only the recheck decides: writes may commit between the reads of a
+ * scan.
  * @throws {DomainError} UNAVAILABLE
  */
 export async function* inspect<Range, Suspect>(
@@ -65,7 +66,7 @@ async function* inspectAll<Suspect>(
     yield { violations: [], inFlight: 0, repaired: [], busy: 1 }
     return
   }
-  // Fewer at a time where other writes change the same users all the time.
+  // Other writes keep changing the same users: try fewer at a time.
   const half = Math.ceil(suspects.length / 2)
   yield* inspectAll(inspection, invariant, suspects.slice(0, half))
   yield* inspectAll(inspection, invariant, suspects.slice(half))
@@ -84,9 +85,9 @@ async function repairIn<Suspect>(
 }
 
 /**
- * Reads on one snapshot, up to three times should the server drop it before the end.
- * @param what the subject of the error's sentence, such as "Counting".
- * @throws {DomainError} UNAVAILABLE when the third snapshot is dropped too.
+ * Reads on one snapshot. If the server drops the snapshot before the end, reads again, at most three times.
+ * @param what the subject of the error message, such as "Counting".
+ * @throws {DomainError} UNAVAILABLE if the server drops the third snapshot too.
  */
 export async function onSnapshot<T>(
   { transactions, onRetry }: Pick<Inspection, 'transactions' | 'onRetry'>,

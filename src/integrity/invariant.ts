@@ -5,7 +5,7 @@ import type { Edges } from '../follows/edges.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint } from '../lib/ids.ts'
 
-/** What integrity checks read and repair through: the services over one database. */
+/** The services of one database that integrity checks use. */
 export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies' | 'backfill'> {
   readonly feed: Pick<Feeds['feed'], 'timeline'>
   readonly collections: Collections
@@ -17,31 +17,31 @@ export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies'
   readonly now: () => number
 }
 
-/** An invariant as reports, errors and `docs/integrity.md` name it, and the law that it is part of. */
+/** The name of an invariant in reports, errors and `docs/integrity.md`, and its law. */
 export interface InvariantId {
   /** The name of its file in `invariants`. */
   readonly name: string
   readonly law: 'L1' | 'L2' | 'L3' | 'L4'
 }
 
-/** What an invariant expects of a subject, and what is stored. */
+/** The expected and the stored state of a subject. */
 export interface Discrepancy {
-  /** Which part of the invariant is violated. `docs/integrity.md` lists all kinds. */
+  /** The violated part of the invariant. `docs/integrity.md` lists all kinds. */
   readonly kind: string
   /** The user, post, pair or timeline that violates it. */
   readonly subject: string
   readonly expected: string | number
   readonly found: string | number
-  /** Why `reconcile` reports it and does not repair it. Absent: it repairs it. */
+  /** Why `reconcile` does not repair it. Absent: `reconcile` repairs it. */
   readonly unrepairable?: string
-  /** No answer to a client depends on it: reading passes over it. */
+  /** Reads skip it, so no response to a client depends on it. */
   readonly harmless?: true
 }
 
 /** A discrepancy as `verify` and `reconcile` report it. */
 export interface Finding extends Discrepancy {
   readonly law: InvariantId['law']
-  /** The name of the invariant that is violated. */
+  /** The name of the violated invariant. */
   readonly invariant: string
 }
 
@@ -51,17 +51,17 @@ export const findingOf = ({ name, law }: InvariantId, discrepancy: Discrepancy):
   ...discrepancy,
 })
 
-/** A finding, with what its invariant needs to repair it. */
+/** A finding, with the data that its invariant needs for the repair. */
 export interface Violation {
   readonly finding: Finding
-  /** Handles of users whose counters count what the repair changes. */
+  /** Handles of users whose counters depend on the repaired documents. */
   readonly touched?: readonly string[]
 }
 
 /** The result of a recheck. */
 export interface Verdict<V extends Violation = Violation> {
   readonly violations: readonly V[]
-  /** How many suspects a waiting job will put right. */
+  /** The number of suspects that a waiting job repairs. */
   readonly inFlight?: number
 }
 
@@ -71,12 +71,12 @@ export interface Verdict<V extends Violation = Violation> {
  */
 export interface Invariant<Range, Suspect = unknown, V extends Violation = Violation>
   extends InvariantId {
-  /** Reads a part of the database and yields what may violate the invariant. Its reads are on no common snapshot. */
+  /** Reads a part of the database and yields suspects. Its reads share no snapshot. */
   scan(range: Range): AsyncIterable<Suspect>
   /** Checks suspects again. All reads are on the snapshot or in the transaction of `at`. */
   recheck(suspects: readonly Suspect[], at: Tx): Promise<Verdict<V>>
-  /** Writes to documents that every competing write changes. Called first in the transaction of a repair. */
+  /** Changes a document that every competing write changes. Called first in the transaction of a repair. */
   lock?(tx: Tx, suspects: readonly Suspect[]): Promise<unknown>
-  /** Repairs violations in the transaction that rechecked them. Absent: all of them are unrepairable. */
+  /** Repairs violations in the transaction that rechecked them. Absent: all violations are unrepairable. */
   repair?(tx: Tx, violations: readonly V[]): Promise<void>
 }

@@ -5,41 +5,47 @@ import { DomainError } from '../errors.ts'
 import type { PostId } from '../lib/ids.ts'
 
 /** How far the counters of a user or post were off at one instant. */
-export interface Difference extends Pick<RepairDoc, 'kind' | 'by' | 'counted'> {
-  /** A handle, or a post's id. */
+export interface Difference extends Pick<RepairDoc, 'kind' | 'counted'> {
+  /** The user's handle, or the post's id. */
   readonly id: string
-  /** Of a post. */
+  /** The author, of a post. */
   readonly author?: string
   /** When the account was opened: another account under the same handle is another user. */
   readonly since?: Date
-  /** How often it had been repaired at that instant. */
+  /** The number of repairs of this user or post at that instant. */
   readonly repairs: number
+  /** What must be added to each counter. */
+  readonly delta: Readonly<Record<string, number>>
 }
 
-/** @param counters the name, the counted and the stored number of each. @returns undefined when all are equal. */
+/**
+ * Compares counters with what they count.
+ * @param counters the name, the counter's value and the stored number of each.
+ * @returns undefined if all are equal.
+ */
 export function differenceOf(
-  subject: Omit<Difference, 'by' | 'counted'>,
+  subject: Omit<Difference, 'delta' | 'counted'>,
   counters: readonly (readonly [name: string, counted: number, stored: number])[],
 ): Difference | undefined {
   const wrong = counters.filter(([, counted, stored]) => counted !== stored)
   if (wrong.length === 0) return undefined
   return {
     ...subject,
-    by: Object.fromEntries(wrong.map(([name, counted, stored]) => [name, stored - counted])),
+    delta: Object.fromEntries(wrong.map(([name, counted, stored]) => [name, stored - counted])),
     counted: Object.fromEntries(wrong.map(([name, counted]) => [name, counted])),
   }
 }
 
-/** By how much the counter that is off the most is off. */
-export const sizeOf = ({ by }: Pick<Difference, 'by'>): number =>
-  Math.max(...Object.values(by).map(Math.abs))
+/** The largest absolute number among the deltas of a user or post. */
+export const largestOf = (delta: Difference['delta']): number =>
+  Math.max(...Object.values(delta).map(Math.abs))
 
 type Repaired = Pick<Collections, 'users' | 'user_stats' | 'posts' | 'repairs'>
 
 /**
- * Applies differences, each at most once (law L3). A counter is never set, so that what traffic adds in between is
- * kept. Every repair raises the number of repairs that its difference was computed under, so that no run applies the
- * same drift again.
+ * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are
+ * kept. Every repair raises the number of repairs under which its difference was computed. No run applies the same
+ * drift again.
  * @see seed 3: a backfill that applied its updates twice
  */
 export class Ledger {
@@ -50,11 +56,11 @@ export class Ledger {
   ) {}
 
   /**
-   * Applies some differences and records the run that did, in one transaction of at most five commands. Should one of
-   * them be outdated, or other writes keep colliding, each is applied in a transaction of its own.
-   * @param edgesRepairedOf how many edges of a user the run has repaired.
-   * @returns those that were applied. The others were repaired by another run, or their owner is deleted, or other writes
-   * kept colliding.
+   * Applies differences and records the run, in one transaction of at most five commands. If a difference is outdated,
+   * or other writes keep colliding, applies each in its own transaction.
+   * @param edgesRepairedOf returns the number of edges of a user that the run has repaired.
+   * @returns the applied differences. Another run repaired the rest, or their owner is deleted, or other writes kept
+   * colliding.
    */
   async apply(
     run: string,
@@ -75,7 +81,9 @@ export class Ledger {
     return applied
   }
 
-  /** Writes first, so that collisions show early. @throws {Outdated} when one of them is not as it was computed. */
+  /**
+   * Writes before it reads, so that collisions show early. @throws {Outdated} if one of the differences is outdated.
+   */
   private async applyAll(
     tx: Tx,
     run: string,
@@ -102,35 +110,40 @@ export class Ledger {
     const ids = { _id: { $in: some.map(({ id }) => ({ run, id })) } }
     if (await repairs.findOne(ids, { ...tx })) throw new Outdated()
     await repairs.insertMany(
-      some.map((one) => this.entry(run, one, edgesRepairedOf(one.id))),
+      some.map((one) => this.repairDoc(run, one, edgesRepairedOf(one.id))),
       { session: tx.session },
     )
   }
 
-  private entry(run: string, { kind, id, by, counted }: Difference, mended: number): RepairDoc {
-    const size = sizeOf({ by })
+  private repairDoc(
+    run: string,
+    { kind, id, delta, counted }: Difference,
+    mended: number,
+  ): RepairDoc {
+    const size = largestOf(delta)
     const more = mended > 0 ? { mended } : {}
-    return { _id: { run, id }, kind, by, counted, size, ...more, at: new Date(this.now()) }
+    const at = new Date(this.now())
+    return { _id: { run, id }, kind, by: delta, counted, size, ...more, at }
   }
 }
 
-/** A difference is not what it was when it was computed. */
+/** The user or post of a difference has changed its account or its number of repairs since the count. */
 class Outdated extends Error {
   override readonly name = 'Outdated'
 }
 
-/** Matches what was not repaired since. */
+/** Matches a user or post that has not been repaired since. */
 const unrepaired = (repairs: number) => (repairs === 0 ? { $not: { $gt: 0 } } : repairs)
 
-const userUpdate = ({ id, by, repairs }: Difference) => ({
+const userUpdate = ({ id, delta, repairs }: Difference) => ({
   updateOne: {
     filter: { _id: id, repairs: unrepaired(repairs) },
-    update: { $inc: { ...by, repairs: 1 } },
+    update: { $inc: { ...delta, repairs: 1 } },
   },
 })
 
-function postUpdate({ id, author = '', by, repairs }: Difference) {
-  const counts = Object.entries(by).map(([kind, count]) => [`counts.${kind}`, count])
+function postUpdate({ id, author = '', delta, repairs }: Difference) {
+  const counts = Object.entries(delta).map(([kind, count]) => [`counts.${kind}`, count])
   const filter = { author, _id: toObjectId(id as PostId), repairs: unrepaired(repairs) }
   return {
     updateOne: { filter, update: { $inc: { ...Object.fromEntries(counts), repairs: 1 } } },

@@ -4,7 +4,7 @@ import type { Tx } from '../db/transaction.ts'
 import { type EngagementKind, engagementKinds } from '../engagement/kinds.ts'
 import { embedded } from '../engagement/list-store.ts'
 
-/** Where posts and their overflow documents are stored. */
+/** The collections of posts and their overflow documents. */
 export type ListCollections = Pick<Collections, 'posts' | 'overflow'>
 
 /** One list of a post. */
@@ -23,8 +23,8 @@ export interface ListPart {
 export const placeOf = ({ place, _id }: EngagementDoc): ObjectId => place ?? _id
 
 /**
- * The parts of a list in the order of their levels, the post first. Two commands.
- * @param beyond which overflow documents. Default: all.
+ * Reads the parts of a list in the order of their levels, the post first. Two commands.
+ * @param beyond a filter on the overflow documents. Default: all.
  */
 export async function readParts(
   { posts, overflow }: ListCollections,
@@ -58,7 +58,7 @@ export async function writePart(
   await overflow.updateOne({ _id: { post: _id, kind, level } }, update, { session })
 }
 
-/** Makes a competing write of these posts fail: every write of a list changes its post. One command. */
+/** Makes competing writes to the lists of these posts fail: every such write changes the post. One command. */
 export const lockPosts = ({ posts }: ListCollections, { session }: Tx, ids: readonly ObjectId[]) =>
   posts.updateMany({ _id: { $in: [...ids] } }, { $inc: { repairs: 1 } }, { session })
 
@@ -67,8 +67,8 @@ const places = (list: unknown) => ({
 })
 
 /**
- * Computes all that is derived from the stored entries of a post: the count and first place of each level, the number
- * of levels, `has_overflow`, and `last`. Removes empty levels. The counts of the lists are the ledger's. Four commands.
+ * Recomputes the metadata of a post from its stored entries, and removes empty levels. Metadata is the count and first
+ * place of each level, the number of levels, `has_overflow` and `last`. The ledger repairs the counts. Four commands.
  */
 export async function deriveMetadata(
   { posts, overflow }: ListCollections,

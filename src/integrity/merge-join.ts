@@ -1,4 +1,4 @@
-/** A row that says something about a key. */
+/** A row with the fields of one key. */
 export interface Keyed {
   readonly key: string
 }
@@ -13,7 +13,7 @@ export async function* mergeJoin<Row extends Keyed>(
   const iterators = sources.map((source) => source[Symbol.asyncIterator]())
   try {
     const heads: IteratorResult<Row>[] = []
-    // One after the other: a transaction takes one command at a time.
+    // In sequence: a transaction takes one command at a time.
     for (const iterator of iterators) heads.push(await iterator.next())
     for (;;) {
       const rows = heads.flatMap(({ done, value }): Row[] => (done ? [] : [value]))

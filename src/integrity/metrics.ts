@@ -14,7 +14,7 @@ export class Metrics {
     repaired: this.counter('repaired', 'Users and posts whose counters were repaired'),
   }
 
-  /** @param measured what is read when Prometheus asks. */
+  /** @param measured the values to read on each request of Prometheus. */
   constructor({ clockSkewSeconds }: { readonly clockSkewSeconds: () => number }) {
     new Gauge({
       name: 'feedline_clock_skew_seconds',
@@ -38,7 +38,7 @@ export class Metrics {
     this.drift.repaired.inc(repaired)
   }
 
-  /** All of it in Prometheus' text format. */
+  /** All metrics in the text format of Prometheus. */
   text(): Promise<string> {
     return this.registry.metrics()
   }

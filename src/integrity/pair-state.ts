@@ -8,21 +8,23 @@ import { edgeCollections, nameOf, type Pair } from './pairs.ts'
 export interface PairState extends Pair {
   /** The latest event. */
   readonly last: FollowEventDoc | undefined
-  /** Events of the same type as the event before them; also an UNFOLLOWED that comes first. */
+  /** Events of the same type as the event before them; also a first event that is UNFOLLOWED. */
   readonly repeats: readonly ObjectId[]
-  /** How many more events are FOLLOWED than UNFOLLOWED: 1 or 0 when the events alternate in some order. */
+  /**
+   * The number of FOLLOWED events minus the number of UNFOLLOWED events. 1 or 0 if they can alternate in some order.
+   */
   readonly balance: number
   readonly inFollowers: StoredEdge | undefined
   readonly inFollowing: StoredEdge | undefined
-  /** A block stands between the two: its owner's document, not its mirror, decides. */
+  /** One of the two blocks the other. The document of the block's owner decides, not its mirror. */
   readonly blocked: boolean
   /** One of the two has no account. */
   readonly gone: boolean
-  /** One of the two is being deleted: a job clears the pair. */
+  /** One of the two accounts is being deleted: a job deletes the pair's data. */
   readonly leaving: boolean
 }
 
-/** Reads pairs at the caller's instant. Five commands; four where edges have one collection. */
+/** Reads pairs on the caller's snapshot. Five commands; four if edges have one collection. */
 export async function readPairs(
   {
     collections,

@@ -6,10 +6,12 @@ export interface Pair {
   readonly followee: string
 }
 
-/** A pair as findings name it: no handle contains `>`. */
+/** The name of a pair in findings. Unique, because no handle contains `>`. */
 export const nameOf = ({ follower, followee }: Pair): string => `${follower}>${followee}`
 
-/** The two collections that hold each edge. `following` is undefined under `reverse-index`, which has one. */
+/**
+ * The two collections that hold each edge. `following` is undefined under `reverse-index`, which has one collection.
+ */
 export function edgeCollections({ followers, following }: Edges) {
   const second = following.collection !== followers.collection
   return {

@@ -6,10 +6,10 @@ import { embedded } from '../engagement/list-store.ts'
 import type { Discrepancy } from './invariant.ts'
 import { type Difference, differenceOf } from './ledger.ts'
 
-/** What is known of the entries in one document, without them. */
-interface Facts {
+/** Facts about the entries in one document, computed by the server. */
+interface ListFacts {
   readonly size: number
-  /** The places of the first and the last. */
+  /** The places of the first and the last entry. */
   readonly low?: ObjectId
   readonly high?: ObjectId
   /** Whether places rise from each to the next. */
@@ -18,44 +18,45 @@ interface Facts {
   readonly repeats: boolean
 }
 
-/** What is known of a post and of the lists within it. */
+/** The metadata of a post, and facts about its embedded lists. */
 export type PostFacts = Pick<
   PostDoc,
   '_id' | 'author' | 'counts' | 'last' | 'levels' | 'has_overflow' | 'repairs'
 > & {
-  readonly facts: Readonly<Record<EngagementKind, Facts>>
+  readonly facts: Readonly<Record<EngagementKind, ListFacts>>
 }
-type LevelFacts = Pick<OverflowDoc, '_id' | 'count' | 'first'> & { readonly facts: Facts }
+type LevelFacts = Pick<OverflowDoc, '_id' | 'count' | 'first'> & { readonly facts: ListFacts }
 
-/** The overflow documents of a list, summed up. */
-interface Beyond {
+/** Facts about all overflow documents of a list. */
+interface OverflowFacts {
   readonly levels: number
-  /** The number of the earliest of them. */
+  /** The lowest level. */
   readonly lowest: number
+  /** The number of entries. */
   readonly size: number
-  /** Where the earliest of them begins. */
+  /** The first place of the lowest level. */
   readonly first: ObjectId
-  /** The latest place in any. */
+  /** The highest place of an entry. */
   readonly high: ObjectId | undefined
-  /** What is wrong with them: the first of each kind. */
-  readonly wrong: ReadonlyMap<string, Wrong>
+  /** The first problem of each kind. */
+  readonly problems: ReadonlyMap<string, Problem>
 }
 
-interface Wrong {
+interface Problem {
   readonly expected: string | number
   readonly found: string | number
   readonly unrepairable?: string
 }
 
-/** Posts with what is stored in their lists. */
+/** Posts, with facts about their lists. */
 export class PostLists {
   private constructor(
     readonly posts: readonly PostFacts[],
-    private readonly beyond: Map<string, Beyond>,
+    private readonly beyond: Map<string, OverflowFacts>,
   ) {}
 
-  /** The posts that match, and nothing beyond them yet. One command, whose answer is small whatever they hold. */
-  static async of(
+  /** Loads the matching posts without their overflow documents. One command. The size of its answer is bounded. */
+  static async load(
     posts: Collections['posts'],
     filter: object,
     { limit, tx }: { readonly limit?: number; readonly tx?: Tx } = {},
@@ -84,10 +85,14 @@ export class PostLists {
   }
 
   /**
-   * Adds the overflow documents whose posts match. One command; holds the facts of one at a time.
-   * @returns the posts of overflow documents that belong to none of these posts, each once in a row.
+   * Adds the overflow documents whose posts match. Holds one document's facts at a time. One command.
+   * @returns the posts of all other overflow documents in the range, each once.
    */
-  async *take(overflow: Collections['overflow'], ids: object, tx?: Tx): AsyncGenerator<ObjectId> {
+  async *addOverflow(
+    overflow: Collections['overflow'],
+    ids: object,
+    tx?: Tx,
+  ): AsyncGenerator<ObjectId> {
     const own = new Set(this.posts.map(({ _id }) => _id.toHexString()))
     const levels = overflow.aggregate<LevelFacts>(
       [
@@ -110,7 +115,7 @@ export class PostLists {
     }
   }
 
-  /** How many entries all of these lists hold. */
+  /** The number of entries in all lists. */
   get size(): number {
     const inPosts = this.posts.flatMap((post) =>
       engagementKinds.map((kind) => post.facts[kind].size),
@@ -119,14 +124,14 @@ export class PostLists {
     return [...inPosts, ...beyond].reduce((sum, size) => sum + size, 0)
   }
 
-  /** The lists of a post that may hold an entry twice: those that overflow, since no single document shows it. */
-  mayRepeat(post: PostFacts): EngagementKind[] {
+  /** The lists of a post that may hold an entry twice: lists with a repeat in the post, and lists that overflow. */
+  kindsThatMayRepeat(post: PostFacts): EngagementKind[] {
     return engagementKinds.filter(
       (kind) => post.facts[kind].repeats || this.beyond.has(keyOf(post._id, kind)),
     )
   }
 
-  /** How far the counts of a post are from its stored entries. */
+  /** The difference of a post's counts from its stored entries. Undefined if they are equal. */
   difference({ _id, author, repairs = 0, counts, facts }: PostFacts): Difference | undefined {
     return differenceOf(
       { kind: 'POST', id: _id.toHexString(), author, repairs },
@@ -138,26 +143,27 @@ export class PostLists {
   }
 
   /**
-   * What law L2 does not allow of the structure of a post's lists. Without any, a walk by cursor, which relies on the
-   * order of places, returns exactly the stored entries. Entries that were placed under other thresholds are allowed.
-   * @param sizeMax entries of a list that a repair can put in order.
+   * The violations of law L2 in the structure of a post's lists. Without a violation, a walk by cursor returns exactly
+   * the stored entries, since it relies on the order of places. Entries that were placed under other thresholds are
+   * allowed.
+   * @param sizeMax the most entries of a list that a repair can sort.
    */
   problems(post: PostFacts, sizeMax: number): Discrepancy[] {
     const id = post._id.toHexString()
     const found: Discrepancy[] = []
-    const claim = (holds: boolean, kind: string, subject: string, wrong: Wrong) =>
-      void (holds || found.push({ kind, subject, ...wrong }))
+    const claim = (holds: boolean, kind: string, subject: string, problem: Problem) =>
+      void (holds || found.push({ kind, subject, ...problem }))
     let levels = 0
     for (const kind of engagementKinds) {
       const subject = `${id}.${kind}`
       const beyond = this.beyond.get(keyOf(post._id, kind))
       const [size, number] = [post.facts[kind].size + (beyond?.size ?? 0), beyond?.levels ?? 0]
       levels += number
-      const said = post.levels?.[kind] ?? 0
-      claim(said === number, 'levels', subject, { expected: number, found: said })
+      const stored = post.levels?.[kind] ?? 0
+      claim(stored === number, 'levels', subject, { expected: number, found: stored })
       const order =
-        beyond?.wrong.get('order') ?? orderProblem(post.facts[kind], beyond, post.last?.[kind])
-      const level = beyond?.wrong.get('level')
+        beyond?.problems.get('order') ?? orderProblem(post.facts[kind], beyond, post.last?.[kind])
+      const level = beyond?.problems.get('level')
       if (level) claim(false, 'level', subject, level)
       const tooLong = { unrepairable: `The list has more than ${sizeMax} entries.` }
       if (order) claim(false, 'order', subject, { ...order, ...(size > sizeMax ? tooLong : {}) })
@@ -187,12 +193,15 @@ function factsOf(list: unknown, key: string) {
   }
 }
 
-/** Adds a list's next level, from the newest on. */
-function withLevel(newer: Beyond | undefined, { _id, count, first, facts }: LevelFacts): Beyond {
+/** Adds the next lower level of a list. */
+function withLevel(
+  newer: OverflowFacts | undefined,
+  { _id, count, first, facts }: LevelFacts,
+): OverflowFacts {
   const { size, low, high, rising } = facts
-  const wrong = new Map(newer?.wrong)
-  const claim = (holds: boolean, kind: string, expected: Wrong['expected'], found: string) =>
-    void (holds || wrong.has(kind) || wrong.set(kind, { expected, found }))
+  const problems = new Map(newer?.problems)
+  const claim = (holds: boolean, kind: string, expected: Problem['expected'], found: string) =>
+    void (holds || problems.has(kind) || problems.set(kind, { expected, found }))
   const name = `level ${_id.level}`
 
   claim(count === size, 'level', `${size} entries in ${name}`, `it counts ${count}`)
@@ -212,16 +221,16 @@ function withLevel(newer: Beyond | undefined, { _id, count, first, facts }: Leve
     size: (newer?.size ?? 0) + size,
     first,
     high: newer?.high ?? high,
-    wrong,
+    problems,
   }
 }
 
-/** What is wrong with the places in the post, before those beyond. */
+/** The first problem with the places of the embedded entries, which are below the places of all levels. */
 function orderProblem(
-  { high, rising }: Facts,
-  beyond: Beyond | undefined,
+  { high, rising }: ListFacts,
+  beyond: OverflowFacts | undefined,
   last: ObjectId | undefined,
-): Wrong | undefined {
+): Problem | undefined {
   const latest = beyond?.high ?? high
   if (!rising) {
     return { expected: 'places that rise', found: 'the post holds one not above the one before it' }

@@ -5,17 +5,17 @@ import type { Edges } from '../follows/edges.ts'
 import { chunks } from '../lib/batch.ts'
 import { edgeCollections } from './pairs.ts'
 
-/** Accounts, edges and posts in one range. */
+/** The most accounts, edges and posts in one range. */
 const [accountsAtOnce, edgesAtOnce, postsAtOnce] = [500, 20_000, 1_000]
 
-/** Some users in the order of their handles. */
+/** A range of users in the order of their handles. */
 interface UserRange {
-  /** A condition on a handle. Of all users: matches also handles without an account. */
+  /** A condition on a handle. In a scan of all users it also matches handles without an account. */
   readonly handles: object
   readonly upTo: string
 }
 
-/** Cuts users above a handle into ranges of 500 accounts, in order. One covered command each where all are asked for. */
+/** Cuts users above a handle into ranges of 500 accounts, in order. With `all`, one covered command for each range. */
 export async function* userRanges(
   users: Collections['users'],
   which: 'all' | readonly string[],
@@ -29,26 +29,29 @@ export async function* userRanges(
     return
   }
   let after = from
-  for await (const upTo of ends(users as unknown as Collection, accountsAtOnce, from)) {
+  for await (const upTo of rangeEnds(users as unknown as Collection, accountsAtOnce, from)) {
     const handles = upTo === undefined ? { $gt: after } : { $gt: after, $lte: upTo }
     yield { handles, upTo: upTo ?? '\uffff' }
     after = upTo ?? after
   }
 }
 
-/** Some documents in the order of `_id`. */
-interface Stretch {
+/** A range of documents in the order of `_id`. */
+interface Segment {
   /** A condition on their `_id`. */
   readonly ids: Document
   readonly upTo: ObjectId
 }
 
-/** Cuts all edges above an id into stretches of 20,000, in order. One covered command each. None under `reverse-index`. */
-export async function* edgeStretches(edges: Edges, from: ObjectId): AsyncGenerator<Stretch> {
+/**
+ * Cuts all edges above an id into segments of 20,000, in order. Yields no segment under `reverse-index`. One covered
+ * command for each segment.
+ */
+export async function* edgeSegments(edges: Edges, from: ObjectId): AsyncGenerator<Segment> {
   const { followers, following } = edgeCollections(edges)
   if (!following) return
   let after = from
-  for await (const last of ends(followers as unknown as Collection, edgesAtOnce, from)) {
+  for await (const last of rangeEnds(followers as unknown as Collection, edgesAtOnce, from)) {
     const upTo = last ?? highestId
     yield { ids: { $gt: after, $lte: upTo }, upTo }
     after = upTo
@@ -56,17 +59,16 @@ export async function* edgeStretches(edges: Edges, from: ObjectId): AsyncGenerat
 }
 
 /**
- * Cuts the posts above an id that match into stretches of 1,000, in order. One covered command each, two for
- * one author's posts. Without an author the stretches cover every id, so that overflow documents without a post are in
- * one of them.
+ * Cuts the matching posts above an id into segments of 1,000, in order. Without an author, the segments cover every id,
+ * also of overflow documents without a post. One covered command for each segment, two with an author.
  */
-export async function* postStretches(
+export async function* postSegments(
   posts: Collections['posts'],
   which: { readonly author?: string },
   from: ObjectId,
-): AsyncGenerator<Stretch & { readonly filter: Document }> {
+): AsyncGenerator<Segment & { readonly filter: Document }> {
   let after = from
-  for await (const last of ends(posts as unknown as Collection, postsAtOnce, from, which)) {
+  for await (const last of rangeEnds(posts as unknown as Collection, postsAtOnce, from, which)) {
     const upTo = last ?? highestId
     const range = { $gt: after, $lte: upTo }
     const filter = { ...which, _id: range }
@@ -79,10 +81,10 @@ export async function* postStretches(
 }
 
 /**
- * Each `size`-th `_id` of a collection, in order, above `from`; undefined at the end, where fewer are left. One covered
- * command each.
+ * Yields each `size`-th `_id` of a collection above `from`, in order. Yields undefined at the end, if fewer are left.
+ * One covered command for each.
  */
-async function* ends<Id>(
+async function* rangeEnds<Id>(
   collection: Collection,
   size: number,
   from: Id,

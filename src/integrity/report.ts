@@ -1,26 +1,26 @@
 import type { Collections, RepairDoc } from '../db/collections.ts'
 import type { Finding } from './invariant.ts'
-import { type Difference, sizeOf } from './ledger.ts'
+import { type Difference, largestOf } from './ledger.ts'
 
-/** A user or post whose counters were off. */
+/** A user or post whose counters have drifted, as reports and the collection `repairs` show it. */
 export interface Drifted extends Pick<RepairDoc, 'kind' | 'by' | 'counted' | 'size'> {
   readonly id: string
-  /** How many of its edges were repaired in the same run. */
+  /** The number of its edges that the same run repaired. */
   readonly mended: number
 }
 
-/** Rows of each list in a report. */
+/** The most rows of each list in a report. */
 export const rowsMax = 100
-/** Handles whose repaired edges are counted. */
+/** The most handles whose repaired edges are counted. */
 const handlesMax = 100_000
 
-/** Collects what a run found, bounded in size. */
+/** Collects the findings and differences of a run, bounded in size. */
 export class Report {
   private readonly edges = new Map<string, number>()
   private readonly unrepairable: Finding[] = []
   private drifted: Drifted[] = []
 
-  /** How many edges of a user this process has repaired. */
+  /** The number of edges of a user that this process has repaired. */
   readonly edgesRepairedOf = (handle: string): number => this.edges.get(handle) ?? 0
 
   /** Findings that cannot be repaired: the first 100. */
@@ -38,21 +38,21 @@ export class Report {
     if (this.unrepairable.length < rowsMax) this.unrepairable.push(finding)
   }
 
-  addDifference({ kind, id, by, counted }: Difference): void {
+  addDifference({ kind, id, delta: by, counted }: Difference): void {
     const mended = this.edgesRepairedOf(id)
-    this.drifted.push({ kind, id, by, counted, size: sizeOf({ by }), mended })
-    if (this.drifted.length >= 2 * rowsMax) this.drifted = largest(this.drifted)
+    this.drifted.push({ kind, id, by, counted, size: largestOf(by), mended })
+    if (this.drifted.length >= 2 * rowsMax) this.drifted = largestFirst(this.drifted)
   }
 
   /**
-   * The users and posts that were off the most: at most 100, the largest difference first.
-   * @param run whose record is read, since an earlier process may have repaired some. Undefined: this process alone.
+   * The users and posts with the largest differences: at most 100, the largest first. One command.
+   * @param run the run whose record is read: an earlier process may have repaired some. Undefined: reads this report.
    */
-  async worst(
+  async largest(
     repairs: Collections['repairs'],
     run: string | undefined,
   ): Promise<readonly Drifted[]> {
-    if (run === undefined) return largest(this.drifted)
+    if (run === undefined) return largestFirst(this.drifted)
     const found = await repairs.find({ '_id.run': run }).sort({ size: -1 }).limit(rowsMax).toArray()
     return found.map(({ _id, kind, by, counted, size, mended = 0 }) => {
       return { id: _id.id, kind, by, counted, size, mended }
@@ -60,5 +60,5 @@ export class Report {
   }
 }
 
-const largest = (some: readonly Drifted[]) =>
+const largestFirst = (some: readonly Drifted[]) =>
   [...some].sort((a, b) => b.size - a.size).slice(0, rowsMax)

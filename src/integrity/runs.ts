@@ -3,59 +3,59 @@ import type { Collections, ReconciliationDoc } from '../db/collections.ts'
 import { DomainError } from '../errors.ts'
 import { inMs } from '../jobs/queue.ts'
 
-/** How long a run stays with a process that was killed, in milliseconds. Extended with every step. */
+/** The lease of a process on its run, in milliseconds. Every step extends it. */
 const leaseMs = 60_000
 
-/** The result of a run so far, of all its processes together. */
+/** The result of a run so far, of all its processes together. Stored and printed under these names. */
 export interface Tally {
-  /** Users and posts that were checked. */
+  /** Checked users and posts. */
   readonly users: number
   readonly posts: number
-  /** Edges, posts and entries that were counted. */
+  /** Counted edges, posts and entries. */
   readonly documents: number
-  /** Users and posts whose counters were off, and how many of them were repaired. */
+  /** Users and posts whose counters had drifted, and how many of them were repaired. */
   readonly off: number
   readonly repaired: number
-  /** Pairs whose edge or history was repaired. */
+  /** Pairs of users whose edge or history was repaired. */
   readonly mended: number
   /** Accounts without counters or without a job, and counters, edges and posts without an account. */
   readonly accounts: number
   /** Other violations that were repaired: blocks, lists of posts, logs, timelines, jobs. */
   readonly others: number
-  /** Findings that cannot be repaired. */
+  /** Unrepairable findings. */
   readonly reported: number
-  /** Users, posts and pairs that are wrong still. */
+  /** Users, posts and pairs that still violate an invariant. */
   readonly remaining: number
-  /** Scans that were repeated, since the server dropped their snapshot. */
+  /** Scans that were repeated because the server dropped their snapshot. */
   readonly renewed: number
 }
 
-export const nothing: Tally = {
+export const emptyTally: Tally = {
   ...{ users: 0, posts: 0, documents: 0, off: 0, repaired: 0, mended: 0, accounts: 0, others: 0 },
   ...{ reported: 0, remaining: 0, renewed: 0 },
 }
 
-/** How far a run has come. */
+/** The progress of a run. */
 export interface Position {
   readonly part: ReconciliationDoc['part']
-  /** What is done of the part: up to this handle or post, in order. */
+  /** The last edge, handle or post of the part that is done, in the order of ids. */
   readonly after: string
   readonly tally: Tally
 }
 
-/** A run that this process holds. */
+/** A run that this process leases. */
 export interface HeldRun extends Position {
   readonly id: string
   readonly fence: number
 }
 
-/** The runs of the database: each is one process's at a time, and what was cut off goes on. */
+/** The runs of the database. One process leases a run at a time. Another process resumes an interrupted run. */
 export class Runs {
   constructor(private readonly runs: Collections['reconciliations']) {}
 
   /**
-   * Takes over the run of the same question that was cut off, or begins one. Two commands at most.
-   * @param asked tells one question from another.
+   * Takes over an interrupted run with the same options, or begins a new run. At most two commands.
+   * @param asked a hash of the options.
    * @param now milliseconds since 1970.
    */
   async open(asked: string, now: number): Promise<HeldRun> {
@@ -64,23 +64,23 @@ export class Runs {
       [{ $set: { leasedUntil: inMs(leaseMs), fence: { $add: ['$fence', 1] } } }],
       { sort: { startedAt: -1 }, returnDocument: 'after' },
     )
-    if (left) return held(left)
+    if (left) return toHeldRun(left)
     const fresh = {
       ...{ _id: randomUUID(), asked, fence: 1, part: 'edges' as const, after: '' },
       startedAt: new Date(now),
     }
     const begun = await this.runs.findOneAndUpdate(
       { _id: fresh._id },
-      [{ $set: { ...fresh, tally: { ...nothing }, leasedUntil: inMs(leaseMs) } }],
+      [{ $set: { ...fresh, tally: { ...emptyTally }, leasedUntil: inMs(leaseMs) } }],
       { upsert: true, returnDocument: 'after' },
     )
     if (!begun) throw new Error('an upsert returned nothing')
-    return held(begun)
+    return toHeldRun(begun)
   }
 
   /**
-   * Keeps how far it has come. One command.
-   * @throws {DomainError} CONFLICT when another process has taken it over.
+   * Saves the progress of a run and extends its lease. One command.
+   * @throws {DomainError} CONFLICT if another process has taken over the run.
    */
   async save({ id, fence }: HeldRun, { part, after, tally }: Position, done: boolean) {
     const end = done ? { done: true } : {}
@@ -99,13 +99,13 @@ export class Runs {
     )
   }
 
-  /** Leaves a run to the next process that asks for it. One command. */
+  /** Ends the lease, so that another process may take over the run. One command. */
   async release({ id, fence }: HeldRun): Promise<void> {
     await this.runs.updateOne({ _id: id, fence }, [{ $set: { leasedUntil: '$$NOW' } }])
   }
 }
 
-const held = ({ _id, fence, part, after, tally }: ReconciliationDoc): HeldRun => ({
+const toHeldRun = ({ _id, fence, part, after, tally }: ReconciliationDoc): HeldRun => ({
   ...{ id: _id, fence, part, after },
-  tally: { ...nothing, ...tally },
+  tally: { ...emptyTally, ...tally },
 })

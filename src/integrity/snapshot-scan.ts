@@ -13,7 +13,7 @@ import { PostLists } from './post-lists.ts'
 export interface Scanned {
   /** Live users, or posts. */
   readonly checked: number
-  /** Edges, posts and entries that were counted, and the documents that count them. */
+  /** The number of counted edges, posts and entries, and of the documents with their counters. */
   readonly documents: number
   readonly differences: readonly Difference[]
 }
@@ -32,23 +32,23 @@ export interface ScannedPosts extends Scanned {
 
 /**
  * Counts users and posts, each time on one snapshot. If the server drops the snapshot before the scan ends, the scan is
- * retried with half as many users: only a user and what it counts must be of one time.
+ * retried with half as many users. Only a user and its edges and posts must be read on the same snapshot.
  */
 export class SnapshotScan {
-  /** @param onRetry called for each scan that is repeated. */
+  /** @param onRetry called for each repeated scan. */
   constructor(
     private readonly services: IntegrityServices,
     private readonly onRetry: () => void = () => {},
   ) {}
 
   /**
-   * Counts all users who match, with as few snapshots as last for them. Five commands a snapshot.
+   * Counts all matching users on as few snapshots as possible. Five commands for each snapshot.
    * @param handles a condition on a handle.
-   * @throws {DomainError} UNAVAILABLE when no snapshot lasts for one of them.
+   * @throws {DomainError} UNAVAILABLE if the server drops the snapshots of a single user.
    */
-  async usersWithin(handles: object): Promise<ScannedUsers> {
+  async countUsers(handles: object): Promise<ScannedUsers> {
     try {
-      return await this.services.transactions.atSnapshot((at) => this.usersAt(handles, at))
+      return await this.services.transactions.atSnapshot((at) => this.countUsersAt(handles, at))
     } catch (error) {
       if (!isSnapshotGone(error)) throw error
     }
@@ -56,10 +56,10 @@ export class SnapshotScan {
     const { users } = this.services.collections
     const found = await users.find({ _id: handles }, { projection: { _id: 1 } }).toArray()
     const ids = found.map(({ _id }) => _id).sort()
-    if (ids.length <= 1) return this.users(handles)
+    if (ids.length <= 1) return this.countUsersOnce(handles)
     const half = Math.ceil(ids.length / 2)
-    const one = await this.usersWithin({ $in: ids.slice(0, half) })
-    const other = await this.usersWithin({ $in: ids.slice(half) })
+    const one = await this.countUsers({ $in: ids.slice(0, half) })
+    const other = await this.countUsers({ $in: ids.slice(half) })
     return {
       checked: one.checked + other.checked,
       documents: one.documents + other.documents,
@@ -69,30 +69,30 @@ export class SnapshotScan {
     }
   }
 
-  /** Counts few users on one snapshot. @throws {DomainError} UNAVAILABLE */
-  users(handles: object): Promise<ScannedUsers> {
-    return onSnapshot(this.reading, 'Counting', (at) => this.usersAt(handles, at))
+  /** Counts all matching users on one snapshot, for few users. Five commands. @throws {DomainError} UNAVAILABLE */
+  countUsersOnce(handles: object): Promise<ScannedUsers> {
+    return onSnapshot(this.snapshotOptions, 'Counting', (at) => this.countUsersAt(handles, at))
   }
 
   /**
    * Counts the entries of posts. Two commands.
-   * @param filter which posts.
+   * @param filter a filter on the posts.
    * @param ids a condition on the id of a post, for their overflow documents.
    * @throws {DomainError} UNAVAILABLE
    */
-  posts(filter: Document, ids: Document): Promise<ScannedPosts> {
+  countPosts(filter: Document, ids: Document): Promise<ScannedPosts> {
     const { posts, overflow } = this.services.collections
-    return onSnapshot(this.reading, 'Counting', async (at) => {
-      const lists = await PostLists.of(posts, filter, { tx: at })
+    return onSnapshot(this.snapshotOptions, 'Counting', async (at) => {
+      const lists = await PostLists.load(posts, filter, { tx: at })
       const orphans: ObjectId[] = []
-      for await (const post of lists.take(overflow, ids, at)) orphans.push(post)
+      for await (const post of lists.addOverflow(overflow, ids, at)) orphans.push(post)
       const checked = lists.posts.length
       const differences = lists.posts.flatMap((post) => lists.difference(post) ?? [])
       return { checked, documents: checked + lists.size, differences, lists, orphans }
     })
   }
 
-  private async usersAt(handles: object, at: Tx): Promise<ScannedUsers> {
+  private async countUsersAt(handles: object, at: Tx): Promise<ScannedUsers> {
     const differences: Difference[] = []
     const suspects: string[] = []
     let [checked, documents, edges] = [0, 0, 0]
@@ -107,7 +107,7 @@ export class SnapshotScan {
     return { checked, documents, edges, differences, suspects }
   }
 
-  private get reading() {
+  private get snapshotOptions() {
     const { transactions } = this.services
     return { transactions, onRetry: this.onRetry }
   }

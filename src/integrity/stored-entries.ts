@@ -8,17 +8,17 @@ import { batches } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { IntegrityServices } from './invariant.ts'
 
-/** Entries of one timeline that were read together. */
+/** Entries from one part of a stored timeline. */
 export interface StoredEntries {
   readonly posts: readonly PostId[]
-  /** What is wrong with how they are stored: an entry comes twice, or is not in its place. */
+  /** A problem with the stored form: an entry is stored twice, or is misplaced. */
   readonly flaw: string | undefined
 }
 
-/** Documents that one command reads. */
+/** The most documents in one answer of the server. */
 const batchSize = 500
 
-/** All that a strategy stores for a reader, in the parts that its descriptor names. */
+/** Reads all entries that a strategy stores for a reader, in the parts that its descriptor defines. */
 export async function* storedEntries(
   { collections }: IntegrityServices,
   reader: UserId,
@@ -44,8 +44,8 @@ function repeatIn(posts: readonly PostId[]): string | undefined {
 }
 
 /**
- * Whether the stored timeline of a reader can be compared: reading must not create it. No command for strategies whose
- * timelines are never created by reading, else one.
+ * Whether the stored timeline of a reader can be compared: a read must not create it. One command, or none for
+ * strategies whose reads never create a timeline.
  */
 export async function isComparable(
   { collections }: IntegrityServices,
@@ -60,7 +60,7 @@ export async function isComparable(
 }
 
 /**
- * Handles from `after` to `upTo` under which a strategy stores anything. One command.
+ * The handles from `after` to `upTo` for which a strategy stores entries. One command.
  * @param after an excluded bound.
  */
 export async function storedReaders(

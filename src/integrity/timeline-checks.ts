@@ -11,10 +11,10 @@ import {
 } from './invariants/timeline-entries.ts'
 import { compareReader, rebuildReader } from './invariants/timelines.ts'
 
-/** Whose timelines are checked: a number of readers taken at random, some readers, or all. */
+/** The readers whose timelines are checked: a number of random readers, all readers, or a list of handles. */
 export type Readers = number | 'all' | readonly string[]
 
-/** Readers that are looked up at a time, and checked at the same time. */
+/** The most readers that one command loads, and that are checked concurrently. */
 const [readersAtOnce, readersTogether] = [1_000, 4]
 
 /** The result of checking some readers. */
@@ -23,17 +23,16 @@ export interface ReadersVerdict {
   readonly inFlight: number
   readonly readers: number
   readonly timelines: number
-  /** Stored entries that were read. */
+  /** The number of stored entries that were read. */
   readonly entries: number
-  /** The last reader, in the order of handles. */
+  /** The last checked reader, in the order of handles. */
   readonly upTo: string
 }
 
 /**
- * Checks stored timelines (law L1), a few readers at a time, and with `repair` repairs them: leftovers are removed,
- * and timelines that show anything else than FANOUT_ON_READ are rebuilt for their reader. Timelines of readers without
- * an account are found where all readers are checked.
- * @param after all readers up to this handle are checked already.
+ * Checks stored timelines (law L1), a few readers at a time. With `repair`, removes leftovers and rebuilds timelines
+ * that differ from FANOUT_ON_READ. With all readers, also finds timelines of handles without an account.
+ * @param after skips readers up to this handle.
  */
 export async function* checkTimelines(
   services: IntegrityServices,

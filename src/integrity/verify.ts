@@ -16,17 +16,17 @@ import { postFindings } from './invariants/post-counters.ts'
 import { postLists, suspectPosts } from './invariants/post-lists.ts'
 import { unfinishedStrategies } from './invariants/unfinished-strategies.ts'
 import { userFindings } from './invariants/user-counters.ts'
-import { edgeStretches, postStretches, userRanges } from './ranges.ts'
+import { edgeSegments, postSegments, userRanges } from './ranges.ts'
 import { SnapshotScan } from './snapshot-scan.ts'
 import { checkTimelines, type Readers } from './timeline-checks.ts'
 
-/** How a run is made. */
+/** The options of a run. */
 export interface VerifyOptions {
   readonly readers: Readers
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
 }
 
-/** The part of a run that is under way, and how far it is. */
+/** The current part of a run, and its progress. */
 export interface VerifyProgress {
   readonly part: 'users' | 'edges' | 'posts' | 'readers'
   readonly done: number
@@ -34,17 +34,17 @@ export interface VerifyProgress {
   readonly total: number
 }
 
-/** What a run has checked so far. */
+/** The numbers of a run so far. */
 export class Tally {
   readonly checked = { users: 0, edges: 0, posts: 0, engagements: 0, readers: 0, timelines: 0 }
-  /** Violations that a waiting job will put right. */
+  /** Violations that a waiting job repairs. */
   inFlight = 0
 }
 
 /**
- * Checks all invariants of a database, which may be in use, and writes nothing. Holds a bounded part at a time,
- * whatever the size. Reads every edge, event, post and entry once, and suspects again on one snapshot.
- * @param tally counts what is checked while the run goes on.
+ * Checks all invariants of a database, which may be in use, and writes nothing. Its memory is bounded. Reads every
+ * edge, event, post and entry once, and reads suspects again on one snapshot.
+ * @param tally updated during the run.
  * @throws {DomainError} UNAVAILABLE
  */
 export async function* verify(
@@ -67,7 +67,7 @@ export async function* verify(
 
   const usersDone = progress('users', await users.estimatedDocumentCount())
   for await (const { handles } of userRanges(users, 'all')) {
-    const scanned = await scan.usersWithin(handles)
+    const scanned = await scan.countUsers(handles)
     yield* scanned.differences.flatMap(userFindings)
     yield* check(accounts(services), scanned.suspects)
     yield* check(edgeHistory(services), handles)
@@ -81,7 +81,7 @@ export async function* verify(
 
   const edgesDone = progress('edges', await edges.followers.collection.estimatedDocumentCount())
   let read = 0
-  for await (const { ids } of edgeStretches(edges, lowestId)) {
+  for await (const { ids } of edgeSegments(edges, lowestId)) {
     yield* check(
       edgeSides(services, (documents) => {
         read += documents / 2
@@ -92,8 +92,8 @@ export async function* verify(
   }
 
   const postsDone = progress('posts', await posts.estimatedDocumentCount())
-  for await (const { filter, ids } of postStretches(posts, {}, lowestId)) {
-    const scanned = await scan.posts(filter, ids)
+  for await (const { filter, ids } of postSegments(posts, {}, lowestId)) {
+    const scanned = await scan.countPosts(filter, ids)
     yield* scanned.differences.flatMap(postFindings)
     yield* check(postLists(services), suspectPosts(scanned.lists))
     yield* check(orphanedEngagement(services), scanned.orphans)

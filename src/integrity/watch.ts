@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import type { IntegrityServices } from './invariant.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 
-/** How often a sample is taken, and how many users it has at most. */
+/** The time between two samples in milliseconds, and the most users of a sample. */
 const [everyMs, sampleMax] = [60_000, 500]
 const hourMs = 3_600_000
 
@@ -12,9 +12,9 @@ const hourMs = 3_600_000
 export type OnSample = (found: Reconciled) => void
 
 /**
- * Checks a share of all users every hour, taken at random, a few each minute: their accounts, counters, edges, blocks,
- * posts and engagement, not their timelines. Logs what it finds, and repairs it where configured. Every process that
- * watches takes samples of its own.
+ * Checks a random share of all users every hour, a few each minute. Checks their accounts, counters, edges, blocks,
+ * posts and engagement, but not their timelines. Logs findings, and repairs them if configured. Each process takes its
+ * own samples.
  */
 export class DriftWatch {
   private readonly stopping = new AbortController()
@@ -27,20 +27,20 @@ export class DriftWatch {
     private readonly onSample: OnSample,
   ) {}
 
-  /** Begins to take samples, until {@link stop}. Does nothing where the share is 0. */
+  /** Takes samples until {@link stop}. Does nothing if the share is 0. */
   start(): void {
     if (this.config.sharePerHour > 0) this.looping ??= this.loop()
   }
 
-  /** Ends with the sample that is under way. */
+  /** Stops after the current sample. */
   async stop(): Promise<void> {
     this.stopping.abort()
     await this.looping
   }
 
   /**
-   * Checks one sample now: a dry run of {@link reconcile}, and a run where it finds something and is to repair it.
-   * @param size how many users.
+   * Checks one sample now: a dry run of {@link reconcile}. After findings, and if configured to repair, also a run.
+   * @param size the number of users.
    */
   async sample(size: number): Promise<void> {
     const { users } = this.services.collections
@@ -55,8 +55,8 @@ export class DriftWatch {
       if (this.config.repair) {
         result = await reconcile(this.services, { ...which, dryRun: false })
       }
-      const { tally, worst, ...more } = result
-      const shown = { worst: worst.slice(0, 10), reported: more.reported.slice(0, 10) }
+      const { tally, largest, ...more } = result
+      const shown = { worst: largest.slice(0, 10), reported: more.reported.slice(0, 10) }
       this.log.warn({ ...tally, ...shown }, 'counters have drifted')
     }
     this.onSample(result)

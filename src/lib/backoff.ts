@@ -1,6 +1,6 @@
 /**
- * How long to wait before try `attempt` (1 is the first repeat): full jitter over a doubling, capped ceiling,
- * so that those who collided do not collide again.
+ * The time to wait before a repeat, in milliseconds: full jitter under a doubling, capped ceiling.
+ * @param attempt 1 for the first repeat.
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
 export function backoffMs(

@@ -1,9 +1,9 @@
-/** Cuts `items` into runs of at most `size`, in order. */
+/** Cuts `items` into chunks of at most `size`, in order. */
 export function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
 }
 
-/** Gathers what an async source yields into runs of at most `size`, holding one run at a time. */
+/** Cuts the items of a source into batches of at most `size`, in order. Holds one batch at a time. */
 export async function* batches<T>(
   source: AsyncIterable<T> | Iterable<T>,
   size: number,

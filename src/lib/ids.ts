@@ -3,18 +3,18 @@ import { randomBytes } from 'node:crypto'
 declare const brand: unique symbol
 type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
-/** A person's handle: their `_id`, their name in URLs and the subject of their token (seed 4). */
+/** A user's handle: the user's `_id`, the name in URLs and the subject of the user's token (seed 4). */
 export type UserId = Brand<string, 'UserId'>
 /** A post's id: 24 hex digits that sort by creation time, to the millisecond (law L1). */
 export type PostId = Brand<string, 'PostId'>
-/** The id of a follow, mute or block: sorts by the time it was made, like a post's. */
+/** The id of a follow, mute or block: sorts by creation time, like a post's id. */
 export type EdgeId = Brand<string, 'EdgeId'>
-/** The id of a like, comment or share: sorts by the time it was made. */
+/** The id of a like, comment or share: sorts by creation time. */
 export type EngagementId = Brand<string, 'EngagementId'>
-/** Any id whose order is the order of time, newest last. Every cursor carries one. */
+/** An id that sorts by creation time, newest last. Every cursor carries one. */
 export type TimeId = PostId | EdgeId | EngagementId
 
-/** Names a post together with its author, the first part of the posts' shard key (law L5). */
+/** A post's id with its author, the first part of the posts' shard key (law L5). */
 export interface PostRef {
   readonly id: PostId
   readonly author: UserId
@@ -23,19 +23,19 @@ export interface PostRef {
 const handlePattern = /^[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?$/
 const timeIdPattern = /^[0-9a-f]{24}$/
 
-/** What a handle must look like, for error messages. */
+/** The format of a handle, for error messages. */
 export const handleRule =
   '1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last'
 
-/** @returns the handle, or undefined when `text` is not one. */
+/** @returns the handle, or undefined if `text` is not a handle. */
 export const parseUserId = (text: string): UserId | undefined =>
   handlePattern.test(text) ? (text as UserId) : undefined
 
-/** @returns the id, or undefined when `text` is not 24 lower-case hex digits. */
+/** @returns the id, or undefined if `text` is not 24 lower-case hex digits. */
 export const parseTimeId = <Id extends TimeId>(text: string): Id | undefined =>
   timeIdPattern.test(text) ? (text as Id) : undefined
 
-/** When the thing that `id` names was made, to the millisecond. */
+/** The creation time in an id, to the millisecond. */
 export function timeOf(id: TimeId): Date {
   return new Date(Number.parseInt(id.slice(0, 8), 16) * 1000 + Number.parseInt(id.slice(8, 12), 16))
 }
@@ -43,8 +43,8 @@ export function timeOf(id: TimeId): Date {
 const hex = (value: number | bigint, digits: number) => value.toString(16).padStart(digits, '0')
 
 /**
- * Writes a time and six bytes of tail as an id: seconds (4 bytes), milliseconds (2 bytes), tail.
- * A tail derived from what the id names makes an import repeatable.
+ * Encodes a time and a tail as an id: seconds (4 bytes), milliseconds (2 bytes), tail (6 bytes).
+ * Imports derive the tail from the imported row, so that a repeated import creates the same ids.
  * @param atMs milliseconds since 1970, below 2106.
  * @param tail 12 hex digits.
  */
@@ -52,26 +52,28 @@ export function timeIdAt<Id extends TimeId>(atMs: number, tail: string): Id {
   return `${hex(Math.floor(atMs / 1000), 8)}${hex(Math.floor(atMs) % 1000, 4)}${tail}` as Id
 }
 
-/** The id right before (-1) or after (+1) another: turns an excluded bound into one that counts it in. */
+/** The id right before (-1) or after (+1) another. Turns an excluded bound into an included bound. */
 export const neighbour = <Id extends TimeId>(id: Id, step: -1 | 1): Id =>
   id === (step < 0 ? lowest : highest) ? id : (hex(BigInt(`0x${id}`) + BigInt(step), 24) as Id)
 
-// Forged cursors may carry these, which no mint makes; they have no neighbour.
+// Forged cursors may carry these ids, which no mint creates. They have no neighbour on one side.
 const lowest = '0'.repeat(24)
 const highest = 'f'.repeat(24)
 
 /**
- * How far the clocks of two processes may be apart before that is reported, and how far ids may run ahead of the clock,
- * in milliseconds. Ids of different processes are in order of time within this bound.
+ * The most difference between the clocks of two processes that is not reported, in milliseconds. Ids may also run ahead
+ * of the clock by this much. Ids of different processes sort by time within this bound.
  */
 export const clockSkewMaxMs = 1_000
 
 const sequenceMax = 0xffff
 
 /**
- * Makes ids that rise strictly within a process, and differ between processes by four random bytes. Holds 65,536 ids a
- * millisecond; then it borrows from the next. While the clock steps back by up to {@link clockSkewMaxMs}, ids go on from
- * the last one; after a longer step they follow the clock at once, with other random bytes.
+ * Creates ids that rise strictly within a process, and differ between processes by four random bytes. Creates 65,536
+ * ids in a millisecond, then uses the next millisecond.
+ *
+ * If the clock steps back by at most {@link clockSkewMaxMs}, ids continue from the last one. After a longer step they
+ * follow the clock at once, with new random bytes.
  */
 export class IdMint {
   private lastMs = 0
@@ -87,13 +89,13 @@ export class IdMint {
   }
 
   /**
-   * A fresh id, above every one that {@link next} has made unless the clock stepped back by more than the bound.
-   * @param above an id that the fresh one must be above too, whatever the clock says. It moves no later id.
+   * A new id above all earlier ids of this mint, unless the clock stepped back by more than the bound.
+   * @param above an id that the new id must also be above, whatever the clock says. It affects no later id.
    */
   next<Id extends TimeId>(above?: TimeId): Id {
     const now = Math.floor(this.now())
     if (this.lastMs > now + clockSkewMaxMs) {
-      // It may have made ids of these milliseconds before.
+      // The mint may already have created ids of these milliseconds.
       this.process = this.tail()
       this.lastMs = now
       this.sequence = 0
@@ -108,7 +110,7 @@ export class IdMint {
     return above === undefined || id > above ? id : this.rightAbove<Id>(above)
   }
 
-  /** With random bytes of its own, so that two that follow the same id differ. */
+  /** An id above another, with new random bytes, so that two ids above the same id differ. */
   private rightAbove<Id extends TimeId>(above: TimeId): Id {
     const atMs = timeOf(above).getTime()
     const sequence = Number.parseInt(above.slice(12, 16), 16) + 1

@@ -1,14 +1,14 @@
 /**
- * The one codec for what clients carry but must not read: cursors and node ids.
- * A tag names what it is, so that a cursor is never taken for a node id.
+ * The codec of cursors and global ids, which are opaque to clients. A tag names the type, so that a cursor is never
+ * accepted as a global id.
  */
 const charactersMax = 512
 
-/** @returns base64url text that {@link decodeOpaque} turns back into `parts` under the same tag. */
+/** @returns base64url text that {@link decodeOpaque} decodes to the same tag and parts. */
 export const encodeOpaque = (tag: string, ...parts: readonly string[]): string =>
   Buffer.from(JSON.stringify([tag, ...parts])).toString('base64url')
 
-/** @returns the tag and parts that `text` carries, or undefined when it was not made by {@link encodeOpaque}. */
+/** @returns the tag and parts of `text`, or undefined if {@link encodeOpaque} does not encode them to `text`. */
 export function decodeOpaque(text: string): { tag: string; parts: string[] } | undefined {
   if (text.length > charactersMax) return undefined
   let value: unknown

@@ -1,25 +1,25 @@
 import { neighbour, type TimeId } from './ids.ts'
 
-/** The most items any page holds. */
+/** The most items of a page. */
 export const pageSizeMax = 100
 
-/** What a client asks for: a part of a list that runs from newest to oldest. */
+/** The part of a list, sorted newest first, that a client requests. */
 export interface Window {
   /** 0 to {@link pageSizeMax} items. */
   readonly limit: number
-  /** Only what is older than this (Relay's `after`, since lists run newest first). */
+  /** Only items older than this (Relay's `after`, since lists are sorted newest first). */
   readonly after?: TimeId | undefined
-  /** Only what is newer than this (Relay's `before`). */
+  /** Only items newer than this (Relay's `before`). */
   readonly before?: TimeId | undefined
-  /** Takes the last `limit` items of that part instead of the first (Relay's `last`). The order stays newest first. */
+  /** Returns the last `limit` items of the part instead of the first (Relay's `last`). The order stays newest first. */
   readonly backward: boolean
 }
 
-/** One stretch of ids to read, bounds excluded. */
+/** A range of ids to read, bounds excluded. */
 export interface Range {
   readonly olderThan?: TimeId | undefined
   readonly newerThan?: TimeId | undefined
-  /** Walks from the oldest to the newest; the items come in that order. */
+  /** Reads from the oldest to the newest, and returns the items in this order. */
   readonly oldestFirst: boolean
   readonly limit: number
 }
@@ -31,7 +31,7 @@ export interface Page<T> {
   readonly hasPreviousPage: () => boolean | Promise<boolean>
 }
 
-/** The range that holds a window's page and one item more, which tells whether the walk goes on. */
+/** The range of a window's page plus one item, which shows whether more items follow. */
 export const rangeOf = (window: Window): Range => ({
   olderThan: window.after,
   newerThan: window.before,
@@ -40,10 +40,9 @@ export const rangeOf = (window: Window): Range => ({
 })
 
 /**
- * Makes the page of a window from the items of {@link rangeOf}.
- * The side that the walk goes towards is known from the extra item; the side it came from is probed
- * only when asked, and only when a cursor bounds it.
- * @param any whether a range holds anything: one bounded command.
+ * Creates the page of a window from the items of {@link rangeOf}. The extra item shows whether items follow in the
+ * direction of the walk. The other direction is read only if requested, and only if a cursor bounds the page.
+ * @param any whether a range has an item. One bounded command.
  */
 export function pageFrom<T>(
   window: Window,
@@ -62,7 +61,7 @@ export function pageFrom<T>(
     : { items, hasNextPage: () => more || older(), hasPreviousPage: newer }
 }
 
-/** A page of a list that is known to be empty. */
+/** The page of an empty list. */
 export const emptyPage = <T>(): Page<T> => ({
   items: [],
   hasNextPage: () => false,
@@ -70,10 +69,11 @@ export const emptyPage = <T>(): Page<T> => ({
 })
 
 /**
- * Fills a page from candidates of which a filter may drop some, asking for more until it is full or the end is reached.
- * Rounds double up to `roundMax`, so a long stretch of dropped candidates costs few rounds and bounded memory.
- * @param next candidates past `last` (undefined: from the start of the range), in walking order; fewer than `limit` means the end.
- * @param keep what survives of the candidates, in the order given.
+ * Fills a page from filtered candidates. Reads more candidates until the page is full or the list ends. Rounds double
+ * up to `roundMax`, which means that many dropped candidates cost few rounds and bounded memory.
+ * @param next reads candidates past `last` (undefined: from the start of the range), in walking order. Fewer than
+ * `limit` candidates mean the end.
+ * @param keep filters candidates and keeps their order.
  */
 export async function fillPage<C, T>(
   limit: number,

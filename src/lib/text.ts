@@ -1,20 +1,20 @@
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** What a text must keep to. Both are maxima. */
+/** The most graphemes and bytes of a text. */
 export interface TextLimits {
   readonly graphemesMax: number
   readonly bytesMax: number
 }
 
-/** What a text that is stored may hold. */
+/** The rules of a stored text. */
 export interface TextRules extends TextLimits {
-  /** `line`: one line, whose order on screen nothing turns around. `lines`: line breaks and tabs too. */
+  /** `line`: one line without direction overrides. `lines`: also allows line breaks and tabs. */
   readonly form: 'line' | 'lines'
-  /** It may be without anything to see. */
+  /** Allows a text without visible characters. */
   readonly mayBeBlank?: true
 }
 
-/** A text as it is stored, or what is wrong with it. */
+/** The text in its stored form, or a problem for the error message. */
 export type CheckedText =
   | { readonly text: string; readonly problem?: never }
   | { readonly text?: never; readonly problem: string }
@@ -23,8 +23,8 @@ const directionMarks = /[\u202a-\u202e\u2066-\u2069]/
 const invisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 
 /**
- * The one way in for text: in NFC, with line feeds for line breaks, and checked.
- * Bytes come first: composing 90 KB of combining marks blocks the process for half a second.
+ * Checks a text of a client and converts it to its stored form: NFC, with line feeds for line breaks. Checks the bytes
+ * first, because composing 90 KB of combining marks blocks the process for half a second.
  */
 export function checkedText(given: string, rules: TextRules): CheckedText {
   const tooLarge = bytesProblem(given, rules)
@@ -47,18 +47,18 @@ function controlProblem(text: string, form: TextRules['form']): string | undefin
     : undefined
 }
 
-/** A text without what no reader sees: control and format characters, fillers, variation selectors. */
+/** The text without invisible characters: control and format characters, fillers, variation selectors. */
 export const visibleText = (text: string): string => text.replace(invisible, '')
 
-/** Whether there is nothing to see in a text. */
+/** Whether a text has no visible character. */
 export const isBlank = (text: string): boolean => visibleText(text).trim() === ''
 
 /** The form in which text is stored and compared: NFC, so that the same text has the same bytes. */
 export const normalise = (text: string): string => text.normalize('NFC')
 
 /**
- * What is wrong with the length of a text, or undefined.
- * Bytes are checked first and counting stops at the limit: segmenting 100 KB blocks the process for seconds.
+ * The problem with the length of a text, or undefined. Checks the bytes first, and stops to count at the limit, because
+ * segmenting 100 KB blocks the process for seconds.
  */
 export function lengthProblem(text: string, limits: TextLimits): string | undefined {
   const tooLarge = bytesProblem(text, limits)

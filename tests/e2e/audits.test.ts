@@ -13,7 +13,7 @@ const refusedGets = [
 
 const levelOf = ({ name }: AuditResult) => /^(MUST|SHOULD|MAY)/.exec(name)?.[0] ?? 'other'
 
-test('speaks GraphQL over HTTP as the specification says', async () => {
+test('the server passes the audits of the GraphQL over HTTP specification', async () => {
   const audits = serverAudits({ url: () => `${app.url}/graphql` })
   const results = await Promise.all(audits.map((audit) => audit.fn()))
   const counts: Record<string, Record<string, number>> = {}

@@ -33,13 +33,13 @@ function signed(claims: Token, by = secret): Promise<string> {
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-test('the subject of a token signed with the secret is who acts', async () => {
+test('the viewer is the subject of a token signed with the secret', async () => {
   const { data, errors } = await who(shared, `Bearer ${await signed(right)}`)
   expect(errors).toEqual([])
   expect(data.viewer.handle).toBe('ann')
 })
 
-describe('is refused with 401 and told how to sign in:', () => {
+describe('a request is refused with 401 and a challenge:', () => {
   const tokens: Record<string, () => string | Promise<string>> = {
     'an expired token': () => signed({ ...right, exp: now() - 60 }),
     'a token that does not hold yet': () => signed({ ...right, nbf: now() + 60 }),
@@ -59,20 +59,20 @@ describe('is refused with 401 and told how to sign in:', () => {
       const token = new SignJWT(right).setProtectedHeader({ alg: 'HS256' })
       return token.sign(new TextEncoder().encode(secret))
     },
-    'what is no token': () => 'x.y.z',
+    'a text that is not a token': () => 'x.y.z',
   }
-  test.each(Object.entries(tokens))('%s', async (_, make) => {
+  test.each(Object.entries(tokens))('%s is refused with 401', async (_, make) => {
     expectUnauthenticated(await who(shared, `Bearer ${await make()}`))
   })
 
   test.each(['ann', 'Basic YW5uOngK', 'Bearer', 'Bearer a b', 'Dev ann'])(
-    'the header "%s"',
+    'a request with the header "%s" is refused with 401 and a challenge',
     async (authorization) => {
       expectUnauthenticated(await who(shared, authorization))
     },
   )
 
-  test('Dev in production', async () => {
+  test('production refuses Dev sign-in with 401 and a challenge', async () => {
     expectUnauthenticated(await who(production, 'Dev ann'))
     expect((await who(dev, 'Dev ann')).data.viewer.handle).toBe('ann')
   })
@@ -99,7 +99,7 @@ const secrets: Readonly<Record<string, object>> = {
 /** Lists that are empty for others than ann. */
 const ofOwner = /Viewer\.(mutes|blocks)/
 
-describe('what is whose', () => {
+describe('private data', () => {
   const run = (as: string | undefined, query: string) => dev.send({ as, query })
   const mine = `viewer { mutes { edges { node { handle } } } blocks { edges { node { handle } } } groups { edges { node { name } } } }`
 
@@ -143,14 +143,14 @@ describe('what is whose', () => {
     )
   })
 
-  test('their owner sees mutes, blocks and groups', async () => {
+  test('the viewer reads the own mutes, blocks and groups', async () => {
     const { data } = await run('ann', `{ ${mine} }`)
     expect(data.viewer.mutes.edges[0].node.handle).toBe('cat')
     expect(data.viewer.blocks.edges[0].node.handle).toBe('dan')
     expect(data.viewer.groups.edges[0].node.name).toBe('secret')
   })
 
-  test('anybody may read people, posts and follows, but no timeline', async () => {
+  test('anonymous requests read users, posts and follows, but no timeline', async () => {
     const { data, errors } = await run(
       undefined,
       '{ user(handle: "ann") { name stats { following } posts { edges { node { text } } } following { edges { node { handle viewerFollows viewerGroups viewerHasMuted } } } } viewer { handle } }',
@@ -168,7 +168,7 @@ describe('what is whose', () => {
     expect(refused[0]?.extensions.code).toBe('UNAUTHENTICATED')
   })
 
-  test.each(['bob', 'cat', 'dan'])('nothing tells %s of mutes, blocks and groups', async (as) => {
+  test.each(['bob', 'cat', 'dan'])('%s sees no mutes, blocks and groups', async (as) => {
     const answer = await run(
       as,
       `{ ${mine} user(handle: "ann") { viewerHasMuted viewerHasBlocked viewerGroups
@@ -190,7 +190,7 @@ describe('what is whose', () => {
   const roots = ['ann', 'bob'].flatMap((from) => userPaths(handle(from), leaf))
 
   test.each([...new Set(roots.map(({ name }) => name))])(
-    '%s tells only of the viewer',
+    'the query %s shows private data of the viewer only',
     async (name) => {
       const queries = roots.filter((path) => path.name === name).map(({ query }) => query)
       const byAnn: Person[] = []
@@ -213,7 +213,7 @@ describe('what is whose', () => {
   )
 
   test.each(['followUser', 'unmuteUser', 'unblockUser'])(
-    'what %s returns tells only of the viewer',
+    'the result of %s shows private data of the viewer only',
     async (field) => {
       for (const name of ['ann', 'cat']) {
         const { data, errors } = await run(
@@ -226,7 +226,7 @@ describe('what is whose', () => {
     },
   )
 
-  test('a block hides posts both ways, wherever they could be read', async () => {
+  test('a block hides the posts of both users from each other on every path of the schema', async () => {
     for (const [reader, author] of [
       ['ann', 'dan'],
       ['dan', 'ann'],

@@ -134,7 +134,7 @@ const pages: Record<string, (n: number) => string> = {
 }
 
 test.each(Object.entries(pages))(
-  'a page of 1 and one of 100 cost the same commands, each for one shard: %s',
+  'pages of 1 and of 100 items cost the same commands, each on one shard: %s',
   async (name, query) => {
     const as = ['mutes', 'blocks'].includes(name) ? 'judge' : reader
     const [small, large] = [await labelsFor(query(1), as), await labelsFor(query(100), as)]
@@ -144,7 +144,7 @@ test.each(Object.entries(pages))(
   },
 )
 
-describe('only what is asked for is read', () => {
+describe('only selected data is read', () => {
   const truth = 'read following, restrictions, user_stats, posts, strategies'
   const entry = ['read following', 'read posts', truth]
   const page = (node: string) => `{ timeline(first: 50) { edges { ${node} } } }`
@@ -159,13 +159,16 @@ describe('only what is asked for is read', () => {
     'what lies beyond the last': ['{ timeline(first: 50) { pageInfo { hasNextPage } } }', []],
   }
 
-  test.each(Object.entries(asked))('of a timeline: %s', async (name, [query, more]) => {
-    const labels = await labelsFor(query)
-    show(name, labels)
-    expect(labels).toEqual([...entry, ...more].sort())
-  })
+  test.each(Object.entries(asked))(
+    'a timeline reads only selected data: %s',
+    async (name, [query, more]) => {
+      const labels = await labelsFor(query)
+      show(name, labels)
+      expect(labels).toEqual([...entry, ...more].sort())
+    },
+  )
 
-  test('of a list: whether something lies on the near side of the cursor', async () => {
+  test('a list reads the previous side of its cursor only if hasPreviousPage is selected', async () => {
     const older = (info: string) => user(`posts(first: 5, after: "${cursor}") { ${info} }`)
     const without = await labelsFor(older('edges { cursor } pageInfo { endCursor hasNextPage }'))
     expect(without).toEqual(['read posts', 'read restrictions', 'read user_stats'])
@@ -173,14 +176,14 @@ describe('only what is asked for is read', () => {
     expect(exact).toEqual([...without, 'read posts'].sort())
   })
 
-  test('of users: profiles without counters, and counters without profiles', async () => {
+  test('users are read without counters if only profiles are selected, and the other way round', async () => {
     const of = (node: string) => user(`followers(first: 50) { edges { node { ${node} } } }`)
     const exists = ['read followers', 'read user_stats']
     expect(await labelsFor(of('name'))).toEqual([...exists, 'read users'])
     expect(await labelsFor(of('stats { posts }'))).toEqual([...exists, 'read user_stats'])
   })
 
-  test('an error code has its meaning, and nobody a viewer, without the database', async () => {
+  test('an error code’s meaning and an anonymous viewer cost no command', async () => {
     expect(await labelsFor('{ errorMeaning(code: CONFLICT) viewer { handle } }')).toEqual([])
   })
 })

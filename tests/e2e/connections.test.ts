@@ -187,7 +187,7 @@ describe.each(Object.keys(lists))('%s', (name) => {
       .map(([argument, value]) => `${argument}: ${JSON.stringify(value)}`)
       .join(', ')
 
-  test('every window is as Relay defines it, also between cursors of what is gone', async () => {
+  test('every window of a connection is as Relay defines it, also between cursors of deleted items', async () => {
     for (let from = 0; from < windows.length; from += 30) {
       const some = windows.slice(from, from + 30)
       const { errors, pages } = await asked(list, owner, some.map(text))
@@ -197,7 +197,7 @@ describe.each(Object.keys(lists))('%s', (name) => {
     }
   })
 
-  test('walks by cursor in either direction give everything once, in the same order', async () => {
+  test('walks by cursor return every item once, in the same order in both directions', async () => {
     const all = (await pageOf(list, owner, 'first: 100')).cursors
     expect(all).toHaveLength(made - removed.length)
     const forward: string[] = []
@@ -215,7 +215,7 @@ describe.each(Object.keys(lists))('%s', (name) => {
     expect({ forward, backward }).toEqual({ forward: all, backward: all })
   })
 
-  test('an empty list has no cursors and nothing on either side', async () => {
+  test('an empty connection has no cursors and no next or previous page', async () => {
     const nothing = {
       startCursor: null,
       endCursor: null,
@@ -229,7 +229,7 @@ describe.each(Object.keys(lists))('%s', (name) => {
     expect(pages).toEqual(some.map(() => ({ edges: [], pageInfo: nothing })))
   })
 
-  test('sizes out of bounds and foreign cursors are refused by the name of the argument', async () => {
+  test('invalid page sizes and foreign cursors are refused with the name of the argument', async () => {
     const foreign =
       list.field === 'groups'
         ? encodeOpaque('Cursor', 'a'.repeat(24))
@@ -254,7 +254,7 @@ describe.each(Object.keys(lists))('%s', (name) => {
     }
   })
 
-  test('an argument that is null is one that is absent', async () => {
+  test('a null argument of a connection counts as absent', async () => {
     const given = ['last: 3, first: null, after: null', 'first: null, last: null, before: null']
     const { pages } = await asked(list, owner, given)
     expect(pages).toEqual([relay(cursors, { last: 3 }), relay(cursors, {})])
@@ -271,7 +271,7 @@ describe('polling with the first cursor held', () => {
     await follow(owner, writer)
   })
 
-  test('gives exactly what is new, in pages, also when what it points to is gone', async () => {
+  test('polling with before returns exactly the new items, also after the item of the cursor is deleted', async () => {
     const old = [await add(0), await add(1)]
     const held = (await pageOf(timeline, owner, 'first: 1')).cursors[0]
     const poll = (before: string | null) => pageOf(timeline, owner, `last: 2, before: "${before}"`)

@@ -112,9 +112,9 @@ async function logged<T>(work: () => Promise<T>) {
   return { result, lines: app.logged.slice(seen).map((line) => JSON.parse(line)) }
 }
 
-describe('every code comes as it should, changes nothing and tells nothing of the inside', () => {
+describe('every error code is returned as documented, without a change and without internals', () => {
   for (const [code, wanted] of Object.entries(cases) as [ErrorCode, Case][]) {
-    test.each([modern, legacy])(`${code} under %s`, async (accept) => {
+    test.each([modern, legacy])(`${code} is as documented under %s`, async (accept) => {
       const before = await contents()
       const { result, lines } = await logged(() =>
         recorded(app.database.client, () => meet(wanted, accept)),
@@ -143,13 +143,13 @@ describe('every code comes as it should, changes nothing and tells nothing of th
     })
   }
 
-  test('INTERNAL_SERVER_ERROR says no more than that, and its cause is in the log', async () => {
+  test('INTERNAL_SERVER_ERROR has a fixed message, and its cause is in the log', async () => {
     const { result, lines } = await logged(() => meet(cases.INTERNAL_SERVER_ERROR, modern))
     expect(result.errors[0]?.message).toBe('The server failed. The server log has the details.')
     expect(lines[0].err).toMatchObject({ type: 'MongoServerError', code: 8000 })
   })
 
-  test('UNAVAILABLE says to try again, and its cause is in the log', async () => {
+  test('UNAVAILABLE advises to try again, and its cause is in the log', async () => {
     const { result, lines } = await logged(() => meet(cases.UNAVAILABLE, modern))
     expect(result.errors[0]?.message).toMatch(/Try again later/)
     expect(lines[0].err.type).toMatch(/^MongoNetworkError/)
@@ -161,7 +161,7 @@ test.each([
   ['the server shuts down', 11600],
   ['another member is out of reach', 6],
   ['the time is up', 50],
-])('a read that fails for good because %s is UNAVAILABLE', async (_, errorCode) => {
+])('a read that fails permanently because %s is UNAVAILABLE', async (_, errorCode) => {
   const failure = { failCommands: ['find'], errorCode }
   const { result, lines } = await logged(() => meet({ ...cases.UNAVAILABLE, failure }, modern))
   const requestId = result.headers.get('x-request-id')
@@ -185,7 +185,7 @@ test.each([
   ['node(id: "x") { id }', 'id'],
   [`node(id: "${encodeOpaque('User', '__proto__')}") { id }`, 'id'],
   [`nodes(ids: ["${encodeOpaque('User', 'ann')}", "x"]) { id }`, 'ids.1'],
-])('%s is refused, naming %s', async (field, argument) => {
+])('an invalid argument of %s is refused with the path %s', async (field, argument) => {
   const { errors } = await app.send({ as: 'ann', query: `{ ${field} }` })
   expect(errors.map(({ extensions: { code, ...more } }) => [code, more.argument])).toEqual([
     ['BAD_USER_INPUT', argument],
@@ -210,7 +210,7 @@ describe.each([
   test.each([
     [modern, 400],
     [legacy, 200],
-  ])('is the fault of the client under %s', async (accept, status) => {
+  ])('an invalid variable is a client error under %s', async (accept, status) => {
     const { result, lines } = await logged(() =>
       recorded(app.database.client, () =>
         app.send({ as: 'ann', query, variables, headers: { accept } }),
@@ -232,13 +232,13 @@ test.each([
   ['a type', '{ node(id: "x") { ... on Usr { name } } }'],
   ['an enum value', '{ timeline(strategy: CASHE) { strategy } }'],
   ['a field of an input', 'mutation { createPost(input: {texr: ""}) { clientMutationId } }'],
-])('a misspelt name of %s gives away no right one', async (_, query) => {
+])('the error of a misspelt %s suggests no correct name', async (_, query) => {
   const { errors } = await app.send({ query })
   expect(errors.length).toBeGreaterThan(0)
   for (const { message } of errors) expect(message).not.toMatch(/did you mean/i)
 })
 
-test('names that mean something to JavaScript or MongoDB are names like any other', async () => {
+test('names with a meaning in JavaScript or MongoDB are ordinary names', async () => {
   const groups = ['$ne', '$where', '__proto__', 'a.b', 'constructor', '{"$ne":null}']
   const set = await app.send({
     as: 'ann',
@@ -262,7 +262,7 @@ test('names that mean something to JavaScript or MongoDB are names like any othe
 test.each([
   ['__proto__', '{"__proto__":{"h":"ann"}}'],
   ['a prototype', '{"constructor":{"prototype":{"h":"ann"}}}'],
-])('a body that holds %s is refused, and gives no object a field', async (_, variables) => {
+])('a body with %s is refused and changes no prototype', async (_, variables) => {
   const { status, errors } = await app.send({
     body: `{"query":${JSON.stringify(read)},"variables":${variables}}`,
   })

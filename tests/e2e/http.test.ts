@@ -75,8 +75,8 @@ async function send({ path = '/graphql', method = 'GET', headers = {}, body }: C
   return { status: response.statusCode, headers: response.headers, errors }
 }
 
-describe('what is no GraphQL request is answered in the same shape, without a read or a log', () => {
-  test.each(Object.entries(cases))('%s', async (_, wanted) => {
+describe('requests that are not GraphQL', () => {
+  test.each(Object.entries(cases))('%s gets a GraphQL error', async (_, wanted) => {
     const seen = app.logged.length
     const { result, commands } = await recorded(app.database.client, () => send(wanted))
     const { status, headers, errors } = result
@@ -109,7 +109,7 @@ describe('a browser', () => {
     ]
   }
 
-  test('may call from each origin of CORS_ORIGINS', async () => {
+  test('a browser may send requests from each origin in CORS_ORIGINS', async () => {
     for (const origin of ['https://app.example', 'https://other.example']) {
       expect(await preflight(open, origin)).toEqual([origin, 'content-type,authorization'])
       const answer = await fetch(`${open.url}/graphql`, post(query, { origin }))
@@ -117,7 +117,7 @@ describe('a browser', () => {
     }
   })
 
-  test('may not call from another origin, nor from any where CORS_ORIGINS is not set', async () => {
+  test('a browser may not send requests from other origins, or from any origin without CORS_ORIGINS', async () => {
     for (const origin of ['https://evil.example', 'http://app.example', 'null']) {
       expect((await preflight(open, origin))[0]).toBeNull()
       const answer = await fetch(`${open.url}/graphql`, post(query, { origin }))

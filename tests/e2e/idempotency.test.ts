@@ -72,7 +72,7 @@ async function state({ viewer, other }: Pair) {
 describe.each(names)('%s', (name) => {
   const { ready, undo, otherwise } = cases[name]
 
-  test('a repeat gives the first result and changes nothing', async () => {
+  test('a repeated mutation returns the first result and changes nothing', async () => {
     const pair = await newPair(app)
     const input = await ready(pair)
     const before = await state(pair)
@@ -86,7 +86,7 @@ describe.each(names)('%s', (name) => {
 
   // What deleteUser keeps ends with the account.
   test.skipIf(name === 'deleteUser')(
-    'a repeat long after gives the first result, and does not do it again',
+    'a repeated mutation returns the first result also after other changes',
     async () => {
       const pair = await newPair(app)
       const input = await ready(pair)
@@ -107,7 +107,7 @@ describe.each(names)('%s', (name) => {
     },
   )
 
-  test('eight at once do it once and all give the same result', async () => {
+  test('eight concurrent repeats of a mutation apply it once and return the same result', async () => {
     const [alone, together] = [await newPair(app), await newPair(app)]
     await result(name, alone.viewer, await ready(alone), id)
     const input = await ready(together)
@@ -118,7 +118,7 @@ describe.each(names)('%s', (name) => {
     expect(await state(together)).toEqual(await state(alone))
   })
 
-  test.skipIf(otherwise === undefined)('the same id with another input is a conflict', async () => {
+  test.skipIf(otherwise === undefined)('a key with another input is a CONFLICT', async () => {
     const pair = await newPair(app)
     await result(name, pair.viewer, await ready(pair), id)
     const after = await state(pair)
@@ -132,7 +132,7 @@ describe.each(names)('%s', (name) => {
     expect(await state(pair)).toEqual(after)
   })
 
-  test('the same id for any other mutation is a conflict', async () => {
+  test('a reused idempotency key for another mutation is a CONFLICT', async () => {
     const pair = await newPair(app)
     const input = await ready(pair)
     await result(name, pair.viewer, input, id)
@@ -148,7 +148,7 @@ describe.each(names)('%s', (name) => {
     expect(await state(pair)).toEqual(after)
   })
 
-  test("the same id of another viewer is the other viewer's own", async () => {
+  test('the same idempotency key of another viewer is independent', async () => {
     const [one, another] = [await newPair(app), await newPair(app)]
     const first = await result(name, one.viewer, await ready(one), id)
     const input = await ready(another)
@@ -163,7 +163,7 @@ describe.each(names)('%s', (name) => {
     expect(errors[0]?.extensions.code).toBe('UNAUTHENTICATED')
   })
 
-  test('an id that is empty, too long or not Unicode is refused, and nothing changed', async () => {
+  test('an idempotency key that is empty, too long or not Unicode is refused, and nothing changes', async () => {
     const pair = await newPair(app)
     const input = await ready(pair)
     const before = await state(pair)
@@ -201,20 +201,20 @@ const leave = async ({ viewer }: Pair) => {
   await app.services.users.delete(viewer)
   await app.rest()
 }
-const failing: readonly (Failing & { readonly spoil?: (pair: Pair) => unknown })[] = [
+const failing: readonly (Failing & { readonly prepare?: (pair: Pair) => unknown })[] = [
   { name: 'createUser', input: { name: 'Taken' }, code: 'CONFLICT', repair: leave },
   {
     name: 'updateUser',
     input: { name: 'Nobody' },
     code: 'NOT_FOUND',
-    spoil: leave,
+    prepare: leave,
     repair: openAgain,
   },
   {
     name: 'createPost',
     input: { text: 'Hello' },
     code: 'NOT_FOUND',
-    spoil: leave,
+    prepare: leave,
     repair: openAgain,
   },
   isGone('followUser'),
@@ -229,10 +229,10 @@ const failing: readonly (Failing & { readonly spoil?: (pair: Pair) => unknown })
 ]
 
 test.each(failing)(
-  '$name that fails stores nothing, and works under the same id once it can',
-  async ({ name, input, code, spoil, repair }) => {
+  '$name that fails stores no result, and succeeds later under the same idempotency key',
+  async ({ name, input, code, prepare, repair }) => {
     const pair = await newPair(app)
-    await spoil?.(pair)
+    await prepare?.(pair)
     const before = await state(pair)
     const { data, errors } = await send(name, pair.viewer, input, id)
     expect(Object.values(data)).toEqual([null])
@@ -244,7 +244,7 @@ test.each(failing)(
   },
 )
 
-test('without an id, or with null for one, a repeat does it again', async () => {
+test('without an idempotency key, a repeated mutation applies again', async () => {
   const pair = await newPair(app)
   const texts = [undefined, undefined, null, null]
   for (const none of texts) {
@@ -254,7 +254,7 @@ test('without an id, or with null for one, a repeat does it again', async () => 
   expect(await state(pair)).toMatchObject({ viewer: { posts: 4, remembered: 0 } })
 })
 
-test('the same input counts as the same however it is written, also within a request', async () => {
+test('equal inputs match in any notation, also within one request', async () => {
   const pair = await newPair(app)
   const first = await result('createPost', pair.viewer, { text: 'Once', attachments: [] }, id)
   const selection = '{ clientMutationId post { id text } }'
@@ -266,7 +266,7 @@ test('the same input counts as the same however it is written, also within a req
   expect(await state(pair)).toMatchObject({ viewer: { posts: 1, remembered: 1 } })
 })
 
-test('a clientMutationId means nothing once the account that used it is gone', async () => {
+test('a new account does not inherit the idempotency keys of the deleted account of its handle', async () => {
   const pair = await newPair(app)
   await leave(pair)
   await result('createUser', pair.viewer, { name: 'Short-lived' }, 'open')

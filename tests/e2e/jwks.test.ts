@@ -33,7 +33,7 @@ describe('keys at a URL', () => {
         .sign(privateKey)
   }
 
-  test('verify tokens, and a secret does not', async () => {
+  test('keys at AUTH_JWKS_URL verify tokens, and a secret does not', async () => {
     const sign = await key('first')
     expect((await who(keyed, `Bearer ${await sign('bob')}`)).data.viewer.handle).toBe('bob')
     const confused = new SignJWT({ sub: 'bob', exp: now() + 60 })
@@ -44,7 +44,7 @@ describe('keys at a URL', () => {
 
   afterEach(() => void vi.useRealTimers())
 
-  test('are fetched again when they change, and not for every token of an unknown one', async () => {
+  test('changed keys are fetched again, but not for every token of an unknown key', async () => {
     const old = await key('old')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
     expect((await who(keyed, `Bearer ${await old('bob')}`)).data.viewer.handle).toBe('bob')
@@ -69,7 +69,7 @@ describe('keys at a URL', () => {
     'are no keys': [sickly, { status: 200, body: '{"error":"later"}' }],
   }
   test.each(Object.entries(faults))(
-    'that %s: the fault is not the token, and the log knows why',
+    'a key set that %s answers UNAVAILABLE, and the cause is in the log',
     async (_, [app, answer]) => {
       const sign = await key('unseen')
       sick = answer
@@ -85,7 +85,7 @@ describe('keys at a URL', () => {
     },
   )
 
-  test('that do not hold the key of a token: the fault is the token, and nothing is logged', async () => {
+  test('a token of a key outside the key set is refused, and nothing is logged', async () => {
     const { privateKey } = await generateKeyPair('ES256')
     const token = new SignJWT({ sub: 'bob', exp: now() + 60 })
     const stranger = token.setProtectedHeader({ alg: 'ES256', kid: 'stranger' }).sign(privateKey)

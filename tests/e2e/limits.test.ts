@@ -154,8 +154,8 @@ const get = async (query: string, headers: Record<string, string> = {}): Promise
   return { status: response.status, headers: response.headers, data, errors }
 }
 
-describe('what passes a limit is refused before the database hears of it', () => {
-  test.each(Object.entries(refused))('%s', async (name, refusal) => {
+describe('a request beyond a limit is refused without a command', () => {
+  test.each(Object.entries(refused))('refused without a command: %s', async (name, refusal) => {
     const { result, commands } = await recorded(app.database.client, () =>
       app.send({ as: 'ann', ...refusal.request }),
     )
@@ -163,7 +163,7 @@ describe('what passes a limit is refused before the database hears of it', () =>
     expect(commands).toEqual([])
   })
 
-  test('introspection in production', async () => {
+  test('introspection is refused in production', async () => {
     const headers = { accept: 'application/graphql-response+json' }
     for (const query of ['{ __schema { types { name } } }', '{ __type(name: "User") { name } }']) {
       const request = { query, headers }
@@ -177,7 +177,7 @@ describe('what passes a limit is refused before the database hears of it', () =>
     }
   })
 
-  test('a query by GET that another site could make a browser send', async () => {
+  test('a GET that another site could send from a browser is refused', async () => {
     const { result, commands } = await recorded(app.database.client, () => get(plain))
     expectRefused('GET without a preflight', result, refused['a form of another site'] as Refusal)
     expect(commands).toEqual([])
@@ -185,7 +185,7 @@ describe('what passes a limit is refused before the database hears of it', () =>
     expect(preflighted).toMatchObject({ status: 200, data: { viewer: null } })
   })
 
-  test('a mutation by GET', async () => {
+  test('a mutation by GET is refused', async () => {
     const headers = { 'apollo-require-preflight': 'yes', authorization: 'Dev ann' }
     const mutation = 'mutation { createUser(input: {name: "Ann"}) { clientMutationId } }'
     const { result, commands } = await recorded(app.database.client, () => get(mutation, headers))
@@ -195,7 +195,7 @@ describe('what passes a limit is refused before the database hears of it', () =>
   })
 })
 
-describe('what stays within a limit passes', () => {
+describe('a request within the limits is answered', () => {
   test.each<[string, GraphqlRequest]>([
     ['depth', { query: `{ ${twelve('handle')} }` }],
     [
@@ -209,11 +209,11 @@ describe('what stays within a limit passes', () => {
     ['cost of the operation that is named', { ...twoOperations, operationName: 'Cheap' }],
     ['ids', nodes(pageSizeMax, 'id')],
     ['body size', { body: padded(limits.bodyBytes) }],
-  ])('%s', async (_, request) => {
+  ])('a request within the limits is answered: %s', async (_, request) => {
     expect(await app.send(request)).toMatchObject({ status: 200, errors: [] })
   })
 
-  test('an ordinary query of a Relay client', async () => {
+  test('an ordinary query of a Relay client is answered', async () => {
     const author = 'handle followers(first: 5) { edges { node { handle } } }'
     const query = `{ user(handle: "ann") { posts(first: 10) {
       edges { cursor node { text author { ${author} } } } pageInfo { hasNextPage } } } }`

@@ -73,7 +73,7 @@ async function commandsOf(name: MutationName, pair: Pair) {
   return labelsOf(commands)
 }
 
-test.each(names)('%s takes a few commands, as many however popular both are', async (name) => {
+test.each(names)('%s has a fixed cost for any number of followers', async (name) => {
   const [quiet, loud] = [
     handle(`quiet-${name}`.toLowerCase()),
     handle(`loud-${name}`.toLowerCase()),
@@ -87,7 +87,7 @@ test.each(names)('%s takes a few commands, as many however popular both are', as
   expect(await commandsOf(name, { viewer: loud, other: famous })).toEqual(labels)
 })
 
-test('a mutation that fails takes nothing from the answer of one that did not', async () => {
+test('a failed mutation removes nothing from the results of other mutations in the request', async () => {
   const me = handle('half')
   await openAccounts(app.services, [me])
   const query = `mutation {
@@ -99,7 +99,7 @@ test('a mutation that fails takes nothing from the answer of one that did not', 
   expect(errors.map(({ path }) => path)).toEqual([['b']])
 })
 
-describe('what is asked for below a mutation shows its effect, also after another', () => {
+describe('the selection of a mutation shows its effect, also after other mutations', () => {
   const [me, you] = [handle('me'), handle('you')]
   const input = '(input: { handle: "you" })'
   beforeAll(() => openAccounts(app.services, [me, you]))
@@ -110,7 +110,7 @@ describe('what is asked for below a mutation shows its effect, also after anothe
     return data
   }
 
-  test('follow, unfollow and follow: the relation, the counters and both lists', async () => {
+  test('repeated follows in one request show the relation, the counters and both lists after each', async () => {
     const seen = `{ changed user { viewerFollows stats { followers }
       followers(first: 5) { edges { node { handle stats { following } } } } } }`
     const data = await run(
@@ -128,7 +128,7 @@ describe('what is asked for below a mutation shows its effect, also after anothe
     expect(data).toEqual({ a: followed, b: { changed: true, user }, c: followed })
   })
 
-  test('mute and unmute, block and unblock', async () => {
+  test('mutes and blocks in one request show the relation after each', async () => {
     const seen = '{ user { viewerHasMuted viewerHasBlocked } }'
     const data = await run(
       ['mute', 'block', 'unmute', 'unblock']
@@ -146,7 +146,7 @@ describe('what is asked for below a mutation shows its effect, also after anothe
     })
   })
 
-  test('groups', async () => {
+  test('changes of groups in one request show the groups after each', async () => {
     await app.services.follows.follow(me, you)
     const set = (groups: string) =>
       `setFollowGroups(input: { handle: "you", groups: ${groups} }) { groups user { viewerGroups } }`
@@ -155,7 +155,7 @@ describe('what is asked for below a mutation shows its effect, also after anothe
     expect(data).toEqual({ a: groups('a', 'b'), b: groups('c'), c: groups() })
   })
 
-  test('two posts: the counter and the list', async () => {
+  test('two posts in one request show the counter and the list after each', async () => {
     const create = (text: string) => `createPost(input: { text: "${text}" }) {
       post { author { stats { posts } posts(first: 5) { edges { node { text } } } } } }`
     const data = await run(`a: ${create('one')} b: ${create('two')}`)
@@ -166,7 +166,7 @@ describe('what is asked for below a mutation shows its effect, also after anothe
     expect(data).toEqual({ a: author('one'), b: author('two', 'one') })
   })
 
-  test('the profile', async () => {
+  test('profile changes in one request show the profile after each', async () => {
     const rename = (name: string) => `updateUser(input: { name: "${name}" }) { user { name } }`
     const data = await run(`a: ${rename('A')} b: ${rename('B')}`)
     expect(data).toEqual({ a: { user: { name: 'A' } }, b: { user: { name: 'B' } } })

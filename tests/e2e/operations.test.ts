@@ -32,7 +32,7 @@ const follow = (follower: string, handle: string) =>
 const publish = async (author: string, text: string) =>
   (await ask(author, operations.CreatePostDocument, { input: { text } })).createPost.post
 
-test('an account is opened, read, changed and deleted by its owner', async () => {
+test('an account is created, read, updated and deleted by its owner', async () => {
   const [opened] = await open('owner')
   expect(opened?.createUser.user).toMatchObject({
     handle: 'owner',
@@ -62,11 +62,11 @@ test('an account is opened, read, changed and deleted by its owner', async () =>
   })
 })
 
-test('nobody signed in is told that nobody is', async () => {
+test('an anonymous request has no viewer', async () => {
   expect(await ask(undefined, operations.ViewerDocument)).toEqual({ viewer: null })
 })
 
-test('a timeline shows who is followed, newest first, and polling shows what is new', async () => {
+test('a timeline shows the posts of followees newest first, and polling returns new posts', async () => {
   await open('reader', 'writer', 'stranger')
   await follow('reader', 'writer')
   const own = await publish('reader', 'mine')
@@ -108,7 +108,7 @@ test('a timeline shows who is followed, newest first, and polling shows what is 
   )
 })
 
-test('a group shows its own: members, timeline, name', async () => {
+test('a group has members, a timeline and a name', async () => {
   await open('keeper', 'friend', 'colleague')
   await follow('keeper', 'friend')
   await follow('keeper', 'colleague')
@@ -131,7 +131,7 @@ test('a group shows its own: members, timeline, name', async () => {
   expect(viewer?.groups.edges.map(({ node }) => node?.name)).toEqual(['art', 'close'])
 })
 
-test('a follow and its end are seen from both sides', async () => {
+test('a follow and an unfollow show in the lists of both users', async () => {
   await open('fan', 'star')
   const { followUser } = await follow('fan', 'star')
   expect(followUser.changed).toBe(true)
@@ -154,7 +154,7 @@ test('a follow and its end are seen from both sides', async () => {
   expect(after.user?.followers.edges).toEqual([])
 })
 
-test('mutes and blocks are listed for their owner until they are lifted', async () => {
+test('mutes and blocks are in the viewer’s lists until they are removed', async () => {
   await open('judge', 'noisy', 'rude')
   const noisy = { input: { handle: 'noisy' } }
   const rude = { input: { handle: 'rude' } }
@@ -183,7 +183,7 @@ test('mutes and blocks are listed for their owner until they are lifted', async 
   expect(await lists('judge')).toEqual([[], []])
 })
 
-test('a post is published with attachments, found by its id, listed and deleted', async () => {
+test('a post with attachments is published, found by its id, listed and deleted', async () => {
   await open('poster')
   const attachments = [
     { url: 'https://example.com/cat.png', kind: 'IMAGE' as const, alt: 'A cat' },
@@ -206,7 +206,7 @@ test('a post is published with attachments, found by its id, listed and deleted'
   expect(await ask(undefined, operations.NodeDocument, { id: post.id })).toEqual({ node: null })
 })
 
-test('likes, shares and comments are counted, listed and taken back', async () => {
+test('likes, shares and comments are counted, listed and removed', async () => {
   await open('idol', 'admirer', 'critic')
   const { id } = await publish('idol', 'like me')
   const input = { postId: id }
@@ -248,7 +248,7 @@ test('likes, shares and comments are counted, listed and taken back', async () =
 })
 
 test.each(kindsKeyedBy('actor'))(
-  '%s are added and removed once, and count and viewer field follow',
+  '%s are added and removed once, and the count and the viewer field follow',
   async (kind) => {
     const { add, remove, count, viewer } = kinds[kind]
     const [author, fan] = [`${kind}-author`.toLowerCase(), `${kind}-fan`.toLowerCase()]
@@ -273,7 +273,7 @@ test.each(kindsKeyedBy('actor'))(
   },
 )
 
-test('nodes of both kinds come in the order asked for, null where one is gone', async () => {
+test('nodes are returned in the requested order, with null for deleted objects', async () => {
   const [one, other] = await open('one', 'other')
   const [kept, gone] = [await publish('one', 'kept'), await publish('one', 'gone')]
   await ask('one', operations.DeletePostDocument, { input: { postId: gone.id } })
@@ -291,14 +291,14 @@ test('nodes of both kinds come in the order asked for, null where one is gone', 
   expect(node).toMatchObject({ __typename: 'User', ...user, stats: { posts: 1 } })
 })
 
-test('every error code has a meaning to look up', async () => {
+test('every error code has a meaning in errorMeaning', async () => {
   for (const code of Object.keys(errorCodes) as (keyof typeof errorCodes)[]) {
     const { errorMeaning } = await ask(undefined, operations.ErrorMeaningDocument, { code })
     expect(errorMeaning).toBe(errorCodes[code].meaning)
   }
 })
 
-test('every operation of schema/operations was executed above', async () => {
+test('this file executes every operation of schema/operations', async () => {
   const names = (await readOperations()).map(({ name }) => name?.value)
   expect(names.length).toBeGreaterThan(20)
   expect([...executed].sort()).toEqual(names.sort())

@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('a loaded graph gives over HTTP the timelines that follow from its file', async () => {
+test('timelines over HTTP agree with the imported edge list', async () => {
   const friends = friendsIn(await readFile(file, 'utf8'))
   const edges = [...friends.values()].reduce((sum, some) => sum + some.size, 0)
   const graph = await importGraph(app.services, { file, mutual: true })

@@ -20,7 +20,7 @@ async function serving(env: Readonly<Record<string, string>> = {}) {
 }
 
 describe('a server', () => {
-  test('says which database, URL and strategy, answers, and stops when told to', async () => {
+  test('a server logs its database, URL and strategy, answers requests, and stops on a signal', async () => {
     const { server, url } = await serving()
     await server.says(/timeline strategy/)
     const lines = server.out().trim().split('\n')
@@ -43,7 +43,7 @@ describe('a server', () => {
     expect(server.err()).toBe('')
   })
 
-  test('has a playground that loads nothing from elsewhere, with a field for the header', async () => {
+  test('the playground loads no external resource and has a field for the Authorization header', async () => {
     const { server, url } = await serving()
     const page = await (await fetch(url)).text()
     const loads = page.matchAll(
@@ -58,7 +58,7 @@ describe('a server', () => {
     expect(await server.ended).toBe(0)
   })
 
-  test('has none in production', async () => {
+  test('production has no playground', async () => {
     const secret = { NODE_ENV: 'production', AUTH_JWT_SECRET: 's'.repeat(32) }
     const { server, url } = await serving(secret)
     expect((await fetch(url)).status).toBe(404)
@@ -67,7 +67,7 @@ describe('a server', () => {
   })
 })
 
-describe('says in one sentence why it does not start, and ends with 1:', () => {
+describe('a server that cannot start prints one sentence and exits with 1:', () => {
   const refused = async (env: Readonly<Record<string, string>>) => {
     const server = feedline(['serve'], { ...settings(), ...env })
     expect(await server.ended).toBe(1)
@@ -76,7 +76,7 @@ describe('says in one sentence why it does not start, and ends with 1:', () => {
     return lines[0] ?? ''
   }
 
-  test('a port in use', async () => {
+  test('a server on a used port prints one sentence and exits with 1', async () => {
     const { server, url } = await serving()
     const port = new URL(url).port
     expect(await refused({ PORT: port })).toContain(`port ${port} is in use`)
@@ -84,30 +84,30 @@ describe('says in one sentence why it does not start, and ends with 1:', () => {
     await server.ended
   })
 
-  test('a configuration that is wrong in several ways', async () => {
+  test('a server with several configuration errors prints them and exits with 1', async () => {
     const said = await refused({ PORT: 'x', FEED_STRATEGY: 'ELSE', AUTH_JWT_SECRET: 'short' })
     for (const name of ['PORT', 'FEED_STRATEGY', 'AUTH_JWT_SECRET']) expect(said).toContain(name)
   })
 
-  test('Dev sign-in in production', async () => {
+  test('a server with Dev sign-in in production prints one sentence and exits with 1', async () => {
     const env = { NODE_ENV: 'production', AUTH_DEV: 'true', AUTH_JWT_SECRET: 's'.repeat(32) }
     expect(await refused(env)).toContain('AUTH_DEV')
   })
 
-  test('a MongoDB that is out of reach', async () => {
+  test('a server without a reachable MongoDB prints one sentence and exits with 1', async () => {
     const uri = 'mongodb://someone:hidden@127.0.0.1:9/?replicaSet=none'
     const said = await refused({ MONGODB_URI: uri })
     expect(said).toContain('127.0.0.1:9')
     expect(said).not.toContain('hidden')
   })
 
-  test('a database that was built the other way', async () => {
+  test('a server with the other following mode prints one sentence and exits with 1', async () => {
     expect(await refused({ FOLLOWING: 'reverse-index' })).toContain('FOLLOWING=collection')
   })
 })
 
 describe('the command line', () => {
-  test('prints a token that the server takes', async () => {
+  test('feedline token prints a token that the server accepts', async () => {
     const secret = { AUTH_JWT_SECRET: 's'.repeat(32), AUTH_DEV: 'false' }
     const token = feedline(['token', 'ann'], { ...settings(), ...secret })
     expect(await token.ended).toBe(0)
@@ -125,7 +125,7 @@ describe('the command line', () => {
     await server.ended
   })
 
-  test('loads a file, reports bad lines by number, and ends with one line of JSON', async () => {
+  test('feedline load imports a file, reports invalid lines by number, and ends with one line of JSON', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'feedline-serve-')), 'graph.txt')
     await writeFile(file, '# a comment\nl1 l2\nnonsense\nl2 l3\nl3 l3\n')
     const load = feedline(['load', file, '--posts', '2', '--json'], settings())
@@ -147,7 +147,7 @@ describe('the command line', () => {
     }).toEqual(written)
   })
 
-  test('shows which index is missing, and makes it only when told to', async () => {
+  test('feedline indexes shows a missing index, and creates it only with --apply', async () => {
     const indexes = async (...more: string[]) => {
       const shown = feedline(['indexes', ...more], settings())
       expect(await shown.ended).toBe(0)
@@ -170,7 +170,7 @@ describe('the command line', () => {
   })
 
   test.each([[], ['serve'], ['load'], ['token'], ['indexes']])(
-    'helps with %s',
+    'feedline %s --help prints the help',
     async (...command) => {
       const help = feedline([...command, '--help'])
       expect(await help.ended).toBe(0)
@@ -178,7 +178,7 @@ describe('the command line', () => {
     },
   )
 
-  test('does not take a command that it does not have', async () => {
+  test('an unknown command is refused', async () => {
     const wrong = feedline(['swerve'])
     expect(await wrong.ended).not.toBe(0)
     expect(wrong.err()).toContain('swerve')

@@ -37,17 +37,20 @@ const why = async (post: string, group?: string) => {
 
 beforeAll(() => openAccounts(app.services, [reader, author, loud, ...fans]))
 
-describe('what small audiences are delivered, is there with the answer of the mutation', () => {
-  test.each(feedStrategyNames)('under %s, for a follower and for the author', async (strategy) => {
+describe('a small audience', () => {
+  test.each(feedStrategyNames)('createPost delivers before its answer (%s)', async (strategy) => {
     await follow(reader, author)
     const post = await publish(author, `for ${strategy}`)
     expect((await page(strategy)).ids[0]).toBe(post)
-    const { timeline } = await app.ask(author, operations.TimelineDocument, { first: 1, strategy })
+    const { timeline } = await app.ask(author, operations.TimelineDocument, {
+      first: 1,
+      strategy,
+    })
     expect(timeline.edges[0]?.node?.id).toBe(post)
     expect(await app.database.db.collection('outbox').countDocuments()).toBe(0)
   })
 
-  test('and what a followee posted before, with that of followUser', async () => {
+  test('the earlier posts of a followee are in the timeline when followUser answers', async () => {
     const [older, newer] = [
       await publish(fans[0] as string, '1'),
       await publish(fans[0] as string, '2'),
@@ -59,7 +62,7 @@ describe('what small audiences are delivered, is there with the answer of the mu
   })
 })
 
-describe('what larger audiences are delivered', () => {
+describe('a large audience', () => {
   let post: string
 
   beforeAll(async () => {
@@ -68,7 +71,7 @@ describe('what larger audiences are delivered', () => {
     post = await publish(loud, 'loud')
   })
 
-  test('the author sees at once, and others once a worker has come to it', async () => {
+  test('a post to a large audience is in the author’s timeline at once, and in others after a worker ran', async () => {
     const mine = await app.ask(loud, operations.TimelineDocument, { first: 1, strategy: 'INBOX' })
     expect(mine.timeline).toMatchObject({ edges: [{ node: { id: post } }], pending: true })
     expect(await page('INBOX')).toMatchObject({ servedBy: 'INBOX', pending: true })
@@ -88,7 +91,7 @@ describe('what larger audiences are delivered', () => {
 })
 
 describe('a query', () => {
-  test('compares strategies by alias, and cursors carry over', async () => {
+  test('a query may compare strategies by alias, and their cursors are interchangeable', async () => {
     const compare = (one: FeedStrategyName, other: FeedStrategyName) =>
       app.ask(reader, operations.CompareTimelinesDocument, { first: 3, one, other })
     const { one, other } = await compare('CACHE', 'TIME_BUCKETS')
@@ -106,14 +109,14 @@ describe('a query', () => {
     }
   })
 
-  test('goes on past the edge of the cache, and says so', async () => {
+  test('a page beyond the end of the cache is served by FANOUT_ON_READ, as servedBy states', async () => {
     expect((await page('CACHE', 4)).servedBy).toBe('CACHE')
     const whole = await page('CACHE', 6)
     expect(whole.servedBy).toBe('FANOUT_ON_READ')
     expect(whole.ids).toEqual((await page('FANOUT_ON_READ', 6)).ids)
   })
 
-  test('of no more than what is embedded reads no post, and costs two commands', async () => {
+  test('a page that selects only embedded fields reads no post and costs two commands', async () => {
     const query = `{ timeline(first: 4, strategy: INBOX) {
       edges { cursor node { id text createdAt author { handle } } } pageInfo { hasNextPage } } }`
     const { result, commands } = await recorded(app.database.client, () =>
@@ -128,7 +131,7 @@ describe('a query', () => {
     expect(JSON.stringify(commands[1]?.command)).not.toContain('"text"')
   })
 
-  test('of whether a delivery is pending costs one command more, before the page, and none for FANOUT_ON_READ', async () => {
+  test('the pending field costs one command before the page, and none for FANOUT_ON_READ', async () => {
     const sent = async (strategy: FeedStrategyName) => {
       const query = `{ timeline(first: 1, strategy: ${strategy}) { pending edges { cursor } } }`
       const { result, commands } = await recorded(app.database.client, () =>
@@ -142,8 +145,8 @@ describe('a query', () => {
   })
 })
 
-describe('why a post is in the timeline, or is not', () => {
-  test('names the follow, the mute, the block and the deletion', async () => {
+describe('whyInTimeline and whyNotInTimeline', () => {
+  test('the reasons for a post name the follow, the mute, the block and the deletion', async () => {
     const post = await publish(author, 'why?')
     expect(await why(post)).toEqual({ in: ['FOLLOWED'], out: undefined })
     const input = { handle: author }
@@ -157,7 +160,7 @@ describe('why a post is in the timeline, or is not', () => {
     expect(await why(next)).toEqual({ in: undefined, out: ['NOT_FOLLOWED', 'BLOCKED'] })
   })
 
-  test('names the group', async () => {
+  test('the reasons for a post in a group’s timeline name the group', async () => {
     const post = await publish(fans[0] as string, 'grouped')
     expect(await why(post, 'close')).toEqual({ in: undefined, out: ['NOT_IN_GROUP'] })
     const input = { handle: fans[0] as string, groups: ['close'] }
@@ -168,7 +171,7 @@ describe('why a post is in the timeline, or is not', () => {
     expect(await why(own, 'close')).toEqual({ in: undefined, out: ['NOT_IN_GROUP'] })
   })
 
-  test('names the account that is gone', async () => {
+  test('the reasons for a post of a deleted account name the deletion', async () => {
     const post = await publish(fans[0] as string, 'last words')
     await app.ask(fans[0], operations.DeleteUserDocument, { input: {} })
     expect((await why(post)).out).toContain('AUTHOR_DELETED')

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a server whose host’s clock is an hour ahead gives accounts and posts the database’s time, and says so', async () => {
+test('with a host clock an hour ahead, ids get the database’s time, and the server logs a warning', async () => {
   const logged: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) })
   vi.spyOn(Date, 'now').mockImplementation(() => wall() + 3_600_000)

@@ -95,11 +95,14 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       /^looks at 1000 for 0$/,
     ],
   }
-  test.each(Object.entries(seen))('%s is seen', async (_, [statement, problem]) => {
-    expect(await problemOf(database.db, statement)).toMatch(problem)
-  })
+  test.each(Object.entries(seen))(
+    'the explain check finds a statement with %s',
+    async (_, [statement, problem]) => {
+      expect(await problemOf(database.db, statement)).toMatch(problem)
+    },
+  )
 
-  test('every command that the tests sent finds what it needs by an index, within bounds', async () => {
+  test('every recorded command uses an index and examines a bounded number of documents', async () => {
     const problems: string[] = []
     for (const shape of mine) {
       if (exempt.some(({ from }) => from.test(shape.from))) continue
@@ -119,7 +122,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 })
 
-test('the tests before sent what pages, deliveries, purges and jobs send', () => {
+test('the recorded commands include pages, deliveries, purges and jobs', () => {
   const sent = new Set(shapes.map(({ from, statement }) => `${from} ${Object.keys(statement)[0]}`))
   expect([...sent]).toEqual(
     expect.arrayContaining([

@@ -37,8 +37,8 @@ async function endOf(child: ChildProcess) {
 const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   start(args, env).ended
 
-describe('what an operator reads', () => {
-  test('where nothing answers: the hosts and the reason, without credentials', async () => {
+describe('the error messages of commands', () => {
+  test('an unreachable MongoDB is reported with its hosts and the reason, without credentials', async () => {
     const uri = 'mongodb://me:secret@127.0.0.1:1/?replicaSet=rs'
     const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
     expect({ code, stderr }).toEqual({
@@ -49,7 +49,7 @@ describe('what an operator reads', () => {
     })
   })
 
-  test('where the replica set has another name: the host and that name', async () => {
+  test('a replica set with another name is reported with the host and the expected name', async () => {
     const host = database.client.options.hosts.join()
     const uri = `mongodb://${host}/?replicaSet=another`
     const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
@@ -61,7 +61,7 @@ describe('what an operator reads', () => {
     })
   })
 
-  test('where the data folder cannot be used: the folder and the code', async () => {
+  test('an unusable data folder is reported with the folder and the error code', async () => {
     const lock = join(folder, 'opening.lock')
     await symlink(lock, lock)
     const { code, stderr } = await run(['indexes'], { FEEDLINE_DATA: folder })
@@ -71,13 +71,13 @@ describe('what an operator reads', () => {
     })
   })
 
-  test('asked for the version: that of package.json', async () => {
+  test('feedline --version prints the version of package.json', async () => {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     expect(await run(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 })
 
-test('a load that is interrupted ends with what it did in a line of JSON', async () => {
+test('an interrupted feedline load ends with its counts in one line of JSON', async () => {
   const file = join(folder, 'graph.txt')
   const lines = Array.from({ length: 60_000 }, (_, n) => `a${n % 300} b${Math.floor(n / 300)}`)
   await writeFile(file, lines.join('\n'))

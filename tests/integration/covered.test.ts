@@ -79,7 +79,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     to.docs += Number(stats.totalDocsExamined ?? 0)
   }
 
-  test.each([1, 2])('lists of %i owners are read from the index, a page of each', async (count) => {
+  test.each([1, 2])('lists of %i owners read one page of each from the index', async (count) => {
     const owners = [ann, ben].slice(0, count)
     const { follows } = harness.services
     const lists: Record<string, () => Promise<unknown>> = {
@@ -97,7 +97,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 
   test.each([1, 2, 20])(
-    'the posts of %i authors, without content, come from the index',
+    'the posts of %i authors without content come from the index',
     async (count) => {
       const { posts } = harness.services
       const size = { limit: 5, backward: false }
@@ -110,7 +110,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     },
   )
 
-  test('membership examines at most three keys a name, however many there are', async () => {
+  test('membership reads examine at most three keys for each name, for any number of edges', async () => {
     const { follows, restrictions, stats } = harness.services
     const questions: Record<string, () => Promise<unknown>> = {
       followeesAmong: () => follows.followeesAmong(ann, some),
@@ -127,7 +127,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
   })
 
-  test('the names of groups cost as much as there are edges in groups, however many there are', async () => {
+  test('group names cost the edges in groups, for any number of edges without a group', async () => {
     const { follows } = harness.services
     const none = await examinedBy('groups of one without any', () => follows.groupsOf(ben))
     expect(none.docs).toBe(0)
@@ -141,7 +141,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(some.keys).toBeLessThanOrEqual(11)
   })
 
-  test('the list of mutes is read from the index', async () => {
+  test('the list of mutes comes from the index', async () => {
     const { keys, docs } = await examinedBy('mutes', () =>
       harness.services.restrictions.list(ann, 'MUTE', first),
     )
@@ -150,7 +150,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(keys).toBeLessThanOrEqual(limit + 2)
   })
 
-  test('fan-out on read examines a page and one key of each of 200 authors', async () => {
+  test('FANOUT_ON_READ examines a page of keys and one key of each of 200 authors', async () => {
     const { posts } = harness.services
     for (const oldestFirst of [false, true]) {
       const { keys, docs } = await examinedBy(`posts by 200, oldestFirst ${oldestFirst}`, () =>
@@ -162,7 +162,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
   })
 
-  test('whom a reader follows, for fan-out on read, comes from the index alone', async () => {
+  test('the followees of a reader come from the index alone, for FANOUT_ON_READ', async () => {
     for (const [group, count] of [
       [undefined, 400],
       ['close', 200],

@@ -121,7 +121,8 @@ function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
 function testTable(harness: ServicesHarness, damages: readonly Damage[]): void {
   const result = useDamages(harness, damages)
 
-  test.each(result.all.map(({ name }, n) => [name, n] as const))('%s', (_, n) => {
+  const cases = result.all.map(({ name }, n) => [name, n] as const)
+  test.each(cases)('verify and reconcile treat as documented: %s', (_, n) => {
     const damage = result.all[n] as Damage
     const scene = result.scenes[n] as Scene
     const row = scene.a.slice(0, -1)
@@ -143,7 +144,7 @@ function testTable(harness: ServicesHarness, damages: readonly Damage[]): void {
     }
   })
 
-  test('nothing else is noticed, changed or left', () => {
+  test('verify and reconcile find, change and leave nothing else', () => {
     const noticed = result.all.flatMap((one, n) => one.noticed(result.scenes[n] as Scene))
     const others = (findings: readonly Finding[]) =>
       findings.map(nameOf).filter((found) => !noticed.some((one) => isNoticed(found, one)))
@@ -156,7 +157,7 @@ function testTable(harness: ServicesHarness, damages: readonly Damage[]): void {
     expect(result.run?.tally).toMatchObject({ remaining: 0, reported: reported.length })
   })
 
-  test('each finding has the law, the invariant and the kind of one row of the documentation', async () => {
+  test('each finding has the law, invariant and kind of a row in the documentation', async () => {
     const documented = (await documentedInvariants()).flatMap(({ law, name, kinds }) =>
       kinds.map((kind) => `${law} ${name} ${kind}`),
     )
@@ -171,7 +172,7 @@ describe('timelines and jobs', () => {
   testTable(useServices('collection', undefined, { maintained: stored }), timelineDamages)
 })
 
-test('the documentation lists the invariants of src, and each of them notices a damage', async () => {
+test('the documentation lists all invariants of src, and each invariant finds a damage', async () => {
   const documented = await documentedInvariants()
   const files = await readdir(new URL('../../src/integrity/invariants', import.meta.url))
   const names = documented.map(({ name }) => `${name}.ts`)
@@ -184,7 +185,7 @@ test('the documentation lists the invariants of src, and each of them notices a 
   expect(unnoticed).toEqual([])
 })
 
-test('the documentation has the same table', async () => {
+test('the documentation has the table of damages', async () => {
   const text = await readIntegrityPage()
   for (const damages of [graphDamages, listDamages, timelineDamages]) {
     expect(text).toContain(tableOf(damages))

@@ -84,18 +84,21 @@ async function errorOf(failed: string, failure: object, work: () => Promise<unkn
 }
 
 describe('outside a transaction', () => {
-  test.each(cases)('$name: $what means UNAVAILABLE', async ({ command, run, failure }) => {
-    const error = await errorOf(command, failure, () => run({}))
-    expect(error).toBeDefined()
-    expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
-  })
+  test.each(cases)(
+    '$name: $what outside a transaction means UNAVAILABLE',
+    async ({ command, run, failure }) => {
+      const error = await errorOf(command, failure, () => run({}))
+      expect(error).toBeDefined()
+      expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
+    },
+  )
 })
 
 describe('in a transaction', () => {
   const inTransactions = cases.filter(({ failure }) => !failure.writeConcernError)
 
   test.each(inTransactions)(
-    '$name: $what is retried, and succeeds once it has passed',
+    '$name: $what in a transaction is retried until it succeeds',
     async ({ command, run, failure }) => {
       const results = new IdempotencyStore(database.collections, Date.now)
       await failpoint.set({ failCommands: [command], ...failure, times: 1 })
@@ -155,7 +158,7 @@ describe('without a server', () => {
     ['insertMany', (lost: Collection) => lost.insertMany([{}, {}])],
     ['bulkWrite', (lost: Collection) => lost.bulkWrite([{ insertOne: { document: {} } }])],
     ['findOne', (lost: Collection) => lost.findOne({})],
-  ] as const)('%s means UNAVAILABLE', async (_, run) => {
+  ] as const)('%s without a server means UNAVAILABLE', async (_, run) => {
     const { client, cut } = await cuttable()
     const lost: Collection = client.db(database.name).collection('things')
     await run(lost)
@@ -169,7 +172,7 @@ describe('without a server', () => {
     await client.close()
   })
 
-  test('an insert that met a duplicate and no majority means UNAVAILABLE', async () => {
+  test('an insert with a duplicate key and no majority means UNAVAILABLE', async () => {
     await failpoint.set({ failCommands: ['insert'], ...writeConcernError(64), times: 1 })
     const twice = [{ _id: 'twice' as never }, { _id: 'twice' as never }]
     const error = await things()
@@ -178,7 +181,7 @@ describe('without a server', () => {
     expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  test('a command that waited too long for a connection means UNAVAILABLE', async () => {
+  test('a command that waits too long for a connection means UNAVAILABLE', async () => {
     const narrow = await new MongoClient(database.uri, {
       maxPoolSize: 1,
       waitQueueTimeoutMS: 20,
@@ -203,7 +206,7 @@ describe('without a server', () => {
   })
 })
 
-test('what the database refuses for good is a fault of the server', async () => {
+test('a command that the database refuses permanently is an INTERNAL_SERVER_ERROR', async () => {
   const refused = await things()
     .updateOne({}, { $rename: { a: 'a' } })
     .catch((reason: unknown) => reason)

@@ -4,7 +4,7 @@ import { lowestId, toObjectId } from '../../src/db/object-id.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import { labelOf, shardProblemOf } from '../support/commands.ts'
-import { type FeedStage, type Job, useFeedStage } from '../support/feed-stage.ts'
+import { type FeedFixture, type Job, useFeedFixture } from '../support/feed-fixture.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -68,22 +68,22 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
 }
 
 /** An author with `count` followers. Their edges exist only in the collection that a delivery reads. */
-async function crowdOf(stage: FeedStage, count: number) {
+async function crowdOf(fixture: FeedFixture, count: number) {
   const author = handle(`author-${count}`)
-  const mint = new IdMint(stage.harness.clock.now)
+  const mint = new IdMint(fixture.harness.clock.now)
   const readers = Array.from({ length: count }, (_, n) => handle(`r${count}-${n}`))
-  await openAccounts(stage.services, [author])
+  await openAccounts(fixture.services, [author])
   const edges = readers.map((follower) => ({
     _id: toObjectId(mint.next<TimeId>()),
     user: author,
     follower,
     source: 'IMPORT' as const,
   }))
-  const { followers, user_stats, timeline_cache, strategies } = stage.collections
+  const { followers, user_stats, timeline_cache, strategies } = fixture.collections
   if (count > 0) await followers.insertMany(edges)
   await user_stats.updateOne({ _id: author }, { $set: { followers: count } })
   // Only those who read have a cache.
-  if (stage.strategy === 'CACHE') {
+  if (fixture.strategy === 'CACHE') {
     const registered = await strategies.findOne({ _id: 'CACHE' })
     const epoch = registered?.epoch ?? lowestId
     const empty = { epoch, entries: [], floor: lowestId, expiresAt: new Date(4e12) }
@@ -93,18 +93,18 @@ async function crowdOf(stage: FeedStage, count: number) {
 }
 
 /** What a job sends, without what settles it. */
-async function sentBy(stage: FeedStage, job: Job): Promise<readonly RecordedCommand[]> {
-  return (await recorded(stage.harness.database.client, () => stage.run(job))).commands
+async function sentBy(fixture: FeedFixture, job: Job): Promise<readonly RecordedCommand[]> {
+  return (await recorded(fixture.harness.database.client, () => fixture.run(job))).commands
 }
 
 /** Delivers a new post. */
 async function delivered(
-  stage: FeedStage,
+  fixture: FeedFixture,
   author: UserId,
 ): Promise<[Job, readonly RecordedCommand[]]> {
-  await stage.post(author, text)
-  const [job] = (await stage.takeJobs()) as [Job]
-  return [job, await sentBy(stage, job)]
+  await fixture.post(author, text)
+  const [job] = (await fixture.takeJobs()) as [Job]
+  return [job, await sentBy(fixture, job)]
 }
 
 const labels = (commands: readonly RecordedCommand[]) => commands.map(labelOf).sort()
@@ -117,8 +117,8 @@ function longestIn(value: unknown): number {
 }
 
 /** The most writes that are on their way at the same time while `work` goes on. */
-async function writesAtOnce(stage: FeedStage, work: () => Promise<unknown>): Promise<number> {
-  const { client } = stage.harness.database
+async function writesAtOnce(fixture: FeedFixture, work: () => Promise<unknown>): Promise<number> {
+  const { client } = fixture.harness.database
   const running = new Set<number>()
   let most = 0
   const started = ({ commandName, requestId }: CommandStartedEvent) => {
@@ -138,7 +138,7 @@ async function writesAtOnce(stage: FeedStage, work: () => Promise<unknown>): Pro
 describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
   'a delivery under %s',
   (strategy, cost) => {
-    const stage = useFeedStage(strategy, 'text', ['FANOUT_ON_READ', strategy], {
+    const fixture = useFeedFixture(strategy, 'text', ['FANOUT_ON_READ', strategy], {
       hybridThreshold: 10_000,
       sizedBucketSize: 50,
       timeBucketDays: 7,
@@ -153,23 +153,23 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
     test.each([0, 1, 500, 1_200])(
       'a delivery costs one batch for each 500 of the author and %i followers',
       async (count) => {
-        const { author, readers } = await crowdOf(stage, count)
+        const { author, readers } = await crowdOf(fixture, count)
         const batches = Math.ceil((1 + count) / batchSize)
         const all = (some: readonly string[]) => sent(batches, some, ...begin)
-        const [, first] = await delivered(stage, author)
+        const [, first] = await delivered(fixture, author)
         expect(labels(first)).toEqual(all(cost.first))
-        const [job, steady] = await delivered(stage, author)
+        const [job, steady] = await delivered(fixture, author)
         expect(labels(steady)).toEqual(all(cost.steady))
-        const again = await sentBy(stage, job)
+        const again = await sentBy(fixture, job)
         expect(labels(again)).toEqual(all(cost.again))
 
         for (const reader of [readers[0], readers.at(-1)]) {
-          expect(await stage.heldFor(reader as UserId)).toHaveLength(2)
+          expect(await fixture.heldFor(reader as UserId)).toHaveLength(2)
         }
 
-        await stage.remove(author, job.payload.post as PostId)
-        const [undo] = await stage.takeJobs()
-        const taken = await sentBy(stage, undo as Job)
+        await fixture.remove(author, job.payload.post as PostId)
+        const [undo] = await fixture.takeJobs()
+        const taken = await sentBy(fixture, undo as Job)
         const apart = 1 + Math.ceil(count / batchSize)
         const stored = strategy === 'HYBRID' ? ['read celebrities'] : []
         const walk = ['read strategies', ...stored, 'read followers']
@@ -180,11 +180,11 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
     )
 
     test('a delivery walks 5,000 followers in windows of 2,000, and writes at most one window at once', async () => {
-      const { author } = await crowdOf(stage, 5_000)
+      const { author } = await crowdOf(fixture, 5_000)
       for (const some of [cost.first, cost.steady]) {
         let commands: readonly RecordedCommand[] = []
-        const most = await writesAtOnce(stage, async () => {
-          commands = (await delivered(stage, author))[1]
+        const most = await writesAtOnce(fixture, async () => {
+          commands = (await delivered(fixture, author))[1]
         })
         // Four of followers, and one for the author beside the first four.
         expect(most).toBeLessThanOrEqual(5)
@@ -204,16 +204,18 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
 )
 
 describe('a delivery under HYBRID', () => {
-  const stage = useFeedStage('HYBRID', 'text', ['FANOUT_ON_READ', 'HYBRID'], { hybridThreshold: 5 })
+  const fixture = useFeedFixture('HYBRID', 'text', ['FANOUT_ON_READ', 'HYBRID'], {
+    hybridThreshold: 5,
+  })
 
   test('a delivery of a celebrity costs the same with any number of followers (HYBRID)', async () => {
     for (const count of [5, 4_001]) {
-      const { author, readers } = await crowdOf(stage, count)
-      await stage.collections.celebrities.insertOne({ _id: author })
-      const [, commands] = await delivered(stage, author)
+      const { author, readers } = await crowdOf(fixture, count)
+      await fixture.collections.celebrities.insertOne({ _id: author })
+      const [, commands] = await delivered(fixture, author)
       const deliveryMode = ['read celebrities', 'read celebrities']
       expect(labels(commands)).toEqual([...deliveryMode, facts].sort())
-      expect(await stage.heldFor(readers[0] as UserId)).toEqual([])
+      expect(await fixture.heldFor(readers[0] as UserId)).toEqual([])
     }
   })
 })

@@ -7,7 +7,7 @@ import { handle, openAccounts, problemsOf, useServices } from '../support/servic
 const harness = useServices()
 const people = Array.from({ length: 6 }, (_, n) => handle(`w${n}`))
 
-test.each([false, true])('a sample tells of drift, and repairs it: %s', async (repair) => {
+test.each([false, true])('a sample logs drift, and repairs it: %s', async (repair) => {
   const { services } = harness
   for (const one of [services.collections.users, services.collections.user_stats]) {
     await (one as { deleteMany(filter: object): Promise<unknown> }).deleteMany({})
@@ -21,10 +21,10 @@ test.each([false, true])('a sample tells of drift, and repairs it: %s', async (r
   expect(lines).toMatchObject([
     { msg: 'counters have drifted', off: 1, worst: [{ id: 'w3', by: { followers: -5 } }] },
   ])
-  const told = await metrics.text()
-  expect(told).toMatch(/^feedline_drift_checked_total 6$/m)
-  expect(told).toMatch(/^feedline_drift_off_total 1$/m)
-  expect(told).toMatch(repair ? /^feedline_drift_repaired_total 1$/m : /repaired_total 0$/m)
+  const text = await metrics.text()
+  expect(text).toMatch(/^feedline_drift_checked_total 6$/m)
+  expect(text).toMatch(/^feedline_drift_off_total 1$/m)
+  expect(text).toMatch(repair ? /^feedline_drift_repaired_total 1$/m : /repaired_total 0$/m)
   expect((await problemsOf(harness, 'w')).length).toBe(repair ? 0 : 1)
 
   await services.collections.user_stats.updateOne({ _id: 'w3' }, { $set: { followers: 0 } })
@@ -35,7 +35,7 @@ test.each([false, true])('a sample tells of drift, and repairs it: %s', async (r
   await watch.stop()
 })
 
-test('a share of 0 never looks', async () => {
+test('a share of 0 disables the drift samples', async () => {
   const { log } = recordingLog()
   const watch = new DriftWatch(harness.services, { sharePerHour: 0, repair: true }, log, () => {
     throw new Error('it looked')

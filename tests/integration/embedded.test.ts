@@ -95,8 +95,8 @@ async function complaint(work: Promise<unknown>): Promise<string> {
   return (error as MongodError).message
 }
 
-describe('alone', () => {
-  test('is a primary that runs transactions', async () => {
+describe('one process', () => {
+  test('the embedded mongod is a primary that runs transactions', async () => {
     const { uri, joined } = await open()
     expect(joined).toBe(false)
     await withClient(uri, async (client) => {
@@ -107,7 +107,7 @@ describe('alone', () => {
     expect(await written(uri)).toEqual(['a'])
   })
 
-  test('finds its data again after a stop, on another port', async () => {
+  test('the embedded mongod opens its data after a stop on another port', async () => {
     const first = await open()
     await write(first.uri, 'a')
     const { pid } = await state()
@@ -120,7 +120,7 @@ describe('alone', () => {
     await write(second.uri, 'b')
   })
 
-  test('starts again after mongod was killed, with every acknowledged write', async () => {
+  test('the embedded mongod has every acknowledged write after it was killed', async () => {
     const first = await open()
     await write(first.uri, 'a')
     const { pid } = await state()
@@ -134,8 +134,8 @@ describe('alone', () => {
   })
 })
 
-describe('with others', () => {
-  test('the second opener joins, and leaves mongod to the first', async () => {
+describe('several processes', () => {
+  test('the second process joins the embedded mongod, and leaves it running for the first', async () => {
     const first = await open()
     const second = await openElsewhere()
     expect(second).toMatchObject({ uri: first.uri, joined: true })
@@ -146,7 +146,7 @@ describe('with others', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('the one who stays keeps mongod when the one who started it leaves', async () => {
+  test('the embedded mongod keeps running for others when the process that started it leaves', async () => {
     const starter = await openElsewhere()
     const second = await open()
     expect(second.joined).toBe(true)
@@ -157,7 +157,7 @@ describe('with others', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('of several that open at once one starts mongod and the others join it', async () => {
+  test('of several processes that open a data folder at once, one starts mongod and the others join', async () => {
     const here = Promise.all([open(), open()])
     const elsewhere = Promise.all([openElsewhere(), openElsewhere()])
     const all = [...(await here), ...(await elsewhere)]
@@ -165,7 +165,7 @@ describe('with others', () => {
     expect(all.filter(({ joined }) => !joined)).toHaveLength(1)
   })
 
-  test('takes over the mongod of a process that was killed, and ends it', async () => {
+  test('a process takes over and later ends the mongod of a killed process', async () => {
     const killed = await openElsewhere()
     await write(killed.uri, 'a')
     await end(killed.child, 'SIGKILL')
@@ -178,7 +178,7 @@ describe('with others', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('mongod ends with a process that exits, and the next one opens at once', async () => {
+  test('the embedded mongod ends with its last process, and the next process opens at once', async () => {
     const other = await openElsewhere()
     await write(other.uri, 'a')
     const { pid } = await state()
@@ -189,7 +189,7 @@ describe('with others', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('a Ctrl-C to the process group leaves time for a last write', async () => {
+  test('a Ctrl-C to the process group leaves time for a last write to the embedded mongod', async () => {
     const { child } = await openElsewhere()
     const exited = once(child, 'exit')
     process.kill(-(child.pid ?? Number.NaN), 'SIGINT')
@@ -200,8 +200,8 @@ describe('with others', () => {
   })
 })
 
-describe('where it cannot be', () => {
-  test('names the folder that another mongod holds', async () => {
+describe('error messages of the embedded mongod', () => {
+  test('a data folder in use by another mongod is reported with its path', async () => {
     const first = await open()
     await first.stop()
     const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
@@ -215,7 +215,7 @@ describe('where it cannot be', () => {
     expect(isAlive(foreign.pid)).toBe(true)
   })
 
-  test('starts mongod again if its port is in use, and says so in the end', async () => {
+  test('the embedded mongod starts again if its port is in use, and reports it after the last try', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -225,12 +225,12 @@ describe('where it cannot be', () => {
     expect(await readdir(dataFolder)).toContain('mongod.log.old')
   })
 
-  test('says what mongod says of an argument', async () => {
+  test('an argument that mongod refuses is reported with mongod’s message', async () => {
     const message = await complaint(open({ extraArgs: ['--nope'] }))
     expect(message).toContain("unrecognised option '--nope'")
   })
 
-  test('says what mongod says of data it cannot read', async () => {
+  test('data that mongod cannot read is reported with mongod’s message', async () => {
     const first = await open()
     await first.stop()
     await writeFile(join(dataFolder, 'db/storage.bson'), 'x')
@@ -238,13 +238,13 @@ describe('where it cannot be', () => {
     expect(message).toContain('Unable to read the storage engine metadata file')
   })
 
-  test('says that MONGOD_BINARY names nothing, and looks no further', async () => {
+  test('a missing MONGOD_BINARY is reported, and no other mongod is tried', async () => {
     const missing = join(dataFolder, 'none')
     const message = await complaint(open({ mongodBinary: missing }))
     expect(message).toBe(`MONGOD_BINARY: ${missing} does not run (not found).`)
   })
 
-  test('says that MONGOD_BINARY names no program', async () => {
+  test('a MONGOD_BINARY that is not a program is reported', async () => {
     const text = join(dataFolder, 'text')
     await writeFile(text, 'not a program')
     expect(await complaint(open({ mongodBinary: text }))).toContain(

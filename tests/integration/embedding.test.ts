@@ -7,7 +7,7 @@ import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { sizes, useFeedStage } from '../support/feed-stage.ts'
+import { sizes, useFeedFixture } from '../support/feed-fixture.ts'
 import { type RecordedCommand, recorded, type TestDatabase } from '../support/mongo.ts'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { drain, handle, openAccounts, servicesOver, storeOf } from '../support/services.ts'
@@ -28,7 +28,7 @@ async function postsFetched({ db }: TestDatabase, { command }: RecordedCommand) 
   return { docs: Number(looked.totalDocsExamined), keys: Number(looked.totalKeysExamined) }
 }
 
-describe.each(['text', 'author'] as const)('a query where entries hold %s', (entries) => {
+describe.each(['text', 'author'] as const)('a query with entries of content %s', (entries) => {
   const app = useApp({ FEED_MAINTAINED: beside.join(), TIMELINE_ENTRIES: entries })
   const [reader, author] = [handle('reader'), handle('author')]
 
@@ -73,22 +73,22 @@ describe.each(['text', 'author'] as const)('a query where entries hold %s', (ent
   })
 })
 
-describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
-  const stage = useFeedStage(name, 'text')
+describe.each(materialisedNames)('an embedded post under %s', (name) => {
+  const fixture = useFeedFixture(name, 'text')
 
   async function scene() {
-    const { reader, author } = await stage.people('reader', 'author')
-    await stage.page(reader)
-    await stage.follow(reader, author)
+    const { reader, author } = await fixture.people('reader', 'author')
+    await fixture.page(reader)
+    await fixture.follow(reader, author)
     const texts = ['one', 'two', 'three']
     const posts: Embedded[] = []
-    for (const text of texts) posts.unshift({ id: await stage.post(author, text), text })
-    await stage.rest()
+    for (const text of texts) posts.unshift({ id: await fixture.post(author, text), text })
+    await fixture.rest()
     const [newest, middle, oldest] = posts as [Embedded, Embedded, Embedded]
     return { reader, author, newest, middle, oldest }
   }
 
-  const shown = async (reader: UserId, services: Services = stage.services) => {
+  const shown = async (reader: UserId, services: Services = fixture.services) => {
     const window = { limit: 10, backward: false }
     const page = await services.feed.timeline(reader, { window, projection: 'text' })
     expect(page.servedBy).toBe(name)
@@ -98,37 +98,37 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
   test('a deleted post is not shown though entries contain its text', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
     expect(await shown(reader)).toMatchObject([newest, middle, oldest])
-    await stage.remove(author, middle.id)
-    expect(await stage.heldFor(reader)).toContain(middle.id)
+    await fixture.remove(author, middle.id)
+    expect(await fixture.heldFor(reader)).toContain(middle.id)
     expect(await shown(reader)).toMatchObject([newest, oldest])
-    await stage.rest()
+    await fixture.rest()
     expect(await shown(reader)).toMatchObject([newest, oldest])
-    expect(await stage.heldFor(reader)).not.toContain(middle.id)
+    expect(await fixture.heldFor(reader)).not.toContain(middle.id)
   })
 
   test('a post deleted while a page is read is not shown, neither on this page nor later', async () => {
     const { reader, author, newest, middle, oldest } = await scene()
-    const strategy = stage.services.strategies[name]
+    const strategy = fixture.services.strategies[name]
     const propose = strategy.proposeCandidates.bind(strategy)
     vi.spyOn(strategy, 'proposeCandidates').mockImplementationOnce(async (ask) => {
       const found = await propose(ask)
       expect(found.entries).toContainEqual({ author, ...middle })
-      await stage.remove(author, middle.id)
+      await fixture.remove(author, middle.id)
       return found
     })
     expect(await shown(reader)).toMatchObject([newest, oldest])
-    await stage.rest()
-    await (await storeOf(stage.services, name)).deliver({ author, ...middle }, [reader])
+    await fixture.rest()
+    await (await storeOf(fixture.services, name)).deliver({ author, ...middle }, [reader])
     expect(await shown(reader)).toMatchObject([newest, oldest])
   })
 
   test('a page shows entries with different contents', async () => {
-    const { reader, author } = await stage.people('reader', 'author')
-    await stage.page(reader)
-    await stage.follow(reader, author)
-    await stage.rest()
-    const { database, clock } = stage.harness
-    const { maintained } = stage
+    const { reader, author } = await fixture.people('reader', 'author')
+    await fixture.page(reader)
+    await fixture.follow(reader, author)
+    await fixture.rest()
+    const { database, clock } = fixture.harness
+    const { maintained } = fixture
     const feed = { ...sizes, strategy: name, maintained, timeBucketDays: 0.01 }
     const processes = entryContents.map((entries) =>
       servicesOver(database, clock, engagement, 'collection', { ...feed, entries }),
@@ -138,7 +138,7 @@ describe.each(materialisedNames)('a post that is embedded under %s', (name) => {
       const text = `post ${posts.length}`
       posts.unshift({ id: (await services.posts.create(author, { text })).id, text })
       await drain(services)
-      const holds = (await stage.entriesOf(reader))[0]
+      const holds = (await fixture.entriesOf(reader))[0]
       expect(Object.keys(holds ?? {})).toHaveLength(posts.length)
       for (const reading of processes) {
         expect(await shown(reader, reading)).toMatchObject(posts)

@@ -75,7 +75,7 @@ test('every write of a like waits for a majority, below and above the threshold'
   }
 })
 
-describe('at 2,000 likes and at five times as many, the same commands and about the same bytes:', () => {
+describe('the cost at 2,000 likes and at five times as many', () => {
   const window = { limit: 20, backward: false }
   const calls: Record<string, (post: PostRef) => Promise<unknown>> = {
     like: (post) => harness.services.engagements.add('likes', viewer, post),
@@ -95,7 +95,7 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
     'the post': (post) => harness.services.posts.byRefs([post]),
   }
 
-  test.each(Object.entries(calls))('%s', async (name, call) => {
+  test.each(Object.entries(calls))('%s has the same cost at any popularity', async (name, call) => {
     const [less, more] = [await costOf(() => call(popular)), await costOf(() => call(viral))]
     console.info(`${name}: ${more.labels.length} commands, ${less.bytes} and ${more.bytes} bytes`)
     expect(more.labels).toEqual(less.labels)
@@ -103,7 +103,7 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
     expect(more.commands.flatMap((sent) => shardProblemOf(sent) ?? [])).toEqual([])
   })
 
-  test('a page from the middle examines a bounded number of documents', async () => {
+  test('a page from the middle of a long list examines a bounded number of documents', async () => {
     const like = await harness.services.engagementReader.entries(
       ['likes'],
       [viral],
@@ -128,7 +128,7 @@ describe('at 2,000 likes and at five times as many, the same commands and about 
   })
 })
 
-test('fifty posts of which ten are popular move as many bytes as fifty quiet ones', async () => {
+test('fifty posts with ten popular ones transfer as many bytes as fifty quiet posts', async () => {
   const quiet = await Promise.all(Array.from({ length: 50 }, publish))
   const loud = await Promise.all(Array.from({ length: 10 }, publish))
   for (const post of loud) await liked(post, fans.slice(0, 300))
@@ -144,7 +144,7 @@ test('fifty posts of which ten are popular move as many bytes as fifty quiet one
   expect((await engagementOf(mixed)).labels).toEqual(['read overflow', 'read posts'])
 }, 60_000)
 
-test('no document grows with the length of texts', async () => {
+test('no document of a list grows with the length of texts', async () => {
   const post = await publish()
   const long = '👩‍👩‍👧‍👦'.repeat(100)
   for (const some of chunks(fans.slice(0, 400), 100)) {

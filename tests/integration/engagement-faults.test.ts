@@ -28,7 +28,7 @@ const moments: Readonly<Record<string, Scene>> = {
   'a level opens': { before: 3, come: 1, go: [] },
   'an entry leaves the post': { before: 4, come: 0, go: [0] },
   'an entry leaves a level': { before: 4, come: 0, go: [1] },
-  'a level vanishes': { before: 4, come: 0, go: [3] },
+  'a level is deleted': { before: 4, come: 0, go: [3] },
   'the post cools': { before: 2, come: 0, go: [1] },
   'several meet': { before: 4, come: 3, go: [0, 3] },
 }
@@ -73,7 +73,7 @@ interface Told {
 }
 
 /** Plays a scene on a post of its own, and fails the step at `failing` once. */
-async function play(kind: EngagementKind, scene: Scene, failing?: number, how?: object) {
+async function runScene(kind: EngagementKind, scene: Scene, failing?: number, how?: object) {
   const prefix = `f${scenes++}-`
   const users = Array.from({ length: scene.before + scene.come + 1 }, (_, n) =>
     handle(`${prefix}u${n}`),
@@ -106,10 +106,10 @@ async function play(kind: EngagementKind, scene: Scene, failing?: number, how?: 
   const failed = actsOf(servicesOver(watched, harness.clock, sameLimits(limits)), kind)
   const key = ({ actor, id }: Pick<Engagement, 'actor' | 'id'>): string => entryKey(kind, actor, id)
   const works = [
-    ...fans.slice(scene.before).map((fan) => told(fan, true, failed.add(fan, post))),
+    ...fans.slice(scene.before).map((fan) => resultOf(fan, true, failed.add(fan, post))),
     ...scene.go.map((at) => {
       const gone = entries[at] as Engagement
-      return told(key(gone), false, failed.take(gone.actor, post, gone.id))
+      return resultOf(key(gone), false, failed.take(gone.actor, post, gone.id))
     }),
   ]
   let outcomes: Told[]
@@ -123,7 +123,11 @@ async function play(kind: EngagementKind, scene: Scene, failing?: number, how?: 
   return { post, steps, outcomes, stored, actors, wasArmed }
 }
 
-async function told(key: string, comes: boolean, work: Promise<EngagementChange>): Promise<Told> {
+async function resultOf(
+  key: string,
+  comes: boolean,
+  work: Promise<EngagementChange>,
+): Promise<Told> {
   try {
     return { key, comes, result: await work }
   } catch (thrown) {
@@ -134,7 +138,7 @@ async function told(key: string, comes: boolean, work: Promise<EngagementChange>
 }
 
 /** Whether what everyone was told is so, and the lists are sound. */
-async function isTrue({ post, outcomes, stored, actors }: Awaited<ReturnType<typeof play>>) {
+async function isTrue({ post, outcomes, stored, actors }: Awaited<ReturnType<typeof runScene>>) {
   for (const { key, comes, result, error } of outcomes) {
     // A comment that came is known by its author, who wrote no other.
     const isThere = comes ? actors.has(key as UserId) : stored.has(key)
@@ -153,33 +157,33 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
     const scene = moments[moment] as Scene
 
     test.each(Object.keys(failures))(
-      'and %s at any command, what is told is true and a transaction goes through',
+      `%s at any command when ${moment}: all answers are true, the transaction succeeds`,
       async (name) => {
-        const { steps } = await play(kind, scene)
+        const { steps } = await runScene(kind, scene)
         const inTransaction = steps.some((step) => step.inTransaction)
         expect(inTransaction).toBe(moment !== 'an entry leaves the post')
         for (const [at, step] of share(3, [...steps.entries()])) {
-          const played = await play(kind, scene, at, failures[name])
-          await isTrue(played)
+          const result = await runScene(kind, scene, at, failures[name])
+          await isTrue(result)
           // Who meets whom differs from play to play, and with it what fails.
           if (moment === 'several meet') continue
-          expect(played.wasArmed, step.name).toBe(true)
-          if (step.inTransaction) expect(errorsOf(played), step.name).toEqual([])
+          expect(result.wasArmed, step.name).toBe(true)
+          if (step.inTransaction) expect(errorsOf(result), step.name).toEqual([])
         }
       },
       60_000,
     )
 
     test.each([...Object.keys(failures), 'the answer is lost'])(
-      'and %s at the commit, it goes through',
+      `%s at the commit when ${moment}: the transaction succeeds`,
       async (name) => {
         const lost = { code: 91, errmsg: 'shutting down', codeName: 'ShutdownInProgress' }
         const how = failures[name] ?? { writeConcernError: lost }
         const failure = { ...how, failCommands: ['commitTransaction'], times: 1 }
         await using _ = await failCommand(harness.database.client, failure)
-        const played = await play(kind, scene)
-        await isTrue(played)
-        expect(errorsOf(played)).toEqual([])
+        const result = await runScene(kind, scene)
+        await isTrue(result)
+        expect(errorsOf(result)).toEqual([])
       },
     )
   })

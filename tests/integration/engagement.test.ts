@@ -31,7 +31,7 @@ describe('engagement', () => {
     return { post, ann, ben, carl, dora, users }
   }
 
-  test('a comment goes when its author or the post’s says so, and nobody else', async () => {
+  test('a comment is deleted by its author or the post’s author, and by no one else', async () => {
     const { post, ann, ben, carl, dora } = await scene()
     const { engagements } = harness.services
     for (const who of [ben, ann]) {
@@ -49,7 +49,7 @@ describe('engagement', () => {
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 
-  test('a comment’s text passes the rules of posts, and is kept as it was meant', async () => {
+  test('a comment’s text obeys the rules of posts and is stored in its normal form', async () => {
     const { post, ben } = await scene()
     const { engagements } = harness.services
     for (const text of ['', ' \n', 'x'.repeat(301), '\ud800', 'a\u0000b']) {
@@ -91,7 +91,7 @@ describe('engagement', () => {
     )
   })
 
-  test('each kind has a list of its own on the same post', async () => {
+  test('each kind of engagement has its own list on the same post', async () => {
     const { post, users } = await scene()
     const { engagements } = harness.services
     await Promise.all(
@@ -107,7 +107,7 @@ describe('engagement', () => {
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 
-  test('what a user did before their end is taken back, also what arrives after it', async () => {
+  test('the engagement of a deleted user is removed, also if it arrives after the deletion', async () => {
     const { post, ben } = await scene()
     const { client } = harness.database
     const { engagements, users } = harness.services
@@ -141,7 +141,7 @@ describe('engagement', () => {
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 
-  test('a like that is taken back elsewhere before its answer came is not added again', async () => {
+  test('a like that another process removes before its answer is not added again', async () => {
     const [one, busy, full] = [await scene(), await scene(), await scene()]
     const { ben } = one
     for (const user of full.users.slice(1)) await like(user, full.post)

@@ -4,7 +4,7 @@ import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strateg
 import type { Entry } from '../../src/feed/strategies/strategy.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
-import { type FeedStage, newestFirst, useFeedStage } from '../support/feed-stage.ts'
+import { type FeedFixture, newestFirst, useFeedFixture } from '../support/feed-fixture.ts'
 import { describeFeedStrategy } from '../support/feed-strategy.conformance.ts'
 import { share } from '../support/repetition.ts'
 import { storeOf } from '../support/services.ts'
@@ -18,25 +18,25 @@ for (const [n, strategy] of feedStrategyNames.entries()) {
   for (const entries of contents) describeFeedStrategy(strategy, entries)
 }
 
-describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) => {
+describe.each(['INBOX', 'HYBRID'] as const)('every strategy together with %s', (inbox) => {
   // The two share a collection, and HYBRID leaves out no author while INBOX is maintained.
   const names = feedStrategyNames.filter(
     (name) => name !== (inbox === 'INBOX' ? 'HYBRID' : 'INBOX'),
   )
-  const stage = useFeedStage(inbox, 'author', names)
+  const fixture = useFeedFixture(inbox, 'author', names)
 
   test('every strategy continues from the cursors of every other strategy, in both directions', async () => {
-    const { reader, loud, fan } = await stage.people('reader', 'loud', 'fan')
-    for (const strategy of names) await stage.page(reader, {}, { strategy })
-    const old = await stage.stored(loud, 30)
-    for (const follower of [reader, fan]) await stage.follow(follower, loud)
-    await stage.rest()
+    const { reader, loud, fan } = await fixture.people('reader', 'loud', 'fan')
+    for (const strategy of names) await fixture.page(reader, {}, { strategy })
+    const old = await fixture.stored(loud, 30)
+    for (const follower of [reader, fan]) await fixture.follow(follower, loud)
+    await fixture.rest()
     const fresh: PostId[] = []
-    for (const author of [loud, reader, loud, loud]) fresh.push(await stage.post(author))
-    await stage.rest()
+    for (const author of [loud, reader, loud, loud]) fresh.push(await fixture.post(author))
+    await fixture.rest()
     const all = newestFirst(old, fresh)
     const shown = async (window: Partial<Window>, strategy: FeedStrategyName) =>
-      (await stage.page(reader, window, { strategy })).ids
+      (await fixture.page(reader, window, { strategy })).ids
     for (const one of names) {
       for (const limit of [1, 4, 5, 20]) {
         const first = await shown({ limit }, one)
@@ -55,20 +55,20 @@ describe.each(['INBOX', 'HYBRID'] as const)('every strategy beside %s', (inbox) 
 
 describe('concurrent deliveries', () => {
   /** An author without entries, and posts of the author, newest first. */
-  async function scene(stage: FeedStage, count: number, stepMs = 1_000) {
-    const { author } = await stage.people('author')
-    const all = await stage.stored(author, count, { stepMs })
+  async function scene(fixture: FeedFixture, count: number, stepMs = 1_000) {
+    const { author } = await fixture.people('author')
+    const all = await fixture.stored(author, count, { stepMs })
     return { author, all, entries: all.map((id): Entry => ({ id, author })) }
   }
 
   describe('in timed buckets', () => {
-    const stage = useFeedStage('TIME_BUCKETS', 'author')
+    const fixture = useFeedFixture('TIME_BUCKETS', 'author')
 
     test('two concurrent deliveries both store their post though one opens the bucket during the other (TIME_BUCKETS)', async () => {
-      const { author, entries, all } = await scene(stage, 2)
+      const { author, entries, all } = await scene(fixture, 2)
       const [one, other] = entries as [Entry, Entry]
-      const { timed_buckets } = stage.collections
-      const store = await storeOf(stage.services, 'TIME_BUCKETS')
+      const { timed_buckets } = fixture.collections
+      const store = await storeOf(fixture.services, 'TIME_BUCKETS')
       const deliver = (entry: Entry) => store.deliver(entry, [author])
       const find = timed_buckets.find.bind(timed_buckets)
       const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
@@ -78,19 +78,19 @@ describe('concurrent deliveries', () => {
       })
       await deliver(other)
       expect(looks).toHaveBeenCalled()
-      expect(await stage.heldFor(author)).toEqual(all)
+      expect(await fixture.heldFor(author)).toEqual(all)
     })
 
     test.each([2, 3])(
       'a page shows a post though its full bucket has room again before write %i of its delivery (TIME_BUCKETS)',
       async (at) => {
-        const { author, entries, all } = await scene(stage, 2_001, 400)
+        const { author, entries, all } = await scene(fixture, 2_001, 400)
         const [late, taken, ...rest] = entries as [Entry, Entry, ...Entry[]]
-        const { timed_buckets } = stage.collections
-        const TIME_BUCKETS = await storeOf(stage.services, 'TIME_BUCKETS')
+        const { timed_buckets } = fixture.collections
+        const TIME_BUCKETS = await storeOf(fixture.services, 'TIME_BUCKETS')
         const segment = { entries: [taken, ...rest], newest: true, oldest: true }
         await TIME_BUCKETS.merge(author, segment)
-        await stage.remove(author, taken.id)
+        await fixture.remove(author, taken.id)
         const update = timed_buckets.updateMany.bind(timed_buckets)
         let write = 0
         const writes = vi.spyOn(timed_buckets, 'updateMany').mockImplementation(async (...args) => {
@@ -99,22 +99,22 @@ describe('concurrent deliveries', () => {
         })
         await TIME_BUCKETS.deliver(late, [author])
         writes.mockRestore()
-        expect(await stage.walked(author, {})).toEqual(all.filter((id) => id !== taken.id))
+        expect(await fixture.walked(author, {})).toEqual(all.filter((id) => id !== taken.id))
       },
     )
   })
 
-  describe('in timed buckets of which one is deleted', () => {
-    const stage = useFeedStage('TIME_BUCKETS', 'author')
+  describe('TIME_BUCKETS with a deleted bucket', () => {
+    const fixture = useFeedFixture('TIME_BUCKETS', 'author')
 
     test('a reader with a full bucket sees a post though the bucket of another reader is deleted during its delivery (TIME_BUCKETS)', async () => {
-      const { author, all, entries } = await scene(stage, 2_001, 400)
-      const { leaver } = await stage.people('leaver')
+      const { author, all, entries } = await scene(fixture, 2_001, 400)
+      const { leaver } = await fixture.people('leaver')
       const [late, ...rest] = entries as [Entry, ...Entry[]]
-      const TIME_BUCKETS = await storeOf(stage.services, 'TIME_BUCKETS')
+      const TIME_BUCKETS = await storeOf(fixture.services, 'TIME_BUCKETS')
       await TIME_BUCKETS.merge(author, { entries: rest, newest: true, oldest: true })
       await TIME_BUCKETS.merge(leaver, { entries: rest.slice(-1), newest: true, oldest: true })
-      const { timed_buckets } = stage.collections
+      const { timed_buckets } = fixture.collections
       const find = timed_buckets.find.bind(timed_buckets)
       const looks = vi.spyOn(timed_buckets, 'find').mockImplementationOnce((filter, options) => {
         const cursor = find(filter as object, options)
@@ -124,18 +124,18 @@ describe('concurrent deliveries', () => {
       })
       await TIME_BUCKETS.deliver(late, [author, leaver])
       expect(looks).toHaveBeenCalled()
-      expect(await stage.walked(author, {})).toEqual(all)
+      expect(await fixture.walked(author, {})).toEqual(all)
     })
   })
 
   describe('in sized buckets', () => {
-    const stage = useFeedStage('SIZED_BUCKETS', 'author')
+    const fixture = useFeedFixture('SIZED_BUCKETS', 'author')
 
     test('a post is stored once though its bucket fills between two deliveries of it (SIZED_BUCKETS)', async () => {
-      const { author, entries, all } = await scene(stage, 4)
+      const { author, entries, all } = await scene(fixture, 4)
       const [next, twice, ...before] = entries as [Entry, Entry, ...Entry[]]
-      const { sized_buckets } = stage.collections
-      const store = await storeOf(stage.services, 'SIZED_BUCKETS')
+      const { sized_buckets } = fixture.collections
+      const store = await storeOf(fixture.services, 'SIZED_BUCKETS')
       const deliver = (entry: Entry) => store.deliver(entry, [author])
       for (const entry of before) await deliver(entry)
       const update = sized_buckets.updateMany.bind(sized_buckets)
@@ -148,7 +148,7 @@ describe('concurrent deliveries', () => {
         })
       await deliver(twice)
       expect(writes).toHaveBeenCalled()
-      expect(await stage.heldFor(author)).toEqual(all)
+      expect(await fixture.heldFor(author)).toEqual(all)
     })
   })
 })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, told } from '../support/follow-batcher.ts'
+import { newScene, resultOf } from '../support/follow-batcher.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
 import { problemsOf, servicesOver, useServices } from '../support/services.ts'
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
 
-describe('when the shared transaction fails', () => {
+describe('a failed transaction of the follow batcher', () => {
   const harness = useServices()
   const failures: Readonly<Record<string, Omit<Failure, 'failCommands'>>> = {
     'the connection breaks': { closeConnection: true },
@@ -17,9 +17,9 @@ describe('when the shared transaction fails', () => {
   const lost = { code: 91, errmsg: 'shutting down', codeName: 'ShutdownInProgress' }
 
   test.each(Object.keys(failures))(
-    'as %s, once at any command, it goes through for everybody',
+    'if %s once at any command, the follow batch succeeds for all users',
     async (name) => {
-      const { steps } = await play()
+      const { steps } = await runScene()
       expect(steps).toEqual([
         'find followers',
         'find user_stats',
@@ -35,39 +35,39 @@ describe('when the shared transaction fails', () => {
         'update outbox',
       ])
       for (const at of steps.keys()) {
-        const played = await play(at, { ...failures[name], times: 1 })
-        expect(played.steps.length, steps[at]).toBeGreaterThan(steps.length)
-        expect(errorsOf(played), steps[at]).toEqual([])
-        await isTrue(played)
+        const result = await runScene(at, { ...failures[name], times: 1 })
+        expect(result.steps.length, steps[at]).toBeGreaterThan(steps.length)
+        expect(errorsOf(result), steps[at]).toEqual([])
+        await isTrue(result)
       }
     },
     60_000,
   )
 
   test.each([...Object.keys(failures), 'the answer is lost'])(
-    'as %s at the commits, it goes through for everybody',
+    'if %s at the commits, the follow batch succeeds for all users',
     async (name) => {
       const how = failures[name] ?? { writeConcernError: lost }
       const failure = { ...how, failCommands: ['commitTransaction'], times: 2 }
       await using _ = await failCommand(harness.database.client, failure)
-      const played = await play()
-      expect(errorsOf(played)).toEqual([])
-      await isTrue(played)
+      const result = await runScene()
+      expect(errorsOf(result)).toEqual([])
+      await isTrue(result)
     },
   )
 
-  test('for good, everybody is told that nothing was changed, and so it is', async () => {
+  test('a follow batch that fails permanently changes nothing, and all users get an error', async () => {
     // Every write begins with the first step; those that a failing step does not concern go through.
-    const played = await play(0, { ...failures['it conflicts'] })
-    expect(new Set(errorsOf(played))).toEqual(new Set(['UNAVAILABLE']))
-    expect(played.outcomes.every(({ message }) => message?.includes('Nothing was changed'))).toBe(
+    const result = await runScene(0, { ...failures['it conflicts'] })
+    expect(new Set(errorsOf(result))).toEqual(new Set(['UNAVAILABLE']))
+    expect(result.outcomes.every(({ message }) => message?.includes('Nothing was changed'))).toBe(
       true,
     )
-    await isTrue(played)
+    await isTrue(result)
   })
 
   /** Six come and three go in one batch, whose step at `failing` fails. */
-  async function play(failing?: number, how?: Omit<Failure, 'failCommands'>) {
+  async function runScene(failing?: number, how?: Omit<Failure, 'failCommands'>) {
     const { prefix, star, opener, fans } = await newScene(harness, 9)
     for (const fan of fans.slice(0, 3)) await harness.services.follows.follow(fan, star)
     const steps: string[] = []
@@ -94,7 +94,7 @@ describe('when the shared transaction fails', () => {
     try {
       const first = watched.follow(opener, star)
       const works = fans.map((fan, at) =>
-        told(at < 3 ? watched.unfollow(fan, star) : watched.follow(fan, star)),
+        resultOf(at < 3 ? watched.unfollow(fan, star) : watched.follow(fan, star)),
       )
       await first
       const outcomes = await Promise.all(works)
@@ -104,12 +104,12 @@ describe('when the shared transaction fails', () => {
     }
   }
 
-  type Played = Awaited<ReturnType<typeof play>>
+  type SceneResult = Awaited<ReturnType<typeof runScene>>
 
-  const errorsOf = ({ outcomes }: Played) => outcomes.flatMap(({ code }) => code ?? [])
+  const errorsOf = ({ outcomes }: SceneResult) => outcomes.flatMap(({ code }) => code ?? [])
 
   /** Whether everybody was told the truth, and all that is stored agrees. */
-  async function isTrue({ prefix, star, fans, outcomes }: Played) {
+  async function isTrue({ prefix, star, fans, outcomes }: SceneResult) {
     const now = await harness.services.follows.followersAmong(star, fans)
     for (const [at, fan] of fans.entries()) {
       const { code, result } = outcomes[at] ?? {}

@@ -8,7 +8,7 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions } from '../../src/follows/restrictions.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, told } from '../support/follow-batcher.ts'
+import { newScene, resultOf } from '../support/follow-batcher.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
 
@@ -17,7 +17,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   const harness = useServices(following)
   const secondCollection = following === 'collection' ? 1 : 0
 
-  test('64 who follow one account, and no longer, each time share one transaction', async () => {
+  test('64 concurrent follows, and 64 unfollows, of one account share one transaction each', async () => {
     const { follows, stats } = harness.services
     const { prefix, star, opener, fans } = await newScene(harness, 64)
     const all = [opener, ...fans]
@@ -51,14 +51,14 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('more than a batch holds, of three processes, lose no count', async () => {
+  test('follows of three processes beyond the batch size keep the counters exact', async () => {
     const { prefix, star, fans } = await newScene(harness, 200)
     const processes = [0, 1, 2].map(() =>
       servicesOver(harness.database, harness.clock, limits, following),
     )
     const outcomes = await Promise.all(
       fans.map((fan, at) =>
-        told((processes[at % 3] ?? harness.services).follows.follow(fan, star)),
+        resultOf((processes[at % 3] ?? harness.services).follows.follow(fan, star)),
       ),
     )
     expect(outcomes.flatMap(({ code }) => code ?? [])).toEqual([])
@@ -67,7 +67,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('each is told what their own write came to, whatever it is for the others', async () => {
+  test('each follow in a batch gets its own result, independent of the other follows', async () => {
     const { services } = harness
     const { follows, restrictions } = services
     const { prefix, star, opener, fans } = await newScene(harness, 6)
@@ -86,16 +86,16 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     await follows.follow(leaver, star)
     const nobody = handle(`${prefix}nobody`)
     const outcomes = await Promise.all([
-      told(follows.follow(opener, star)),
-      told(follows.follow(blocked, star)),
-      told(follows.follow(blocker, star)),
-      told(follows.follow(nobody, star)),
-      told(follows.follow(star, star)),
-      told(follows.follow(old, star)),
-      told(follows.unfollow(leaver, star)),
-      told(follows.unfollow(blocked, star)),
-      told(follows.follow(muter, star)),
-      told(follows.follow(fan, star, undefined, 'TWITTER')),
+      resultOf(follows.follow(opener, star)),
+      resultOf(follows.follow(blocked, star)),
+      resultOf(follows.follow(blocker, star)),
+      resultOf(follows.follow(nobody, star)),
+      resultOf(follows.follow(star, star)),
+      resultOf(follows.follow(old, star)),
+      resultOf(follows.unfollow(leaver, star)),
+      resultOf(follows.unfollow(blocked, star)),
+      resultOf(follows.follow(muter, star)),
+      resultOf(follows.follow(fan, star, undefined, 'TWITTER')),
     ])
     const forbidden = { code: 'FORBIDDEN', message: expect.stringMatching(`follow "${star}"`) }
     expect(outcomes).toEqual([
@@ -118,13 +118,13 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('all who follow somebody without an account are told so', async () => {
+  test('all follows of a missing account get NOT_FOUND', async () => {
     const { follows } = harness.services
     const { prefix, fans } = await newScene(harness, 5)
     const nobody = handle(`${prefix}nobody`)
     const outcomes = await Promise.all([
-      ...fans.map((fan) => told(follows.follow(fan, nobody))),
-      told(follows.unfollow(fans[0] as UserId, nobody)),
+      ...fans.map((fan) => resultOf(follows.follow(fan, nobody))),
+      resultOf(follows.unfollow(fans[0] as UserId, nobody)),
     ])
     const missing = { code: 'NOT_FOUND', message: `There is no user "${nobody}"` }
     expect(outcomes).toEqual([...fans.map(() => missing), { result: { changed: false } }])
@@ -170,20 +170,20 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 })
 
-describe('together', () => {
+describe('idempotency keys and jobs in a batch', () => {
   const harness = useServices()
   const key = (viewer: UserId, mutation: string, id: string): IdempotencyKey =>
     createIdempotencyKey(viewer, mutation, { clientMutationId: id }) as IdempotencyKey
 
-  test('a clientMutationId that comes several times takes effect once, with one result', async () => {
+  test('a repeated idempotency key in a follow batch takes effect once, with one result', async () => {
     const { follows, collections } = harness.services
     const { prefix, star, opener, fans } = await newScene(harness, 3)
     const [fan, other, blocked] = fans as [UserId, UserId, UserId]
     await harness.services.restrictions.block(star, blocked)
     const follow = (user: UserId, id = 'm') =>
-      told(follows.follow(user, star, key(user, 'follow', id)))
+      resultOf(follows.follow(user, star, key(user, 'follow', id)))
     const unfollow = (user: UserId, id: string) =>
-      told(follows.unfollow(user, star, key(user, 'unfollow', id)))
+      resultOf(follows.unfollow(user, star, key(user, 'unfollow', id)))
     const [, first, left, repeat, late, again, own, conflict, refused, twice] = await Promise.all([
       follow(opener),
       follow(fan),
@@ -215,12 +215,14 @@ describe('together', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('the same clientMutationIds in batches of two processes take effect once', async () => {
+  test('the same idempotency keys in batches of two processes take effect once', async () => {
     const { prefix, star, fans } = await newScene(harness, 20)
     const processes = [0, 1].map(() => servicesOver(harness.database, harness.clock, limits))
     const [one = [], two = []] = await Promise.all(
       processes.map(({ follows }) =>
-        Promise.all(fans.map((fan) => told(follows.follow(fan, star, key(fan, 'follow', 'm'))))),
+        Promise.all(
+          fans.map((fan) => resultOf(follows.follow(fan, star, key(fan, 'follow', 'm')))),
+        ),
       ),
     )
     expect(one).toEqual(two)
@@ -228,7 +230,7 @@ describe('together', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('a follow meets a deletion also where the count of the followee stays as it is', async () => {
+  test('a follow conflicts with a deletion even if the followee’s counter does not change', async () => {
     const { services } = harness
     const { collections, edges, stats, outbox, transactions, users } = services
     const { prefix, star, opener, fans } = await newScene(harness, 2)
@@ -250,9 +252,9 @@ describe('together', () => {
     const together = new FollowBatcher({ ...parts, restrictions: watched })
     const follows = new Follows({ ...parts, batcher: together })
     const outcomes = await Promise.all([
-      told(follows.follow(opener, star)),
-      told(follows.follow(comer, star)),
-      told(follows.unfollow(leaver, star)),
+      resultOf(follows.follow(opener, star)),
+      resultOf(follows.follow(comer, star)),
+      resultOf(follows.unfollow(leaver, star)),
     ])
     expect(outcomes).toMatchObject([
       { result: { changed: true } },
@@ -263,7 +265,7 @@ describe('together', () => {
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('the job of each is run by the process, before the answer, as far as there is room', async () => {
+  test('the process runs the job of each follow before the answer, as long as it has free slots', async () => {
     const { star, opener, fans } = await newScene(harness, 40)
     await harness.rest()
     const services = servicesOver(harness.database, harness.clock, limits)

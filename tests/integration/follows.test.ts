@@ -9,7 +9,7 @@ const groupsMax = 100
 describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
   const harness = useServices(following)
 
-  test('groups set all at once together keep to the limit', async () => {
+  test('concurrent changes of groups keep the limit of groups', async () => {
     const { follows } = harness.services
     const ann = handle('g-ann')
     // Two more than have room: each further one makes all wait, and a wait has its end.
@@ -31,7 +31,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
   })
 
-  test('groups are named once each, sorted, without those of others', async () => {
+  test('the groups of a user are distinct and sorted, without groups of other users', async () => {
     const { follows } = harness.services
     const [ann, ben, cat] = [handle('n-ann'), handle('n-ben'), handle('n-cat')]
     await openAccounts(harness.services, [ann, ben, cat])
@@ -51,7 +51,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await follows.groupsOf(cat)).toEqual([])
   })
 
-  test('a mute amid the deletion of its owner does not outlive the purge', async () => {
+  test('a mute during the deletion of its owner does not survive the purge', async () => {
     const { services } = harness
     const [ann, ben] = [handle('m-ann'), handle('m-ben')]
     await openAccounts(services, [ann, ben])
@@ -67,7 +67,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await collections.restrictions.countDocuments({ owner: ann })).toBe(0)
   })
 
-  test('many mute the same person at once, who must be there', async () => {
+  test('many users mute the same user concurrently, and the user must exist', async () => {
     const { restrictions } = harness.services
     const loud = handle('l-loud')
     const many = Array.from({ length: 20 }, (_, n) => handle(`l-${n}`))

@@ -17,7 +17,7 @@ const text = '€'.repeat(1_000)
 const startMs = Date.UTC(2026, 0, 1)
 const idAt = (n: number) => timeIdAt<PostId>(startMs + n, n.toString(16).padStart(12, '0'))
 
-test('a document of the most and largest entries still takes what is delivered, and serves pages', async () => {
+test('a document with the most and largest entries accepts deliveries and serves pages', async () => {
   const { services } = harness
   const { collections } = services
   await openAccounts(services, [reader, author])

@@ -36,7 +36,7 @@ describe.each([100, -100, 3_600_000, -3_600_000])(
   (apartMs) => {
     const [one, other] = [() => process(apartMs), () => process(0)]
 
-    test('the history of follows has the order in which they happened', async () => {
+    test('the follow history has the order of the writes, with two clocks apart', async () => {
       const { ann, ben } = await twoAccounts()
       const [here, there] = [one(), other()]
       await here.follows.follow(ann, ben)
@@ -46,7 +46,7 @@ describe.each([100, -100, 3_600_000, -3_600_000])(
       expect(await historyOf(ann, ben)).toEqual(fullTurn)
     })
 
-    test('a block ends both follows in the history, and a later follow comes after it', async () => {
+    test('a block ends both follows in the history, and a later follow is after it, with two clocks apart', async () => {
       const { ann, ben } = await twoAccounts()
       const [here, there] = [one(), other()]
       await here.follows.follow(ann, ben)
@@ -60,7 +60,7 @@ describe.each([100, -100, 3_600_000, -3_600_000])(
   },
 )
 
-test('follows that share a transaction come after the history of each pair', async () => {
+test('follows that share a transaction are later than the history of each pair', async () => {
   const { ann: followee } = await twoAccounts()
   const followers = Array.from({ length: 20 }, (_, n) => handle(`fan${n}`))
   await openAccounts(harness.services, followers)
@@ -72,7 +72,7 @@ test('follows that share a transaction come after the history of each pair', asy
   for (const fan of followers) expect(await historyOf(fan, followee)).toEqual(fullTurn)
 })
 
-test('the look at a history examines nothing older than its own new id', async () => {
+test('the read of a pair’s history examines no event older than its own new id', async () => {
   const { ann, ben } = await twoAccounts()
   const { services, database } = harness
   for (let turn = 0; turn < 10; turn++) {

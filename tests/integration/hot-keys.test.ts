@@ -112,7 +112,7 @@ test('a write to a hot key that no owner answers is withdrawn, and never committ
   expect(await value()).toBe(1)
 })
 
-test('six processes that like one post, follow one account and post as one author repeat few transactions', async () => {
+test('six processes that like one post, follow one user and post as one author repeat few transactions', async () => {
   const users = Array.from({ length: 6 * 12 }, (_, n) => handle(`hk-u${n}`))
   const [star] = users as [UserId]
   const writer = handle('hk-writer')

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await harness.services.users.delete(leaver)
 })
 
-test('the owner of a hot post admits the likes of all processes, in three commands for all of them', async () => {
+test('the owner of a hot post checks the likes of all processes in three commands', async () => {
   // Until every process knows that the post is hot.
   for (let round = 0; round < 12; round++) await likeTogether()
   const { commands } = await recorded(harness.database.client, async () => {
@@ -57,7 +57,7 @@ test('the owner of a hot post admits the likes of all processes, in three comman
   expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
 })
 
-test('the owner of a hot post refuses likes across a block or without an account, and no other likes', async () => {
+test('the owner of a hot post refuses only likes across a block or without an account', async () => {
   const before = (await walked(harness.services, 'likes', post)).length
   for (let round = 0; round < 5; round++) {
     await Promise.all([
@@ -76,7 +76,7 @@ test('the owner of a hot post refuses likes across a block or without an account
   expect(await strays(harness.services, [post])).toEqual([])
 })
 
-test('an entry of the user index that an earlier try wrote stays, and those beside it are written', async () => {
+test('a user index row of an earlier try stays, and the other rows of the batch are inserted', async () => {
   const { collections } = harness.services
   const userIndex = new UserEngagementIndex(collections.engaged)
   const entry = (n: number) => ({

@@ -7,7 +7,7 @@ import { contradictions, csv, mixed, passedOver, written } from '../support/rela
 import { useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
-describe('the command', () => {
+describe('feedline import-relations', () => {
   const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
   let folder = ''
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('the command', () => {
   }
   const lastObject = (out: string) => JSON.parse(out.trim().split('\n').at(-1) ?? '')
 
-  test('tells what a dry run would write, writes it, and leaves timelines in service', async () => {
+  test('import-relations reports a dry run, writes the same, and keeps timelines in service', async () => {
     const { registry, collections } = harness.services
     const file = join(folder, 'relations.csv')
     await writeFile(file, `${csv(mixed)}\neve,eve,,,,,\n`)
@@ -49,7 +49,7 @@ describe('the command', () => {
     expect((await verified(harness.services)).differences).toEqual([])
   }, 60_000)
 
-  test('refuses another header, and leaves timelines alone', async () => {
+  test('import-relations refuses a file with another header, and leaves timelines unchanged', async () => {
     const file = join(folder, 'other.csv')
     await writeFile(file, 'follower,followee\na,b\n')
     const { code, err } = await command(file)

@@ -55,7 +55,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     return names.map(handle)
   }
 
-  test('edges, their history and exact counters are there, as the latest event says', async () => {
+  test('an import of relations writes edges, their history and exact counters, as the latest event decides', async () => {
     const at = Date.UTC(2026, 0, 2)
     expect(await run({ now: () => at })).toEqual({
       written: { ...written, ...passedOver },
@@ -66,11 +66,11 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     })
     const { followers, follow_events, user_stats, users } = harness.database.collections
     const edges = await followers.find().sort({ _id: 1 }).toArray()
-    const told = edges.map(({ _id, follower, user, source }) => {
+    const imported = edges.map(({ _id, follower, user, source }) => {
       const since = timeOf(fromObjectId<EdgeId>(_id)).getTime() - base
       return `${follower}>${user} ${source} ${since}`
     })
-    expect(told).toEqual([
+    expect(imported).toEqual([
       'ann>cem FACEBOOK 3',
       'ann>bob MEDIUM 5',
       'dan>bob TWITTER 5',
@@ -90,7 +90,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await expectSound()
   })
 
-  test('a repeat changes nothing, and reports the same of the file', async () => {
+  test('a repeated import of relations changes nothing and reports the same counts', async () => {
     await run()
     const before = await snapshot()
     const repeat = await run()
@@ -107,7 +107,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   })
 
   test.each([1, 2, 4])(
-    'stopped after batch %i, it ends as if it had not been',
+    'an import of relations that stops after batch %i resumes to the same result',
     async (stopAfter) => {
       const now = () => Date.UTC(2026, 0, 2)
       await run({ batchSize: 2, now })
@@ -128,7 +128,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     },
   )
 
-  test('an abort ends it between batches, and tells what it has come to', async () => {
+  test('an aborted import of relations ends between batches and reports its counts', async () => {
     const controller = new AbortController()
     const onProgress = () => controller.abort(new Error('enough'))
     const aborted = run({ batchSize: 4, onProgress, signal: controller.signal })
@@ -139,7 +139,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await expectSound()
   })
 
-  test('two runs of one import at once write each pair once', async () => {
+  test('two concurrent runs of one import of relations write each pair once', async () => {
     const runs = await Promise.allSettled([run({ batchSize: 1 }), run({ batchSize: 2 })])
     for (const one of runs) {
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'CONFLICT' })
@@ -149,7 +149,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   })
 
   test.each([1, 3, 100])(
-    'a dry run in batches of %i reports the same and writes nothing',
+    'a dry run of an import of relations in batches of %i reports the same and writes nothing',
     async (batchSize) => {
       const [, , , eve, fay] = await people('ann', 'bob', 'gone', 'eve', 'fay')
       await harness.services.restrictions.block(handle('eve'), handle('fay'))
@@ -163,9 +163,9 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
       ]
       await writeFile(file, csv([...mixed, ...more]))
       const before = await snapshot()
-      const told = await preview({ batchSize })
+      const previewed = await preview({ batchSize })
       expect(await snapshot()).toEqual(before)
-      expect(told.written).toEqual({
+      expect(previewed.written).toEqual({
         users: 2,
         pairs: 6,
         edges: 5,
@@ -175,13 +175,13 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
         deleted: 1,
         empty: 2,
       })
-      expect(told.bad.first).toEqual([{ line: 15, problem: '"x" would follow itself' }])
-      expect(await run({ batchSize })).toEqual(told)
+      expect(previewed.bad.first).toEqual([{ line: 15, problem: '"x" would follow itself' }])
+      expect(await run({ batchSize })).toEqual(previewed)
       await expectSound()
     },
   )
 
-  test('a pair that has any history is left as it is', async () => {
+  test('an import of relations skips pairs with a history', async () => {
     const [ann, bob, cem] = (await people('ann', 'bob', 'cem')) as [never, never, never]
     const { follows } = harness.services
     await follows.follow(ann, bob)
@@ -196,7 +196,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await expectSound()
   })
 
-  test('people go on from there: what they do comes after what was imported', async () => {
+  test('follows and unfollows continue the imported history', async () => {
     await run()
     const [ann, bob, cem] = ['ann', 'bob', 'cem'].map(handle) as [never, never, never]
     const { follows } = harness.services
@@ -206,7 +206,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await expectSound()
   })
 
-  test('counters are exact with follows and unfollows beside it', async () => {
+  test('an import of relations keeps counters exact during concurrent follows and unfollows', async () => {
     const names = Array.from({ length: 12 }, (_, n) => `u${n}`)
     const all = await people(...names)
     const rows = names.flatMap((one) =>
@@ -234,7 +234,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await expectSound()
   })
 
-  test('a batch is a bounded number of commands', async () => {
+  test('a batch of an import of relations is a bounded number of commands', async () => {
     const rows = Array.from({ length: 900 }, (_, n) => `a${n % 30} b${n % 31} 1 0 9 5 9`)
     await writeFile(file, csv(rows))
     const { result, commands } = await recorded(harness.database.client, () => run())

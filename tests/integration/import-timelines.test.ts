@@ -206,7 +206,7 @@ describe('a large import', () => {
 
 describe('the command', () => {
   test.each(['load', 'import-relations'])(
-    '%s of a file that is not there changes nothing',
+    'feedline %s with a missing file changes nothing',
     async (name) => {
       const before = await registrations()
       const { code, err } = await command(name, join(folder, 'mistyped.csv'))

@@ -25,7 +25,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     return [...(await Promise.all(read)), events]
   }
 
-  test('users, edges, history and counters are there, dated by the start', async () => {
+  test('an import of edges writes users, edges, history and counters, dated by its start', async () => {
     const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
     const result = await graph({ now: () => at, batchSize: 70 })
     expect(result).toEqual({
@@ -48,7 +48,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     ).toBe(300)
   })
 
-  test('a repeat changes nothing; the same edges in another file change no edge', async () => {
+  test('a repeated import of edges changes nothing, and the same edges in another file change no edge', async () => {
     await graph({ mutual: true })
     await posts()
     const before = await snapshot()
@@ -64,14 +64,14 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect((await snapshot()).slice(0, 5)).toEqual(before.slice(0, 5))
   })
 
-  test('duplicates, in a batch and beyond it, are stored once', async () => {
+  test('duplicate edges, within and across batches, are imported once', async () => {
     await writeFile(imports.file, 'a b\nb a\na b\nc a\na b 2\nA,B\nb a\nb c\n')
     const result = await graph({ mutual: true, batchSize: 3 })
     expect(result.written).toEqual({ users: 3, edges: 6 })
     expect(await expectExact()).toBe(6)
   })
 
-  test('bad lines are passed over and reported, also by a repeat', async () => {
+  test('an import of edges skips and reports invalid lines, also when repeated', async () => {
     await writeFile(imports.file, 'a b\nnonsense\nb b\nb c\n')
     for (const edges of [2, 0]) {
       const { written, bad } = await graph()
@@ -81,7 +81,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   })
 
   test.each([1, 2, 5])(
-    'stopped after batch %i, it ends as if it had not been',
+    'an import of edges that stops after batch %i resumes to the same result',
     async (stopAfter) => {
       const at = Date.UTC(2026, 0, 2)
       await graph({ mutual: true, batchSize: 50, now: () => at })
@@ -131,7 +131,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     ])
   })
 
-  test('an abort ends it between batches, and tells what it has come to', async () => {
+  test('an aborted import of edges ends between batches and reports its counts', async () => {
     const aborting = () => {
       const controller = new AbortController()
       const onProgress = () => controller.abort(new Error('enough'))
@@ -151,7 +151,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(await database.collections.posts.countDocuments()).toBe(40)
   })
 
-  test('a file edited without becoming longer is another import', async () => {
+  test('a file that was edited without a change of its length is another import', async () => {
     await writeFile(imports.file, 'a b\nb c\n')
     expect((await graph()).written.edges).toBe(2)
     await writeFile(imports.file, 'a b\nb a\n')
@@ -161,7 +161,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(await expectExact()).toBe(3)
   })
 
-  test('a commit whose answer is lost counts once', async () => {
+  test('an import counts a batch once if the answer to its commit is lost', async () => {
     const failure = {
       failCommands: ['commitTransaction'],
       times: 2,
@@ -172,7 +172,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(await expectExact()).toBe(300)
   })
 
-  test('two runs of one import at once write each edge once', async () => {
+  test('two concurrent runs of one import of edges write each edge once', async () => {
     const runs = await Promise.allSettled([graph({ batchSize: 20 }), graph({ batchSize: 30 })])
     for (const run of runs) {
       if (run.status === 'rejected') expect(run.reason).toMatchObject({ code: 'CONFLICT' })
@@ -181,7 +181,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(await expectExact()).toBe(300)
   })
 
-  test('counters are exact with follows and unfollows beside it', async () => {
+  test('an import of edges keeps counters exact during concurrent follows and unfollows', async () => {
     await writeFile(imports.file, ring(60, 30))
     const { follows } = services()
     const people = Array.from({ length: 60 }, (_, n) => handle(`u${n}`))
@@ -206,7 +206,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(await expectExact()).toBeGreaterThan(1_000)
   })
 
-  test('who was deleted stays deleted; a block is respected', async () => {
+  test('an import of edges skips deleted users and blocked pairs', async () => {
     await writeFile(imports.file, 'a b\nb c\nc d\nd a\n')
     const { users, restrictions } = services()
     const [a, b, c] = [handle('a'), handle('b'), handle('c')]
@@ -221,7 +221,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     await expectExact()
   })
 
-  test('an edge that exists keeps its id and source', async () => {
+  test('an import of edges keeps the id and source of an existing edge', async () => {
     const { users, follows } = services()
     for (const id of ['u0', 'u1']) await users.create(handle(id), { name: id })
     const { edge } = await follows.follow(handle('u0'), handle('u1'))
@@ -232,7 +232,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(await expectExact()).toBe(300)
   })
 
-  test('a batch is a bounded number of commands', async () => {
+  test('a batch of an import of edges is a bounded number of commands', async () => {
     const { commands } = await recorded(database.client, () => graph({ batchSize: 1_000 }))
     // The owner of a key that the test before made hot reads requests for a second more.
     const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))

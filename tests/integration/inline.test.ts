@@ -25,7 +25,7 @@ function newProcess(greet: Task, { slots = 2, leaseMs: ownLeaseMs = leaseMs } = 
   return { own, lines, write: () => own.runInline(promise) }
 }
 
-test('a promised job is run where it was made, before the writer goes on', async () => {
+test('an inline job runs in its process before the writer continues', async () => {
   const seen: unknown[] = []
   const { write } = newProcess(async (payload, { inline, checkpoint }) => {
     seen.push({ payload, inline, checkpoint })
@@ -36,7 +36,7 @@ test('a promised job is run where it was made, before the writer goes on', async
   expect(await stored()).toBeNull()
 })
 
-test('it is leased from its commit on: no worker claims it meanwhile', async () => {
+test('an inline job is leased from its commit on, so no worker claims it during its run', async () => {
   const { open, opened } = gate()
   const { open: begin, opened: begun } = gate()
   const { write } = newProcess(async () => {
@@ -52,7 +52,7 @@ test('it is leased from its commit on: no worker claims it meanwhile', async () 
   expect(await stored()).toBeNull()
 })
 
-test('what finds no slot is left to workers at once, and the slots come back', async () => {
+test('a job without a free inline slot is due for workers at once, and slots are released', async () => {
   let begun = 0
   let { open, opened } = gate()
   const { write } = newProcess(async () => {
@@ -74,7 +74,7 @@ test('what finds no slot is left to workers at once, and the slots come back', a
   }
 })
 
-test('a transaction tried several times, or given up, runs what committed and keeps no slot', async () => {
+test('a retried or failed transaction runs only the jobs of its commit and keeps no slot', async () => {
   let runs = 0
   const { own, write } = newProcess(async () => void runs++)
   let tries = 0
@@ -104,7 +104,7 @@ test('a transaction tried several times, or given up, runs what committed and ke
   expect(await stored()).toBeNull()
 })
 
-test('one slot is one job, also of a transaction that promises two', async () => {
+test('one slot runs one job, also of a transaction with two jobs', async () => {
   let runs = 0
   const { own } = newProcess(async () => void runs++, { slots: 1 })
   await own.runInline((jobs) =>
@@ -117,7 +117,7 @@ test('one slot is one job, also of a transaction that promises two', async () =>
   expect(await claimed(newQueue())).toMatchObject({ lane: 'BULK' })
 })
 
-test('a process that dies after its commit leaves the job to a worker when the lease ends', async () => {
+test('the inline job of a process that dies after its commit goes to a worker when the lease ends', async () => {
   const { own } = newProcess(async () => {}, { leaseMs: 300 })
   const { open, opened } = gate()
   void own.runInline(async (jobs) => {
@@ -130,7 +130,7 @@ test('a process that dies after its commit leaves the job to a worker when the l
   await expect.poll(() => newQueue().claim(leaseMs)).toMatchObject({ attempts: 2, fence: 2 })
 })
 
-test('a failure is not the writer’s: the job backs off, and a worker runs it', async () => {
+test('a failed inline job does not fail its writer: it backs off, and a worker runs it', async () => {
   const { write, lines } = newProcess(() => Promise.reject(new Error('no')))
   await write()
   expect(lines).toMatchObject([{ msg: 'job failed', kind: 'greet', attempts: 1 }])
@@ -140,7 +140,7 @@ test('a failure is not the writer’s: the job backs off, and a worker runs it',
   expect(await claimed(newQueue())).toMatchObject({ attempts: 2 })
 })
 
-test('what is long begins inline and goes on with a worker, from its checkpoint', async () => {
+test('a long job begins inline and continues in a worker from its checkpoint', async () => {
   const seen: unknown[] = []
   const greet: Task = async (_, { inline, checkpoint, save }) => {
     seen.push({ inline, checkpoint })
@@ -160,7 +160,7 @@ test('what is long begins inline and goes on with a worker, from its checkpoint'
   expect(await stored()).toBeNull()
 })
 
-test('what was promised by a try that did not commit is no failure', async () => {
+test('a job of a transaction try without a commit is not a failure', async () => {
   const { own, lines } = newProcess(async () => {})
   const answered = own.runInline(async (jobs) => {
     const run = transactions().run(async (tx) => {
@@ -174,7 +174,7 @@ test('what was promised by a try that did not commit is no failure', async () =>
   expect(await stored()).toBeNull()
 })
 
-test('where nothing runs inline, a promised job is due at once', async () => {
+test('a job is due at once if nothing runs inline', async () => {
   const idle = new InlineRunner(newQueue())
   for (const own of [new Outbox(outbox(), mint), new Outbox(outbox(), mint, idle)]) {
     await own.runInline((jobs) => transactions().run((tx) => insertOne(jobs, tx, { lane: 'BULK' })))

@@ -11,8 +11,8 @@ import { storedProblems } from '../support/stored-timelines.ts'
 
 const { database, outbox, newQueue, append, claimed, becomeDue, stored } = useJobs()
 
-describe('jobs of a kind, claimed together', () => {
-  test('go each to one of eight claimers, leased as if claimed alone', async () => {
+describe('jobs of a kind that are claimed together', () => {
+  test('eight concurrent batch claims lease each job once, as single claims do', async () => {
     for (let n = 0; n < 60; n++) await append()
     const queues = Array.from({ length: 8 }, () => newQueue())
     const groups = await Promise.all(
@@ -32,7 +32,7 @@ describe('jobs of a kind, claimed together', () => {
     expect(jobs.length + others).toBe(60)
   })
 
-  test('are due, of the same kind and lane, the oldest first and no more than asked for', async () => {
+  test('a batch claim leases due jobs of the same kind and queue, oldest first, up to the batch size', async () => {
     await append('greet', { n: 0 })
     await append('other')
     await append('greet', {}, { lane: 'BULK' })
@@ -64,7 +64,7 @@ describe('jobs that are done at the same time', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('are told apart from one whose lease is over, which stays', async () => {
+  test('deleting done jobs keeps a job whose lease has ended', async () => {
     for (let n = 0; n < 5; n++) await append()
     const queue = newQueue()
     const first = await claimed(queue)
@@ -82,8 +82,8 @@ describe('jobs that are done at the same time', () => {
   })
 })
 
-describe('a worker', () => {
-  test('runs small jobs together in one slot, settled one by one, and large ones alone', async () => {
+describe('a worker with batches', () => {
+  test('a worker runs small jobs together in one slot, finishes each by itself, and runs large jobs alone', async () => {
     let [running, most] = [0, 0]
     const small: Task = Object.assign(
       async ({ n }: Job['payload']) => {
@@ -118,7 +118,7 @@ describe('deliveries to small audiences', () => {
   const strategies = ['INBOX', 'CACHE'] as const
   const harness = useServices('collection', undefined, { maintained: [...strategies] })
 
-  test('share their commands, and everybody gets every post', async () => {
+  test('deliveries to small audiences share commands, and each follower gets each post', async () => {
     const { services } = harness
     const authors = Array.from({ length: 32 }, (_, n) => handle(`author${n}`))
     const fans = Array.from({ length: 5 }, (_, n) => handle(`fan${n}`))

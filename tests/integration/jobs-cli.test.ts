@@ -36,7 +36,7 @@ describe('feedline jobs', () => {
     await append('new')
   })
 
-  test('shows what waits, runs and is parked, and why', async () => {
+  test('feedline jobs shows waiting, running and parked jobs, and the reason of parked jobs', async () => {
     const { code, out, err } = await run('jobs', '--json')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const list = JSON.parse(out)
@@ -54,7 +54,7 @@ describe('feedline jobs', () => {
     expect(byKind.late.at).toBe('2099-01-01T00:00:00.000Z')
   })
 
-  test('shows a line for each, of one kind or parked alone, and counts them', async () => {
+  test('feedline jobs filters jobs by kind and by parked, prints a line for each, and counts all', async () => {
     const parked = await run('jobs', '--parked')
     const lines = parked.out.trim().split('\n')
     expect(lines).toHaveLength(3)
@@ -69,7 +69,7 @@ describe('feedline jobs', () => {
     expect(late.out).toMatch(/\n1 waiting, 0 running, 0 parked.\n$/)
   })
 
-  test('retries or drops a parked job by its id, and no other', async () => {
+  test('feedline jobs retries or drops one parked job by its id', async () => {
     const { first, second, running } = jobs
     const retried = await run('jobs', 'retry', first?.id ?? '')
     expect(retried).toEqual({ code: 0, out: '1 job is due again.\n', err: '' })
@@ -83,7 +83,7 @@ describe('feedline jobs', () => {
     expect(await stored(running?.id)).not.toBeNull()
   })
 
-  test('retries all parked jobs, and says where there is none', async () => {
+  test('feedline jobs retries all parked jobs, and reports if there is none', async () => {
     expect(await run('jobs', 'retry', '--all')).toMatchObject({ out: '2 jobs are due again.\n' })
     expect(await outbox().countDocuments({ state: 'PARKED' })).toBe(0)
     expect(await run('jobs', 'drop', '--all')).toMatchObject({ out: '0 jobs are deleted.\n' })
@@ -93,7 +93,7 @@ describe('feedline jobs', () => {
     [['retry'], 'feedline: Pass the id of a parked job, or --all.\n'],
     [['drop', 'x1', '--all'], 'feedline: Pass the id of a parked job, or --all.\n'],
     [['drop', 'x1'], 'feedline: "x1" is not a job id. A job id has 24 hex digits.\n'],
-  ])('refuses %j in one sentence', async (args, err) => {
+  ])('feedline jobs refuses %j in one sentence', async (args, err) => {
     expect(await run('jobs', ...args)).toEqual({ code: 1, out: '', err })
     expect(await outbox().countDocuments()).toBe(6)
   })
@@ -106,7 +106,7 @@ describe('feedline worker', () => {
       MONGODB_DATABASE: database.name,
     })
 
-  test('runs jobs beside another one until told to stop', async () => {
+  test('feedline worker runs jobs next to another worker until a signal', async () => {
     const { users } = database.collections
     const gone = Array.from({ length: 6 }, (_, n) => `gone-${n}`)
     const at = new Date()
@@ -124,7 +124,7 @@ describe('feedline worker', () => {
     }
   })
 
-  test('does not run without room for both lanes', async () => {
+  test('feedline worker refuses a concurrency without a slot for each queue', async () => {
     const refused = await run('worker', '--concurrency', '1')
     expect(refused.code).toBe(1)
     expect(refused.err).toContain('a whole number from 2 to 64')

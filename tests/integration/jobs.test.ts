@@ -11,7 +11,7 @@ const { database, mint, outbox, transactions, newQueue, append, claimed, becomeD
   useJobs()
 
 describe('outbox', () => {
-  test('a job appended in a transaction that aborts does not exist', async () => {
+  test('a job that is inserted in an aborted transaction does not exist', async () => {
     const run = transactions().run(async (tx) => {
       await new Outbox(outbox(), mint).enqueue(tx, [{ kind: 'greet', payload: {} }])
       throw new Error('no')
@@ -20,7 +20,7 @@ describe('outbox', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('a committed job is due at once and carries its payload', async () => {
+  test('a committed job is due at once and has its payload', async () => {
     await append('greet', { who: '$ann', n: 2 })
     const job = await claimed(newQueue())
     expect(job).toMatchObject({ kind: 'greet', payload: { who: '$ann', n: 2 }, attempts: 1 })
@@ -30,19 +30,19 @@ describe('outbox', () => {
 })
 
 describe('queue', () => {
-  test('eight claimers at once get one job once', async () => {
+  test('eight concurrent claims lease one job once', async () => {
     await append()
     const claims = await Promise.all(Array.from({ length: 8 }, () => newQueue().claim(leaseMs)))
     expect(claims.filter((job) => job !== undefined)).toHaveLength(1)
   })
 
-  test('eight claimers at once get eight jobs, each a different one', async () => {
+  test('eight concurrent claims lease eight different jobs', async () => {
     for (let n = 0; n < 8; n++) await append()
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimed(newQueue())))
     expect(new Set(claims.map(({ id }) => id)).size).toBe(8)
   })
 
-  test('a claim takes the oldest of its lane, without one the oldest of all', async () => {
+  test('a claim leases the oldest job of its queue, or the oldest of all without a queue', async () => {
     for (const lane of ['BULK', 'QUICK', 'BULK'] as const) await append(lane, {}, { lane })
     const queue = newQueue()
     expect(await queue.claim(leaseMs, 'QUICK')).toMatchObject({ kind: 'QUICK', lane: 'QUICK' })
@@ -66,7 +66,7 @@ describe('queue', () => {
     expect(await queue.claim(leaseMs)).toMatchObject({ id: job.id })
   })
 
-  test('a worker whose lease ran out changes nothing any more', async () => {
+  test('a worker whose lease has ended changes nothing', async () => {
     await append()
     const queue = newQueue()
     const first = await claimed(queue)
@@ -84,7 +84,7 @@ describe('queue', () => {
     expect(await stored()).toBeNull()
   })
 
-  test('the next worker resumes from the checkpoint, progress resets the attempts', async () => {
+  test('the next worker resumes from the checkpoint, and progress resets the attempts', async () => {
     await append()
     const queue = newQueue()
     await claimed(queue)
@@ -97,7 +97,7 @@ describe('queue', () => {
     expect((await queue.save(resumed, { after: '$bob', n: 1 })).attempts).toBe(2)
   })
 
-  test('a job that fails backs off longer each time, then is parked with the reason', async () => {
+  test('a failing job backs off longer each time, and is then parked with the reason', async () => {
     await append()
     const queue = newQueue()
     const waits: number[] = []
@@ -119,7 +119,7 @@ describe('queue', () => {
     expect(await queue.parked(10)).toMatchObject([{ attempts: 10, error: 'Error: no 10' }])
   })
 
-  test('a job that failed is no longer its worker’s', async () => {
+  test('a failed job no longer belongs to its worker', async () => {
     await append()
     const queue = newQueue(1)
     const job = await claimed(queue)
@@ -144,14 +144,14 @@ describe('queue', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('a released job is due at once and the attempt does not count', async () => {
+  test('a released job is due at once, and the attempt does not count', async () => {
     await append()
     const queue = newQueue()
     await queue.release(await claimed(queue))
     expect(await claimed(queue)).toMatchObject({ attempts: 1 })
   })
 
-  test('all parked jobs are retried, or dropped, together, and no other', async () => {
+  test('retryAll and dropAll affect all parked jobs and no other', async () => {
     const queue = newQueue(1)
     for (const lane of ['QUICK', 'BULK', 'QUICK'] as const) await append('greet', {}, { lane })
     for (let n = 0; n < 2; n++) await queue.fail(await claimed(queue), 'no')
@@ -162,7 +162,7 @@ describe('queue', () => {
     expect(await outbox().countDocuments()).toBe(1)
   })
 
-  test('every call is one command', async () => {
+  test('every call of the job queue is one command', async () => {
     await append()
     const queue = newQueue(1)
     const job = await claimed(queue)
@@ -195,7 +195,7 @@ describe('queue', () => {
     ])
   })
 
-  test('a claim examines one key a lane, whatever is due later or parked', async () => {
+  test('a claim examines one key for each queue, for any number of later and parked jobs', async () => {
     const job = { kind: 'greet', payload: {}, lane: 'BULK' as const, fence: 0, attempts: 0 }
     const later = { ...job, state: 'READY' as const, runAt: new Date(Date.now() + 3_600_000) }
     const parked = { ...job, state: 'PARKED' as const, runAt: new Date(0) }

@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL('../support/transaction-child.ts', import.
 const harness = useServices()
 const [ann, ben, cleo] = [handle('ann'), handle('ben'), handle('cleo')]
 
-test('a process that is killed in the middle of a transaction holds up the others for seconds at most', async () => {
+test('a process that is killed in a transaction delays other processes by a few seconds at most', async () => {
   const { services, database } = harness
   await openAccounts(services, [ann, ben, cleo])
   const args = ['--import', 'tsx', program, database.uri, database.name, ann]
@@ -41,7 +41,7 @@ test('a process that is killed in the middle of a transaction holds up the other
   expect(performance.now() - killedAt, 'until it succeeds').toBeLessThan(10_000)
 })
 
-test('a job that its writer runs itself is free for others 10 s after the writer was killed', async () => {
+test('an inline job is free for workers 10 s after its process was killed', async () => {
   const { services, database } = harness
   let finish = () => {}
   const held = new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ test('a job that its writer runs itself is free for others 10 s after the writer
   await following
 })
 
-test('a server that keeps the transactions of killed processes for long is warned of', async () => {
+test('a database that keeps the transactions of killed processes for long causes a warning', async () => {
   const { client } = harness.database
   const admin = client.db('admin')
   const name = 'transactionLifetimeLimitSeconds'

@@ -21,7 +21,7 @@ for (const [hog, other] of [
   ['BULK', 'QUICK'],
   ['QUICK', 'BULK'],
 ] as const) {
-  test(`jobs of ${hog} that do not end leave room for those of ${other}`, async () => {
+  test(`endless jobs of ${hog} leave slots for jobs of ${other}`, async () => {
     for (let n = 0; n < 5; n++) await append('hog', {}, { lane: hog })
     const { open, opened } = gate()
     let begun = 0
@@ -47,7 +47,7 @@ for (const [hog, other] of [
   })
 }
 
-test('the lane with fewer running jobs comes first, then the older job', async () => {
+test('a worker claims from the queue with fewer running jobs, then the older job', async () => {
   for (let n = 0; n < 4; n++) await append('QUICK', {}, { lane: 'QUICK' })
   for (let n = 0; n < 2; n++) await append('BULK', {}, { lane: 'BULK' })
   const { open, opened } = gate()
@@ -65,7 +65,7 @@ test('the lane with fewer running jobs comes first, then the older job', async (
   await worker.stop()
 })
 
-test('long jobs that hand themselves back take turns, each from its checkpoint', async () => {
+test('long jobs that are released take turns, each from its checkpoint', async () => {
   for (const name of ['a', 'b', 'c']) await append('long', { name })
   const turns: string[] = []
   const long: Task = async ({ name }, { checkpoint, save }) => {
@@ -81,7 +81,7 @@ test('long jobs that hand themselves back take turns, each from its checkpoint',
   await worker.stop()
 })
 
-test('a job that hands itself back goes on at once and does not use up its tries', async () => {
+test('a released job continues at once and does not use up its attempts', async () => {
   await append()
   let turns = 0
   const greet: Task = async () => {

@@ -42,7 +42,7 @@ const run = {
   inline: false,
 }
 
-test.each([0, 3])('a like that reaches the database late is refused, beside %d', async (likes) => {
+test.each([0, 3])('a like that arrives too late is refused, next to %d likes', async (likes) => {
   const { post, ben, fans, likers } = await newScene(likes)
   // An id of 13 seconds ago is what a write has that was held up for so long.
   const held = watched(async () => {}, 13_000)
@@ -57,7 +57,7 @@ test.each([0, 3])('a like that reaches the database late is refused, beside %d',
   expect(await engaged.countDocuments({ user: ben })).toBe(0)
 })
 
-test('a refused like whose log cannot be cleared is cleared later', async () => {
+test('the log row of a refused like is deleted later if its deletion fails', async () => {
   const { post, ben } = await newScene(0)
   const { services } = harness
   await services.restrictions.block(post.author, ben)
@@ -74,7 +74,7 @@ test('a refused like whose log cannot be cleared is cleared later', async () => 
   expect(await engaged.countDocuments({ user: ben })).toBe(0)
 })
 
-test('settling keeps the log of a like that was stored', async () => {
+test('the log row of a stored like stays when unsure likes are settled', async () => {
   const { post, ben } = await newScene(0)
   const { engagements, collections } = harness.services
   const { entry } = await engagements.add('likes', ben, post)
@@ -120,7 +120,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
   )
 })
 
-test('a purge that is held up past its lease takes nothing of the next owner', async () => {
+test('a purge that is delayed past its lease deletes nothing of the next owner', async () => {
   const { post, ben } = await newScene(0)
   const { services } = harness
   const other = handle(`${ben}-other`)
@@ -167,7 +167,7 @@ test('a purge that is held up past its lease takes nothing of the next owner', a
   expect((await services.posts.byRefs([post])).get(post.id)?.likeCount).toBe(1)
 })
 
-test('a purge that is held up does not free the handle of a next owner who leaves too', async () => {
+test('a delayed purge does not release the handle of a next owner who is also deleted', async () => {
   const { ben } = await newScene(0)
   const { services } = harness
   await services.users.delete(ben)

@@ -34,14 +34,14 @@ async function liked(user: UserId, viewer?: UserId, window = all) {
   return page?.items.map(({ post }) => post.id)
 }
 
-test('liked posts stand in the order of the likes, newest first', async () => {
+test('liked posts are listed in the order of the likes, newest first', async () => {
   const { ben, posts, like } = await scene()
   const [one, two, three] = posts
   for (const post of [two, three, one]) await like(ben, post)
   expect(await liked(ben)).toEqual([one?.id, three?.id, two?.id])
 })
 
-test('a post that is liked again comes to the front, one that is liked twice stays', async () => {
+test('a post that is liked again is listed first, and a second like changes nothing', async () => {
   const { ben, posts, like, unlike } = await scene()
   const [one, two, three] = posts
   for (const post of posts) await like(ben, post)
@@ -53,7 +53,7 @@ test('a post that is liked again comes to the front, one that is liked twice sta
   expect(await liked(ben)).toEqual([one?.id, three?.id, two?.id])
 })
 
-test('shares and comments are no likes', async () => {
+test('shares and comments are not in the list of liked posts', async () => {
   const { ben, posts } = await scene()
   const { engagements } = harness.services
   await engagements.add('shares', ben, posts[0] as PostRef)
@@ -61,7 +61,7 @@ test('shares and comments are no likes', async () => {
   expect(await liked(ben)).toEqual([])
 })
 
-test('a deleted post is no longer liked, before anything is cleared', async () => {
+test('a deleted post is not in the list of liked posts, before any job', async () => {
   const { ann, ben, posts, like } = await scene()
   const [one, two, three] = posts
   for (const post of posts) await like(ben, post)
@@ -71,7 +71,7 @@ test('a deleted post is no longer liked, before anything is cleared', async () =
   expect(await liked(ben)).toEqual([three?.id, one?.id])
 })
 
-test('posts of a deleted author are no longer liked, before anything is cleared', async () => {
+test('posts of a deleted author are not in the list of liked posts, before any job', async () => {
   const { ann, ben, posts, like } = await scene()
   for (const post of posts) await like(ben, post)
   await harness.services.users.delete(ann)
@@ -81,7 +81,7 @@ test('posts of a deleted author are no longer liked, before anything is cleared'
   expect(await liked(ben)).toEqual([])
 })
 
-test('a block between viewer and author hides a post, either way and from them alone', async () => {
+test('a block hides liked posts of the two users from each other and from no one else', async () => {
   const { ann, ben, carl, posts, like } = await scene()
   const other = await scene(1)
   for (const post of [...posts, other.posts[0]]) await like(ben, post)
@@ -100,7 +100,7 @@ test('a block between viewer and author hides a post, either way and from them a
   }
 })
 
-test('several users in one call get each their own', async () => {
+test('one call returns the liked posts of several users separately', async () => {
   const { ann, ben, carl, posts, like } = await scene()
   const [one, two, three] = posts
   for (const post of posts) await like(ben, post)
@@ -112,7 +112,7 @@ test('several users in one call get each their own', async () => {
   expect(await Promise.all(more)).toEqual([false, true, false])
 })
 
-test('a page is filled past likes that a crash left in the log alone', async () => {
+test('a page of liked posts skips likes that a crash left only in the log', async () => {
   const { ben, posts, like, unlike } = await scene(4)
   for (const post of posts) await like(ben, post)
   const { engaged } = harness.services.collections

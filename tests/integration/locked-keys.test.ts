@@ -34,7 +34,7 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly ms: number; readon
   return { ms: performance.now() - since, result }
 }
 
-describe('a document that another process keeps locked', () => {
+describe('a document that another process locks', () => {
   test('a locked post delays no like of other posts, and its own like waits for the lock', async () => {
     const { posts, engagements, engagementReader } = harness.services
     const users = Array.from({ length: 12 }, (_, n) => handle(`liker${n}`))

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { explained, statementsOf } from '../support/explain.ts'
-import { useFeedStage } from '../support/feed-stage.ts'
+import { useFeedFixture } from '../support/feed-fixture.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, storeOf } from '../support/services.ts'
 
@@ -11,7 +11,7 @@ const hidden = 5_000
 const strategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const
 
 describe.each(strategies)('a page under %s', (name) => {
-  const stage = useFeedStage(name, 'author', ['FANOUT_ON_READ', name], {
+  const fixture = useFeedFixture(name, 'author', ['FANOUT_ON_READ', name], {
     hybridThreshold: 10_000,
     sizedBucketSize: 50,
     timeBucketDays: 7,
@@ -21,28 +21,29 @@ describe.each(strategies)('a page under %s', (name) => {
   let wanted: PostId[] = []
 
   beforeAll(async () => {
-    const cast = await stage.people('reader', 'loud', 'louder', 'quiet')
-    reader = cast.reader
-    for (const author of [cast.loud, cast.louder, cast.quiet]) await stage.follow(reader, author)
-    await stage.rest()
-    wanted = await stage.stored(cast.quiet, 30, { fromMs: startMs - 86_400_000 })
+    const users = await fixture.people('reader', 'loud', 'louder', 'quiet')
+    reader = users.reader
+    for (const author of [users.loud, users.louder, users.quiet])
+      await fixture.follow(reader, author)
+    await fixture.rest()
+    wanted = await fixture.stored(users.quiet, 30, { fromMs: startMs - 86_400_000 })
     const muted = Array.from({ length: hidden }, (_, n) => ({
       id: timeIdAt<PostId>(startMs + n * 60_000, n.toString(16).padStart(12, '0')),
-      author: n % 2 ? cast.loud : cast.louder,
+      author: n % 2 ? users.loud : users.louder,
     })).reverse()
     const docs = muted.map(({ id, author }) => ({ _id: toObjectId(id), author, text: 'x' }))
-    await stage.collections.posts.insertMany(docs)
-    const entries = [...muted, ...wanted.map((id) => ({ id, author: cast.quiet }))]
-    const store = await storeOf(stage.services, name)
+    await fixture.collections.posts.insertMany(docs)
+    const entries = [...muted, ...wanted.map((id) => ({ id, author: users.quiet }))]
+    const store = await storeOf(fixture.services, name)
     await store.merge(reader, { entries, newest: true, oldest: true })
-    for (const author of [cast.loud, cast.louder]) {
-      await stage.services.restrictions.mute(reader, author)
+    for (const author of [users.loud, users.louder]) {
+      await fixture.services.restrictions.mute(reader, author)
     }
   })
 
-  test('looks at few of the entries of muted authors, however many there are', async () => {
-    const { client, db } = stage.harness.database
-    const { result, commands } = await recorded(client, () => stage.page(reader, { limit: 20 }))
+  test('a page examines few entries of muted authors, for any number of them', async () => {
+    const { client, db } = fixture.harness.database
+    const { result, commands } = await recorded(client, () => fixture.page(reader, { limit: 20 }))
     expect(result.ids).toEqual(wanted.slice(0, 20))
     expect(commands.length).toBeLessThanOrEqual(15)
     let examined = 0
@@ -52,8 +53,8 @@ describe.each(strategies)('a page under %s', (name) => {
     expect(examined).toBeLessThan(1_500)
   })
 
-  test('comes from the stored timeline where few are hidden', async () => {
-    const { ids, servedBy } = await stage.page(reader, { limit: 20, after: wanted[0] })
+  test('a page comes from the stored timeline if few of its entries are hidden', async () => {
+    const { ids, servedBy } = await fixture.page(reader, { limit: 20, after: wanted[0] })
     expect(ids).toEqual(wanted.slice(1, 21))
     expect(servedBy).toBe(name)
   })

@@ -84,7 +84,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
   }
 
   test.each(names.filter((name) => name !== 'FANOUT_ON_READ'))(
-    'of %s costs two commands, three under HYBRID, of 1 post and of 100, of 10 followees and of 300',
+    'a page of %s costs two commands, three under HYBRID, at any size and number of followees',
     async (name) => {
       const notes = name === 'HYBRID' ? ['read pulled_authors'] : []
       for (const followees of readers) {
@@ -99,7 +99,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
   )
 
   if (inbox === 'INBOX') {
-    test('of FANOUT_ON_READ costs three commands, and one more for every 200 followees', async () => {
+    test('a page of FANOUT_ON_READ costs three commands, and one more for every 200 followees', async () => {
       for (const limit of [1, 100]) {
         const few = [visibilityRead, 'read following', 'read posts'].sort()
         expect(await labelsFor('FANOUT_ON_READ', 10, limit)).toEqual(few)
@@ -107,7 +107,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
       }
     })
 
-    test('of CACHE costs five commands and those of FANOUT_ON_READ where it is made first', async () => {
+    test('a page that creates its CACHE costs five commands and those of FANOUT_ON_READ', async () => {
       const { timeline_cache } = harness.services.collections
       const made = ['findAndModify timeline_cache', 'update timeline_cache', 'read timeline_cache']
       for (const followees of readers) {
@@ -122,7 +122,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
       }
     })
 
-    test('costs one command more where entries say no author, and that one asks every shard', async () => {
+    test('a page of entries without authors costs one more command, which asks every shard', async () => {
       const entries = 'id'
       const services = servicesOver(harness.database, harness.clock, engagement, 'collection', {
         ...feed,
@@ -141,7 +141,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
       }
     })
   } else {
-    test('of HYBRID costs five commands where the reader follows authors who are read', async () => {
+    test('a page of HYBRID with followed celebrities costs five commands', async () => {
       const { pulled_authors } = harness.services.collections
       const notes = readers.flatMap((followees) =>
         crowd.slice(5, 150).map((author) => ({ _id: { reader: reader(followees), author } })),

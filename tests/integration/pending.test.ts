@@ -4,15 +4,15 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { FeedStrategy } from '../../src/feed/strategies/strategy.ts'
 import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
-import { useFeedStage } from '../support/feed-stage.ts'
+import { useFeedFixture } from '../support/feed-fixture.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'
 
-const stage = useFeedStage('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
+const fixture = useFeedFixture('INBOX', 'author', ['FANOUT_ON_READ', 'INBOX', 'CACHE'])
 const mint = new IdMint(Date.now)
 
 const pending = (reader: UserId, group?: string) =>
-  stage.services.pending.hasPendingPosts(reader, group)
+  fixture.services.pending.hasPendingPosts(reader, group)
 
 /** Inserts waiting jobs, as writes do. */
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
@@ -20,7 +20,7 @@ async function waiting(kind: string, payloads: readonly Document[], state = 'REA
     _id: toObjectId(mint.next<TimeId>()),
     ...{ kind, payload, state, lane: 'QUICK', runAt: new Date(), fence: 0, attempts: 0 },
   }))
-  await stage.collections.outbox.insertMany(jobs as never[])
+  await fixture.collections.outbox.insertMany(jobs as never[])
 }
 
 /** Waiting deliveries of authors without accounts. */
@@ -30,84 +30,90 @@ const strangers = (count: number) =>
     post: mint.next<PostId>(),
   }))
 
-beforeEach(() => stage.collections.outbox.deleteMany({}))
+beforeEach(() => fixture.collections.outbox.deleteMany({}))
 
 describe('pending', () => {
   test('pending is true for the author and the followers of an undelivered post, also with a parked job, and for no one else', async () => {
-    const { author, fan, other } = await stage.people('author', 'fan', 'other')
-    await stage.follow(fan, author)
-    await stage.rest()
-    await stage.post(author)
+    const { author, fan, other } = await fixture.people('author', 'fan', 'other')
+    await fixture.follow(fan, author)
+    await fixture.rest()
+    await fixture.post(author)
     const all = async () => Promise.all([author, fan, other].map((one) => pending(one)))
     expect(await all()).toEqual([true, true, false])
-    await stage.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
+    await fixture.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
     expect(await all()).toEqual([true, true, false])
-    await stage.takeJobs()
+    await fixture.takeJobs()
     expect(await all()).toEqual([false, false, false])
   })
 
   test('pending is exact while deliveries of up to 2,000 authors wait, and true for every reader beyond that', async () => {
-    const { author, fan, other } = await stage.people('author', 'fan', 'other')
-    await stage.follow(fan, author)
-    await stage.rest()
+    const { author, fan, other } = await fixture.people('author', 'fan', 'other')
+    await fixture.follow(fan, author)
+    await fixture.rest()
     await waiting('post.created', strangers(1_999))
-    await stage.post(author)
+    await fixture.post(author)
     expect([await pending(fan), await pending(other)]).toEqual([true, false])
     await waiting('post.created', [{ author: handle('stranger-last'), post: mint.next() }])
     expect([await pending(fan), await pending(other)]).toEqual([true, true])
   })
 
   test('pending is false while only deliveries of posts wait that the timeline does not show', async () => {
-    const { reader, ...authors } = await stage.people('reader', 'muted', 'blocked', 'gone', 'quiet')
+    const { reader, ...authors } = await fixture.people(
+      'reader',
+      'muted',
+      'blocked',
+      'gone',
+      'quiet',
+    )
     const { muted, blocked, gone, quiet } = authors
-    const { restrictions, users } = stage.services
-    for (const author of Object.values(authors)) await stage.follow(reader, author)
-    await stage.rest()
+    const { restrictions, users } = fixture.services
+    for (const author of Object.values(authors)) await fixture.follow(reader, author)
+    await fixture.rest()
     const posts = new Map<UserId, PostId>()
-    for (const author of Object.values(authors)) posts.set(author, await stage.post(author))
+    for (const author of Object.values(authors)) posts.set(author, await fixture.post(author))
     expect(await pending(reader)).toBe(true)
     await restrictions.mute(reader, muted)
     await restrictions.block(reader, blocked)
     await users.delete(gone)
     expect(await pending(reader)).toBe(true)
-    await stage.remove(quiet, posts.get(quiet) as PostId)
+    await fixture.remove(quiet, posts.get(quiet) as PostId)
     expect(await pending(reader)).toBe(false)
     await restrictions.unmute(reader, muted)
     expect(await pending(reader)).toBe(true)
   })
 
   test('pending of a group considers only the members of the group, and not the reader', async () => {
-    const { reader, inside, outside } = await stage.people('reader', 'inside', 'outside')
-    for (const author of [inside, outside]) await stage.follow(reader, author)
-    await stage.services.follows.setGroups(reader, inside, ['close'])
-    await stage.rest()
-    for (const author of [outside, reader]) await stage.post(author)
+    const { reader, inside, outside } = await fixture.people('reader', 'inside', 'outside')
+    for (const author of [inside, outside]) await fixture.follow(reader, author)
+    await fixture.services.follows.setGroups(reader, inside, ['close'])
+    await fixture.rest()
+    for (const author of [outside, reader]) await fixture.post(author)
     expect([await pending(reader), await pending(reader, 'close')]).toEqual([true, false])
-    await stage.post(inside)
+    await fixture.post(inside)
     expect(await pending(reader, 'close')).toBe(true)
   })
 
   test('pending is true during a back-fill until the edge ends or the followee is muted', async () => {
-    const { reader, author, other } = await stage.people('reader', 'author', 'other')
-    await stage.follow(reader, author)
+    const { reader, author, other } = await fixture.people('reader', 'author', 'other')
+    await fixture.follow(reader, author)
     const all = async () => Promise.all([reader, author, other].map((one) => pending(one)))
     expect(await all()).toEqual([true, false, false])
-    await stage.services.restrictions.mute(reader, author)
+    await fixture.services.restrictions.mute(reader, author)
     expect(await all()).toEqual([false, false, false])
-    await stage.services.restrictions.unmute(reader, author)
-    await stage.services.follows.unfollow(reader, author)
+    await fixture.services.restrictions.unmute(reader, author)
+    await fixture.services.follows.unfollow(reader, author)
     expect(await all()).toEqual([false, false, false])
   })
 
   test('pending costs one command with one key per author, and one more while a delivery to the reader waits', async () => {
-    const { author, fan, other } = await stage.people('author', 'fan', 'other')
-    await stage.follow(fan, author)
-    await stage.rest()
-    await stage.post(author)
+    const { author, fan, other } = await fixture.people('author', 'fan', 'other')
+    await fixture.follow(fan, author)
+    await fixture.rest()
+    await fixture.post(author)
     const repeated = strangers(40).flatMap((one) => Array.from({ length: 50 }, () => one))
     await waiting('post.created', repeated)
     const sent = async (reader: UserId) =>
-      (await recorded(stage.harness.database.client, () => pending(reader))).commands
+      (await recorded(fixture.harness.database.client, () => pending(reader))).commands
     expect((await sent(fan)).map(({ name }) => name)).toEqual(['aggregate', 'aggregate'])
     const [command, ...more] = await sent(other)
     expect(more).toEqual([])
@@ -121,18 +127,18 @@ describe('pending', () => {
 describe('a page', () => {
   /** A reader with more posts than a cache contains, and one more post whose delivery waits. */
   async function scene() {
-    const { reader, author } = await stage.people('reader', 'author')
-    await stage.follow(reader, author)
-    await stage.rest()
-    const old = await stage.stored(author, 8)
-    await stage.page(reader, {}, { strategy: 'CACHE' })
-    return { reader, late: await stage.post(author), old }
+    const { reader, author } = await fixture.people('reader', 'author')
+    await fixture.follow(reader, author)
+    await fixture.rest()
+    const old = await fixture.stored(author, 8)
+    await fixture.page(reader, {}, { strategy: 'CACHE' })
+    return { reader, late: await fixture.post(author), old }
   }
 
   const read = async (reader: UserId, strategy: 'CACHE' | 'INBOX', limit = 20) => {
     const window = { limit, backward: false }
     const asked = { window, projection: 'ref', strategy, pending: true } as const
-    const page = await stage.services.feed.timeline(reader, asked)
+    const page = await fixture.services.feed.timeline(reader, asked)
     return { ...page, ids: page.items.map(({ id }) => id) }
   }
 
@@ -140,17 +146,17 @@ describe('a page', () => {
     const { reader, late, old } = await scene()
     const page = await read(reader, 'CACHE')
     expect(page).toMatchObject({ ids: old, servedBy: 'FANOUT_ON_READ', pending: true })
-    await stage.rest()
+    await fixture.rest()
     expect(await read(reader, 'CACHE')).toMatchObject({ ids: [late, ...old], pending: false })
   })
 
   test('a page reports a pending delivery that ends right after its candidates were read', async () => {
     const { reader, late } = await scene()
-    const { INBOX } = stage.services.strategies
+    const { INBOX } = fixture.services.strategies
     const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
     INBOX.proposeCandidates = async (ask) => {
       const found = await right(ask)
-      await stage.rest()
+      await fixture.rest()
       return found
     }
     const page = await read(reader, 'INBOX').finally(() => {
@@ -163,8 +169,8 @@ describe('a page', () => {
 
   test('a page ends though the registration changes with every read', async () => {
     const { reader, late, old } = await scene()
-    const { INBOX } = stage.services.strategies
-    const { strategies } = stage.collections
+    const { INBOX } = fixture.services.strategies
+    const { strategies } = fixture.collections
     const right: FeedStrategy['proposeCandidates'] = INBOX.proposeCandidates.bind(INBOX)
     let reads = 0
     INBOX.proposeCandidates = async (ask) => {
@@ -181,22 +187,22 @@ describe('a page', () => {
   })
 })
 
-test('whyNotInTimeline names a waiting delivery though its process last saw no strategy registered', async () => {
-  const { reader, author } = await stage.people('reader', 'author')
-  await stage.follow(reader, author)
-  await stage.rest()
-  const post = { id: await stage.post(author), author }
-  const { registry, reasons } = stage.services
+test('whyNotInTimeline reports a waiting delivery in a process that knows no registered strategy', async () => {
+  const { reader, author } = await fixture.people('reader', 'author')
+  await fixture.follow(reader, author)
+  await fixture.rest()
+  const post = { id: await fixture.post(author), author }
+  const { registry, reasons } = fixture.services
   registry.update(new Map())
   expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: true })
-  await stage.rest()
+  await fixture.rest()
   expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: false })
 })
 
 /** What the parts of a command examined, as the server explains it. */
 async function examined({ command }: RecordedCommand) {
   const { lsid, $db, $clusterTime, $readPreference, readConcern, writeConcern, ...bare } = command
-  const { db } = stage.harness.database
+  const { db } = fixture.harness.database
   const plan = await db.command({ explain: bare, verbosity: 'executionStats' })
   const total = { keys: 0, docs: 0 }
   for (const part of [plan.executionStats ?? {}, ...(plan.stages ?? [])]) {

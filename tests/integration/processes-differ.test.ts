@@ -90,7 +90,7 @@ const [reader, fan, quiet] = [handle('reader'), handle('fan'), handle('quiet')]
 const [famous, friend] = [handle('famous'), handle('friend')]
 const everyone = [reader, fan, quiet, famous, friend]
 
-test('a server, a worker and a second server with other settings each lose no post and double none', async () => {
+test('a server, a worker and a second server with other options lose no post and duplicate none', async () => {
   const first = started('serve', settings.first)
   await first.says(/timeline strategy/)
   // A third process, with the defaults.

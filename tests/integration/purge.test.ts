@@ -15,7 +15,7 @@ const batchMax = 1_000
 describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
   const harness = useServices(following)
 
-  test('the purge of a popular account is made of bounded commands and writes no history', async () => {
+  test('the purge of a popular account sends bounded commands and writes no history', async () => {
     const star = await popular('b-')
     const { follow_events } = harness.services.collections
     expect(await follow_events.countDocuments({ followee: star })).toBe(fansCount)
@@ -30,7 +30,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, 'b-')).toEqual([])
   })
 
-  test('a purge cut off after every batch, more often than a job is tried, comes to its end', async () => {
+  test('a purge that is interrupted after every batch, more often than the attempts of a job, ends', async () => {
     await popular('c-')
     const { outbox } = harness.services.collections
     const queue = new JobQueue(outbox, 2)
@@ -56,7 +56,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, 'c-')).toEqual([])
   })
 
-  test('own mutes and blocks go with their mirrors, what others did stays', async () => {
+  test('a purge deletes the user’s mutes and blocks with their mirrors, and keeps those of others', async () => {
     const { services } = harness
     const [gone, ...others] = Array.from({ length: 4 }, (_, n) => handle(`r-${n}`))
     const [muted, blocked, blocker] = others

@@ -18,7 +18,7 @@ const concernsOf = (commands: readonly RecordedCommand[]) => [
   ),
 ]
 
-test('every read outside a transaction returns what a majority holds', async () => {
+test('every read outside a transaction uses read concern majority', async () => {
   const { services, database } = harness
   await openAccounts(services, [ann, ben])
   const { commands } = await recorded(database.client, async () => {
@@ -42,10 +42,10 @@ test('every read outside a transaction returns what a majority holds', async () 
   expect(commits.every(({ command }) => command.writeConcern?.w === 'majority')).toBe(true)
 })
 
-test('a count reads edges and counters of one instant', async () => {
+test('a snapshot scan reads edges and counters of one instant', async () => {
   const { services, database } = harness
   const scan = new SnapshotScan(services)
-  const { commands } = await recorded(database.client, () => scan.usersWithin({ $gte: '' }))
+  const { commands } = await recorded(database.client, () => scan.countUsers({ $gte: '' }))
   expect(concernsOf(commands)).toEqual(['snapshot'])
   const instants = commands.map(({ command }) => String(command.readConcern?.atClusterTime))
   expect(new Set(instants.slice(1)).size).toBe(1)

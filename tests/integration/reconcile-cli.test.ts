@@ -38,7 +38,7 @@ async function run(command: string, ...args: string[]) {
 
 const lastOf = (stdout: string) => JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 
-test('a dry run tells who is off by how much and why, the largest first, and changes nothing', async () => {
+test('reconcile --dry-run prints the differences and their reasons, largest first, and changes nothing', async () => {
   const { stdout, code } = await run('reconcile', '--dry-run')
   expect(code).toBe(0)
   expect(stdout.split('\n').slice(0, 2)).toEqual([
@@ -49,7 +49,7 @@ test('a dry run tells who is off by how much and why, the largest first, and cha
   expect((await run('verify', '--json')).code).toBe(1)
 })
 
-test('what is off is repaired, and verify agrees; a repeat finds nothing', async () => {
+test('reconcile repairs drifted counters, verify agrees, and a repeat finds nothing', async () => {
   const { stdout, code } = await run('reconcile', '--json', '--rate', '100000')
   expect(code).toBe(0)
   expect(lastOf(stdout)).toMatchObject({
@@ -66,7 +66,7 @@ test('what is off is repaired, and verify agrees; a repeat finds nothing', async
   expect(lastOf((await run('reconcile', '--json')).stdout)).toMatchObject({ off: 0, worst: [] })
 })
 
-test('users of a file, and no others; a line that is no handle is named and changes nothing', async () => {
+test('reconcile --users repairs the users of a file only, and refuses a file with an invalid handle', async () => {
   expect(lastOf((await run('reconcile', '--users', users, '--json')).stdout)).toMatchObject({
     ...{ off: 1, repaired: 1, checked: { users: 2 } },
   })
@@ -79,7 +79,7 @@ test('users of a file, and no others; a line that is no handle is named and chan
   expect(await user_stats.findOne({ _id: 'c4' })).toMatchObject({ followers: 2 })
 })
 
-test('a history that contradicts both collections is reported, and ends the command with 2', async () => {
+test('reconcile reports a history that contradicts both collections, and exits with 2', async () => {
   const { user_stats, follow_events } = harness.services.collections
   await user_stats.updateMany({}, { $set: { followers: 0 } })
   await follow_events.insertOne({

@@ -10,7 +10,7 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const harness = useServices()
 const people = Array.from({ length: 40 }, (_, n) => handle(`k${String(n).padStart(2, '0')}`))
 
-test('counting reads indexes alone, of users and of no others, in as many commands for many followers as for few', async () => {
+test('a scan of users reads only their index keys, in as many commands for many followers as for few', async () => {
   const { services, database } = harness
   await openAccounts(services, people)
   const [star, ...fans] = people as [(typeof people)[0], ...typeof people]
@@ -43,7 +43,7 @@ function statsOf(explained: Document): Document {
   return explained.executionStats ?? explained.stages[0].$cursor.executionStats
 }
 
-test('a snapshot that the server has dropped is recognised, and another scan needs no retry', async () => {
+test('a snapshot that the server dropped is recognised, and the next scan needs no retry', async () => {
   const { services, database } = harness
   const admin = database.client.db('admin')
   const name = 'minSnapshotHistoryWindowInSeconds'
@@ -65,7 +65,7 @@ test('a snapshot that the server has dropped is recognised, and another scan nee
   }
   let renewed = 0
   const scan = new SnapshotScan(services, () => renewed++)
-  expect(await scan.usersWithin({ $gte: people[0] })).toMatchObject({
+  expect(await scan.countUsers({ $gte: people[0] })).toMatchObject({
     checked: 40,
     differences: [],
   })

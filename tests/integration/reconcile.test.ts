@@ -39,7 +39,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await harness.rest()
   })
 
-  test('nothing is off: nothing is written but the record of the run', async () => {
+  test('reconcile writes only the record of its run if no counter has drifted', async () => {
     const { result, commands } = await recorded(harness.database.client, () => run())
     const none = { off: 0, repaired: 0, mended: 0, accounts: 0, remaining: 0 }
     expect(result.tally).toMatchObject({ users: 12, posts: 1, ...none })
@@ -53,25 +53,25 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     )
   })
 
-  test('counters that are off are changed by the difference, the largest told first', async () => {
+  test('reconcile changes counters by the difference, and reports the largest difference first', async () => {
     const { user_stats, posts } = harness.services.collections
     await user_stats.updateOne({ _id: ann }, { $inc: { followers: 7, following: -2 } })
     await user_stats.updateOne({ _id: ben }, { $inc: { posts: -3 } })
     await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 40 } })
     const dry = await run({ dryRun: true })
-    const worst = [
+    const largest = [
       { id: post, kind: 'POST', by: { likes: -40 }, counted: { likes: 47 }, size: 40 },
       { id: ann, kind: 'USER', by: { followers: -7, following: 2 }, size: 7, mended: 0 },
       { id: ben, kind: 'USER', by: { posts: 3 }, counted: { posts: -3 }, size: 3 },
     ]
-    expect(dry).toMatchObject({ run: undefined, tally: { off: 3, repaired: 0 }, worst })
+    expect(dry).toMatchObject({ run: undefined, tally: { off: 3, repaired: 0 }, largest })
     expect(await statsOf(ben)).toMatchObject({ posts: -3 })
-    expect(await run()).toMatchObject({ tally: { off: 3, repaired: 3, remaining: 0 }, worst })
+    expect(await run()).toMatchObject({ tally: { off: 3, repaired: 3, remaining: 0 }, largest })
     await clean()
-    expect(await run()).toMatchObject({ tally: { off: 0 }, worst: [] })
+    expect(await run()).toMatchObject({ tally: { off: 0 }, largest: [] })
   })
 
-  test('users of a list are repaired with their posts, and no others', async () => {
+  test('reconcile of listed users repairs these users and their posts only', async () => {
     const { user_stats, posts } = harness.services.collections
     await user_stats.updateMany({ _id: { $in: [ann, ben] } }, { $inc: { followers: 5 } })
     await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 1 } })
@@ -83,7 +83,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await clean()
   })
 
-  test('an edge that one collection lost is restored; where both agree, the history is reported alone', async () => {
+  test('reconcile restores an edge that one collection lost, and reports a history that both contradict', async () => {
     const { collections } = harness.services
     const { followers, following: ahead, follow_events } = collections
     await followers.deleteOne({ user: ben, follower: ann })
@@ -117,7 +117,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     expect(differences.map(({ subject }) => subject).sort()).toEqual(contradicted)
   })
 
-  test('a history in disorder is reported, and no follow or unfollow is reversed', async () => {
+  test('reconcile reports a disordered history, and reverses no follow or unfollow', async () => {
     const { services } = harness
     const { follow_events } = services.collections
     await services.follows.follow(ben, ann)
@@ -161,7 +161,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     expect(await stored()).toEqual(before)
   })
 
-  test('what no account owns is cleared like a deleted account; accounts without counters get them', async () => {
+  test('reconcile deletes data without an account, and gives accounts their missing counters', async () => {
     const { users, user_stats, followers } = harness.services.collections
     await users.deleteOne({ _id: dora })
     await user_stats.deleteMany({ _id: { $in: [dora, ben] } })
@@ -173,7 +173,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await clean()
   })
 
-  test('what traffic adds between look and repair is kept, and nobody applies a difference twice', async () => {
+  test('reconcile keeps writes between scan and repair, and applies no difference twice', async () => {
     const { user_stats } = harness.services.collections
     await user_stats.updateOne({ _id: people[11] as UserId }, { $inc: { followers: 10 } })
     const { client } = harness.database
@@ -196,7 +196,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await clean()
   })
 
-  test('a run that is cut off goes on where it was, under its own name', async () => {
+  test('an interrupted run of reconcile resumes where it was, under the same id', async () => {
     const { user_stats, reconciliations } = harness.services.collections
     await user_stats.updateMany({}, { $inc: { followers: 1 } })
     const stop = new AbortController()
@@ -214,7 +214,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     expect((await run()).run).not.toBe(left?._id)
   })
 
-  test('a snapshot that the server drops is replaced by others, of fewer users', async () => {
+  test('reconcile replaces a dropped snapshot by snapshots of fewer users', async () => {
     const { user_stats } = harness.services.collections
     await user_stats.updateMany({}, { $inc: { following: -1 } })
     const transactions = Object.create(harness.services.transactions)

@@ -6,7 +6,7 @@ import { useImports } from '../support/imports.ts'
 describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   const { database, graph, posts, expectExact } = useImports(following)
 
-  test('seeding writes as many posts as asked for, most by few users, all in the last 30 days', async () => {
+  test('seeding writes the requested number of posts, most by few users, all in the last 30 days', async () => {
     const at = Date.UTC(2026, 0, 31)
     await graph()
     expect(await posts({ now: () => at, batchSize: 250 })).toEqual({
@@ -25,7 +25,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
     expect(top / 600).toBeLessThan(0.7)
   })
 
-  test('the same seed makes the same posts, and another seed makes others', async () => {
+  test('the same seed creates the same posts, and another seed creates others', async () => {
     const now = () => Date.UTC(2026, 0, 31)
     await graph()
     const made = async (seed: number) => {

@@ -13,7 +13,7 @@ test('a test database has every index', async () => {
   expect(states.every(({ present }) => present)).toBe(true)
 })
 
-test('a test database is gone after its disposal', async () => {
+test('a test database does not exist after its disposal', async () => {
   let name: string
   {
     await using other = await testDatabase('reverse-index')
@@ -24,7 +24,7 @@ test('a test database is gone after its disposal', async () => {
   expect(databases.map((one) => one.name)).not.toContain(name)
 })
 
-test('commands are recorded with their collection, each getMore too', async () => {
+test('commands are recorded with their collection, including each getMore', async () => {
   await values().insertMany([1, 2, 3].map((_id) => ({ _id })))
   const { result, commands } = await recorded(database.client, () =>
     values().find().batchSize(2).toArray(),
@@ -36,7 +36,7 @@ test('commands are recorded with their collection, each getMore too', async () =
   ])
 })
 
-test('a failpoint fails the commands of its client alone, until its disposal', async () => {
+test('a failpoint fails the commands of its client only, until its disposal', async () => {
   const other = await connect(database.uri)
   try {
     {
@@ -62,7 +62,7 @@ test('a broken connection is retried once by the driver, and recorded as two tri
   await expect(values().insertOne({ _id: 11 })).rejects.toBeInstanceOf(MongoNetworkError)
 })
 
-test('a failpoint may let the first commands pass', async () => {
+test('a failpoint may let the first commands succeed', async () => {
   await using _ = await failCommand(database.client, {
     failCommands: ['insert'],
     skip: 1,

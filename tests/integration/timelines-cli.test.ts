@@ -24,7 +24,7 @@ beforeAll(async () => {
   await harness.rest()
 })
 
-test('lists the strategies that the database maintains', async () => {
+test('feedline timelines lists the strategies that the database maintains', async () => {
   const { stdout, code } = await run('--json')
   const { strategies } = JSON.parse(stdout)
   expect(code).toBe(0)
@@ -38,7 +38,7 @@ test('lists the strategies that the database maintains', async () => {
   expect((await run()).stdout).toMatch(/^INBOX {10}complete$/m)
 })
 
-test('rebuilds one: it is back-filled by whoever runs jobs', async () => {
+test('feedline timelines rebuild queues a back-fill that any worker runs', async () => {
   const { inbox, outbox } = harness.services.collections
   await inbox.deleteMany({})
   expect((await run('rebuild', 'INBOX')).code).toBe(0)
@@ -49,7 +49,7 @@ test('rebuilds one: it is back-filled by whoever runs jobs', async () => {
   expect((await run()).stdout).toMatch(/^INBOX {10}complete$/m)
 })
 
-test('drops one with what it stored', async () => {
+test('feedline timelines drop deletes a strategy with its stored timelines', async () => {
   expect(await run('drop', 'TIME_BUCKETS')).toMatchObject({
     code: 0,
     stdout: 'TIME_BUCKETS is dropped.\n',
@@ -59,7 +59,7 @@ test('drops one with what it stored', async () => {
   expect((await run()).stdout).not.toContain('TIME_BUCKETS')
 })
 
-test('says what it cannot do', async () => {
+test('feedline timelines reports why a command is refused', async () => {
   const not = {
     code: 1,
     stderr: expect.stringContaining('HYBRID is not maintained in this database'),

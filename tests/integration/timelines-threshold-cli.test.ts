@@ -129,7 +129,7 @@ describe('timelines threshold', () => {
     expect(await registrationIn(harness)).toEqual(before)
   })
 
-  test('the threshold of a HYBRID that is being dropped is not changed, with an error', async () => {
+  test('the threshold of a HYBRID that is being dropped stays unchanged, with an error', async () => {
     const { strategies } = harness.services.collections
     await strategies.updateOne({ _id: 'HYBRID' }, { $set: { dropping: true } })
     const before = await registrationIn(harness)
@@ -145,7 +145,7 @@ describe('timelines threshold', () => {
 describe('timelines threshold without HYBRID', () => {
   const harness = useServices('collection', engagement, { maintained: ['INBOX'] })
 
-  test('the command ends with an error where HYBRID is not maintained, and registers nothing', async () => {
+  test('without HYBRID, timelines threshold ends with an error and registers nothing', async () => {
     const { strategies } = harness.services.collections
     const before = await strategies.find().toArray()
     const { code, stdout, stderr } = await run(harness, 'threshold', '5')

@@ -15,12 +15,12 @@ test.each([
   ['an isolate', '\u2067Ann'],
   ['half a surrogate pair', 'Ann\ud800'],
   ['65 letters', 'a'.repeat(65)],
-])('a name of %s is refused', async (_, name) => {
+])('a user name of %s is refused', async (_, name) => {
   const given = harness.services.users.create(ann, { name })
   await expect(given).rejects.toMatchObject(refused('input.name'))
 })
 
-test('a name is refused by its bytes before it is composed', async () => {
+test('a user name with too many bytes is refused before it is normalised', async () => {
   const composing = vi.spyOn(String.prototype, 'normalize')
   const given = harness.services.users.update(ann, { name: '\u0301\u0323'.repeat(22_500) })
   await expect(given).rejects.toMatchObject(refused('input.name'))
@@ -28,7 +28,7 @@ test('a name is refused by its bytes before it is composed', async () => {
   composing.mockRestore()
 })
 
-test('a profile is stored in NFC, trimmed; a bio may have lines', async () => {
+test('a profile is stored in NFC and trimmed, and a bio may have several lines', async () => {
   const { users } = harness.services
   await openAccounts(harness.services, [ann])
   const given = { name: ' Zoe\u0301 ', bio: ' one\r\n\ttwo\n' }

@@ -15,12 +15,12 @@ interface Place {
   readonly post: (author: string) => PostRef
 }
 
-/** A change behind the services' back, and what is to be told of it: kind, subject, expected, found. */
+/** A change that bypasses the services, and its expected findings: kind, subject, expected, found. */
 interface Fault {
   readonly name: string
   readonly only?: 'collection'
   readonly inject: (place: Place) => Promise<unknown>
-  readonly told: readonly (readonly [string, string, unknown, unknown])[]
+  readonly expected: readonly (readonly [string, string, unknown, unknown])[]
 }
 
 const containing = (text: string) => expect.stringContaining(text) as unknown
@@ -36,7 +36,7 @@ const inGraph: readonly Fault[] = [
       await user_stats.updateOne({ _id: 'bob' }, { $set: { following: 0 } })
       await user_stats.updateOne({ _id: 'cem' }, { $set: { posts: -2 } })
     },
-    told: [
+    expected: [
       ['L3 followers', 'ann', 7, 8],
       ['L3 following', 'bob', 8, 0],
       ['L3 posts', 'cem', 1, -2],
@@ -49,7 +49,7 @@ const inGraph: readonly Fault[] = [
       await collections.user_stats.insertOne({ _id: 'nobody', ...zero })
       await collections.users.insertOne({ _id: 'newcomer', createdAt: new Date() })
     },
-    told: [
+    expected: [
       ['L3 counters', 'nobody', 'none without a live account', 'counters'],
       ['L3 counters', 'newcomer', 'the counters of a live account', 'none'],
     ],
@@ -67,7 +67,7 @@ const inGraph: readonly Fault[] = [
       )
       await user_stats.updateOne({ _id: 'ida' }, { $inc: { following: 1 } })
     },
-    told: [['L3 nobody', 'ghost', 'nothing without an account', 'followers, posts']],
+    expected: [['L3 nobody', 'ghost', 'nothing without an account', 'followers, posts']],
   },
   {
     name: 'a deleted account that nobody clears; one with a job is in flight',
@@ -77,7 +77,7 @@ const inGraph: readonly Fault[] = [
       await services.collections.users.insertOne({ _id: 'leaving', ...gone })
       await addJob(services, 'user.deleted', { user: 'leaving' })
     },
-    told: [['L3 purge', 'leaver', 'a job that clears it', 'none']],
+    expected: [['L3 purge', 'leaver', 'a job that clears it', 'none']],
   },
   {
     name: 'edges of one side alone, or another one on the other side',
@@ -90,7 +90,7 @@ const inGraph: readonly Fault[] = [
       const other = { $set: { source: 'TWITTER' as const } }
       await following.updateOne({ user: 'fay', followee: 'dan' }, other)
     },
-    told: [
+    expected: [
       ['L3 sides', 'dan>eve', 'in followers and in following', 'in followers alone'],
       ['L3 sides', 'eve>dan', 'in followers and in following', 'in following alone'],
       ['L3 sides', 'fay>dan', containing('FEEDLINE'), containing('TWITTER')],
@@ -106,7 +106,7 @@ const inGraph: readonly Fault[] = [
       ])
       await restrictions.deleteOne({ owner: 'cem', other: 'ann', kind: 'BLOCKED_BY' })
     },
-    told: [
+    expected: [
       ['L3 block', 'gil>hal', edge, 'an edge'],
       ['L3 block', 'hal>gil', edge, 'an edge'],
       ['L3 mirror', 'ann>cem', 'BLOCKED_BY on the other side', 'BLOCK alone'],
@@ -125,7 +125,7 @@ const inGraph: readonly Fault[] = [
       const last = toObjectId(`${'f'.repeat(23)}e` as never)
       await follow_events.insertOne({ ...event('gil', 'fay', 'UNFOLLOWED'), _id: last })
     },
-    told: [
+    expected: [
       ['L3 history', 'eve>fay', 'FOLLOWED last', 'none'],
       ['L3 history', 'gil>fay', 'FOLLOWED last', 'UNFOLLOWED'],
       ['L3 history-repeat', 'fay>eve', any, '1 repeated'],
@@ -147,7 +147,7 @@ const inLists: readonly Fault[] = [
       await posts.updateOne(of(post('ann')), { $inc: { 'counts.likes': 1, 'levels.comments': 1 } })
       await posts.updateOne(of(post('cem')), { $unset: { has_overflow: '' } })
     },
-    told: [
+    expected: [
       ['L2 counts', 'ann.likes', 9, 10],
       ['L2 levels', 'ann.comments', 3, 4],
       ['L2 has_overflow', 'cem', 'true', 'false'],
@@ -162,7 +162,7 @@ const inLists: readonly Fault[] = [
       await overflow.updateOne(level(post('dan'), 'comments', 1), emptied)
       await posts.updateOne(of(post('dan')), { $inc: { 'counts.comments': -2 } })
     },
-    told: [
+    expected: [
       ['L2 level', 'dan.likes', '2 entries in level 0', 'it counts 3'],
       ['L2 level', 'dan.comments', any, 'level 1 has none'],
     ],
@@ -179,7 +179,7 @@ const inLists: readonly Fault[] = [
       const lowest = { $set: { first: lowestId } }
       await overflow.updateOne(level(post('eve'), 'shares', 0), lowest)
     },
-    told: [
+    expected: [
       ['L2 order', 'eve.likes', 'places that rise', any],
       ['L2 order', 'fay.likes', containing('level 1 from'), any],
       ['L2 order', 'gil.likes', 'no place above none', any],
@@ -201,7 +201,7 @@ const inLists: readonly Fault[] = [
       await posts.updateOne(of(hal), counted)
       await posts.updateOne(of(hal), { $set: { 'shares.1.actor': 'ann' } })
     },
-    told: [
+    expected: [
       ['L2 twice', 'hal.likes of ann', 1, 2],
       ['L2 twice', 'hal.shares of ann', 1, 2],
       ['L2 log', 'hal.shares of ann', 'in the log', 'none'],
@@ -213,7 +213,7 @@ const inLists: readonly Fault[] = [
       const about = { kind: 'comments' as const, post: toObjectId(post('ida').id) }
       await collections.engaged.deleteMany({ ...about, user: { $in: ['ann', 'ida'] } })
     },
-    told: [
+    expected: [
       ['L2 log', 'ida.comments of ann', 'in the log', 'none'],
       ['L2 log', 'ida.comments of ida', 'in the log', 'none'],
     ],
@@ -229,7 +229,7 @@ const inLists: readonly Fault[] = [
       await services.collections.overflow.insertMany([left(one), left(other)])
       await addJob(services, 'engagements.orphaned', { post: other.toHexString() })
     },
-    told: [['L2 remains', 'unknown', any, 'overflow without a post']],
+    expected: [['L2 remains', 'unknown', any, 'overflow without a post']],
   },
 ]
 
@@ -255,14 +255,17 @@ describe.each(['reverse-index'] as const)('behind the back of %s', (following) =
     inFlight = tally.inFlight
   })
 
-  test.each(faults.map((fault) => [fault.name, fault] as const))('it tells %s', (_, { told }) => {
-    for (const one of told) expect(found).toContainEqual(one)
-  })
+  test.each(faults.map((fault) => [fault.name, fault] as const))(
+    'verify reports %s',
+    (_, { expected }) => {
+      for (const one of expected) expect(found).toContainEqual(one)
+    },
+  )
 
-  test('it tells nothing else, and counts what is in flight', () => {
+  test('verify reports nothing else, and counts findings in flight', () => {
     const subjects = (all: typeof found) =>
       all.map(([kind, subject]) => `${kind} ${subject}`).sort()
-    expect(subjects(found)).toEqual(subjects(faults.flatMap(({ told }) => [...told])))
+    expect(subjects(found)).toEqual(subjects(faults.flatMap(({ expected }) => [...expected])))
     expect(inFlight).toBe(2)
   })
 })

@@ -15,7 +15,7 @@ describe('a database on which nothing but the services wrote', () => {
     await activity(harness, ['ann', 'bob', 'cem', 'dan', 'eve', 'fay'])
   })
 
-  test('shows no difference, and all of it was looked at', async () => {
+  test('verify finds nothing in an undamaged database, and checks all of it', async () => {
     const { differences, tally } = await verified(harness.services)
     expect(differences).toEqual([])
     expect(tally.inFlight).toBe(0)
@@ -29,7 +29,7 @@ describe('a database on which nothing but the services wrote', () => {
     })
   })
 
-  test('shows none while people go on either', async () => {
+  test('verify finds nothing during concurrent writes', async () => {
     const { services, rest } = harness
     const [ann, bob, dan] = ['ann', 'bob', 'dan'].map(handle) as [UserId, UserId, UserId]
     const post = await services.posts.create(ann, { text: 'busy' })
@@ -56,7 +56,7 @@ describe('a database on which nothing but the services wrote', () => {
     }
   })
 
-  test('makes the command end with 0, and an object that says so', async () => {
+  test('feedline verify exits with 0 without findings, and prints them as JSON', async () => {
     const { code, out, err } = await run(harness, '--readers', '3', '--json')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const object = JSON.parse(out.trim().split('\n').at(-1) ?? '')
@@ -74,7 +74,7 @@ describe('a database on which nothing but the services wrote', () => {
     })
   })
 
-  test('is read as it is kept, whatever is configured for the command', async () => {
+  test('verify reads timelines with the stored options, not with the configured ones', async () => {
     const caches = () =>
       harness.services.collections.timeline_cache.find().sort({ _id: 1 }).toArray()
     const before = await caches()
@@ -130,7 +130,7 @@ describe('a stored timeline', () => {
   const bySubject = (a: { subject: string }, b: { subject: string }) =>
     a.subject < b.subject ? -1 : 1
 
-  test('that lacks a post is told, for each strategy', async () => {
+  test('verify reports a missing post of each strategy’s stored timeline', async () => {
     await lose()
     const { differences, tally } = await verified(harness.services)
     expect(differences.toSorted(bySubject)).toEqual(missing().toSorted(bySubject))
@@ -143,7 +143,7 @@ describe('a stored timeline', () => {
     ['post.created', () => ({ author: 'dan', post: post.id })],
     ['follow.created', () => ({ follower: 'ann', followee: 'dan' })],
   ] as const)(
-    'that lacks it while %s waits is in flight, not when it was parked',
+    'verify counts a missing post as in flight while %s waits, not while it is parked',
     async (kind, payload) => {
       const { services } = harness
       await lose()
@@ -153,9 +153,9 @@ describe('a stored timeline', () => {
       expect(waiting.tally.inFlight).toBe(everyStrategy.length)
       await services.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
       const parked = await verified(services)
-      const told = missing('; the jobs of 1 are parked')
+      const expected = missing('; the jobs of 1 are parked')
       const own = parked.differences.filter(({ law }) => law === 'L1')
-      expect(own.toSorted(bySubject)).toEqual(told.toSorted(bySubject))
+      expect(own.toSorted(bySubject)).toEqual(expected.toSorted(bySubject))
       expect(parked.differences.filter(({ law }) => law === 'L4')).toMatchObject([
         { kind: 'parked', subject: expect.stringContaining(kind), found: 'parked: no error' },
       ])
@@ -165,7 +165,7 @@ describe('a stored timeline', () => {
     },
   )
 
-  test('that waits for its back-fill, or is no cache yet, is not looked at', async () => {
+  test('verify skips timelines that wait for a back-fill, and caches that do not exist', async () => {
     const { services } = harness
     const { strategies, timeline_cache } = services.collections
     await lose()
@@ -185,7 +185,7 @@ describe('a stored timeline', () => {
     await deliver()
   })
 
-  test('that shows too much, or in another order, is told', async () => {
+  test('verify reports extra posts and a wrong order of a stored timeline', async () => {
     const { services } = harness
     const foreign = { id: 'f'.repeat(24), author: 'mallory' } as PostRef
     const timeline: typeof services.feed.timeline = async (reader, request) => {
@@ -219,7 +219,7 @@ describe('the command on a database with differences', () => {
     )
   })
 
-  test('ends with 1, shows the first hundred, and counts them', async () => {
+  test('feedline verify exits with 1 after findings, prints the first hundred, and counts all', async () => {
     const { code, out, err } = await run(harness)
     const lines = out.trim().split('\n')
     expect({ code, err, lines: lines.length }).toEqual({ code: 1, err: '', lines: 103 })
@@ -231,7 +231,7 @@ describe('the command on a database with differences', () => {
     ])
   })
 
-  test('ends with 1 and an object that tells the first hundred', async () => {
+  test('feedline verify --json exits with 1 after findings, and prints the first hundred', async () => {
     const { code, out } = await run(harness, '--json')
     const object = JSON.parse(out.trim().split('\n').at(-1) ?? '')
     expect(code).toBe(1)
@@ -247,7 +247,7 @@ describe('the command on a database with differences', () => {
     })
   })
 
-  test('refuses a number of readers that is none', async () => {
+  test('feedline verify refuses an invalid number of readers', async () => {
     const { code, out, err } = await run(harness, '--readers', 'most')
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err).toContain('a whole number from 0 to 100000')

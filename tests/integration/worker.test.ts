@@ -30,7 +30,7 @@ function endlessTask() {
 }
 
 describe('worker', () => {
-  test('drain runs all that is due, also what tasks append, so many at a time', async () => {
+  test('drain runs all due jobs, including those that tasks add, up to the concurrency at a time', async () => {
     for (let n = 0; n < 6; n++) await append('greet', { n })
     const seen: unknown[] = []
     let now = 0
@@ -52,7 +52,7 @@ describe('worker', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('a task goes on from its checkpoint after it failed', async () => {
+  test('a failed task resumes from its checkpoint', async () => {
     await append()
     const starts: unknown[] = []
     const worker = newWorker({
@@ -70,7 +70,7 @@ describe('worker', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('a failure is logged once, with its cause, and kept with the job', async () => {
+  test('a failure of a task is logged once with its cause, and stored with the job', async () => {
     await append()
     const { lines, log } = recordingLog()
     const worker = newWorker(
@@ -84,13 +84,13 @@ describe('worker', () => {
     expect(await stored()).toMatchObject({ error: 'Error: no', state: 'READY' })
   })
 
-  test('a job of an unknown kind fails with the reason, also when objects inherit it', async () => {
+  test('a job of an unknown kind fails with the reason, also if its name is an inherited property', async () => {
     await append('toString')
     await newWorker({}).drain()
     expect((await stored())?.error).toContain('no task for jobs of kind "toString"')
   })
 
-  test('a job that kills its worker every time is parked without another run', async () => {
+  test('a job that always kills its worker is parked without another run', async () => {
     await append()
     const queue = newQueue(3)
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -105,7 +105,7 @@ describe('worker', () => {
     ])
   })
 
-  test('the lease is kept while a task runs longer than it', async () => {
+  test('a worker extends the lease of a task that runs longer than its lease', async () => {
     await append()
     let runs = 0
     const tasks = {
@@ -123,7 +123,7 @@ describe('worker', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('a task whose lease is lost is told so, and its outcome changes nothing', async () => {
+  test('a task is aborted when its lease is lost, and its outcome changes nothing', async () => {
     await append()
     const { task, begun } = endlessTask()
     const { lines, log } = recordingLog()
@@ -141,7 +141,7 @@ describe('worker', () => {
     ])
   })
 
-  test('stop lets a short task finish', async () => {
+  test('a worker’s stop lets a short task finish', async () => {
     await append()
     let begun = false
     let done = false
@@ -159,7 +159,7 @@ describe('worker', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
-  test('stop hands back a job whose claim was under way', async () => {
+  test('a worker’s stop releases a job whose claim was in progress', async () => {
     await append()
     const { task } = endlessTask()
     const worker = newWorker({ greet: task })
@@ -168,7 +168,7 @@ describe('worker', () => {
     expect(await claimed(newQueue())).toMatchObject({ attempts: 1, fence: 3 })
   })
 
-  test('stop hands back a long task, uncounted and due at once', async () => {
+  test('a worker’s stop releases a long task, uncounted and due at once', async () => {
     await append()
     const { task, begun } = endlessTask()
     const worker = newWorker({ greet: task })
@@ -178,7 +178,7 @@ describe('worker', () => {
     expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
   })
 
-  test('stop hands back what ignores its signal, and what returns early for it', async () => {
+  test('a worker’s stop releases a task that ignores its signal, and one that returns early for it', async () => {
     await append('deaf')
     await append('early')
     let begun = 0
@@ -201,7 +201,7 @@ describe('worker', () => {
     expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
   })
 
-  test('an empty poll is one command; a drain that cannot poll says so', async () => {
+  test('an empty poll is one command, and a drain that cannot poll fails', async () => {
     const { commands } = await recorded(database.client, () => newWorker({}).drain())
     expect(commands.map(({ name }) => name)).toEqual(['findAndModify'])
     const failure = { failCommands: ['findAndModify'], errorCode: 8, times: 1 }
@@ -209,7 +209,7 @@ describe('worker', () => {
     await expect(newWorker({}).drain()).rejects.toMatchObject({ code: 8 })
   })
 
-  test('a nudge is answered at once, whatever the time between polls', async () => {
+  test('a nudge runs a job at once, before the next poll', async () => {
     let runs = 0
     const worker = newWorker({ greet: async () => void runs++ }, { pollMs: 60_000 })
     worker.start()
@@ -221,7 +221,7 @@ describe('worker', () => {
     await worker.stop()
   })
 
-  test('a worker outlives a database that is away', async () => {
+  test('a worker survives an unreachable database', async () => {
     await append()
     const { lines, log } = recordingLog()
     let runs = 0

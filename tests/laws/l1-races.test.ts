@@ -7,7 +7,7 @@ import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { silent } from '../support/jobs.ts'
-import { type Documents, firstConflict, kept, postsAndEdges, putBack } from '../support/races.ts'
+import { type Documents, firstConflict, postsAndEdges, readAll, restore } from '../support/races.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 import {
@@ -114,7 +114,7 @@ async function beginning(which: Which): Promise<Documents> {
   await all(...[author, other, author, other].map(post))(services)
   await rest()
   if (which === 'stored') for (const one of [reader, fan]) await read(services, one, 'CACHE')
-  beginnings.set(which, await kept(services))
+  beginnings.set(which, await readAll(services))
   return beginning(which)
 }
 
@@ -126,7 +126,7 @@ async function play(
   point?: string,
 ) {
   const main = harnesses[which].services
-  await putBack(main, given)
+  await restore(main, given)
   const { around, points, reached, go } = holding(point)
   const slow = processOver(which, around)
   const there: string[] = []
@@ -172,9 +172,9 @@ const everywhere =
   (which: Which) =>
   async (_: string, ...race: Race) => {
     const { services } = harnesses[which]
-    await putBack(services, await beginning(which))
+    await restore(services, await beginning(which))
     await race[0](services)
-    const given = await kept(services)
+    const given = await readAll(services)
     const { points, problems } = await play(which, given, race)
     for (const point of share(8, points)) {
       held++

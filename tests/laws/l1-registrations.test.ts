@@ -54,7 +54,7 @@ function refused(error: unknown): void {
 }
 const cutOff = new Error('the drop was cut off')
 
-async function play(services: Services, { act, name, who }: Step): Promise<void> {
+async function applyStep(services: Services, { act, name, who }: Step): Promise<void> {
   const person = people[who] as UserId
   switch (act) {
     case 'register':
@@ -108,7 +108,7 @@ test.each([
   ['INBOX', 'HYBRID'],
   ['HYBRID', 'INBOX'],
 ] as const)(
-  '%s is dropped while another process registers %s: it holds all',
+  'a drop of %s while another process registers %s leaves complete timelines',
   async (one, other) => {
     await begin([one])
     const held = holding('inbox.deleteMany 1')
@@ -128,7 +128,7 @@ test.each([
   },
 )
 
-test('a drop that stood still while another process ended it removes nothing that was stored since', async () => {
+test('an interrupted drop that another process has finished deletes no later entries', async () => {
   await begin(['INBOX'])
   // Where its second transaction begins.
   const held = holding('meta.updateOne 2')
@@ -144,7 +144,7 @@ test('a drop that stood still while another process ended it removes nothing tha
 })
 
 test(
-  'three processes register, drop and rebuild strategies in any order: at rest no timeline lacks a post',
+  'after concurrent registrations, drops and rebuilds of three processes, no timeline lacks a post',
   async () => {
     const runs = lawRuns(4)
     const law = fc.asyncProperty(
@@ -159,7 +159,7 @@ test(
             const services = process(() => current?.waits[calls++ % current.waits.length] ?? 0)
             for (const next of plan) {
               current = next
-              await play(services, next).catch(refused)
+              await applyStep(services, next).catch(refused)
             }
           }),
         )

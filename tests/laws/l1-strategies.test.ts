@@ -8,7 +8,7 @@ import {
 import { anyPlan } from '../support/histories.ts'
 import { lawRuns, lawSeed, useServices } from '../support/services.ts'
 import { type Setting, small } from '../support/setting.ts'
-import { Stage } from '../support/stage.ts'
+import { Simulation } from '../support/simulation.ts'
 
 const histories = lawRuns(14)
 const budgetMs = 60_000 + histories * 3_000
@@ -40,10 +40,12 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
   afterAll(() => console.info(Object.fromEntries([...tally].sort())))
 
   test(
-    'every page of every strategy is what law L1 says, whatever becomes of the deliveries',
+    'every page of every strategy equals the model, for any order and failure of deliveries',
     async () => {
       const setting: Setting = { harness, feed: small(asked), asked, registered, tally }
-      const law = fc.asyncProperty(anyPlan, async (plan) => (await Stage.open(setting, plan)).run())
+      const law = fc.asyncProperty(anyPlan, async (plan) =>
+        (await Simulation.open(setting, plan)).run(),
+      )
       const begun = performance.now()
       await fc.assert(law, {
         numRuns: histories,

@@ -8,17 +8,17 @@ import type { PageFacts } from '../../src/feed/timeline/page-facts.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
-import { forgetful } from '../support/broken.ts'
 import {
-  anyLook,
+  Actors,
   anyOp,
-  Cast,
+  anyPageRead,
   groupNames,
-  type Look,
   Model,
   type Op,
+  type PageRead,
   pageOf,
 } from '../support/model.ts'
+import { withoutFacts } from '../support/mutants.ts'
 import {
   handle,
   lawRuns,
@@ -36,8 +36,8 @@ const group = fc.constantFrom(undefined, undefined, ...groupNames)
 const history = fc.record({
   steps: fc.array(
     fc.oneof(
-      { weight: 8, arbitrary: anyOp() as fc.Arbitrary<Op | Look | { kind: 'rest' }> },
-      { weight: 2, arbitrary: anyLook },
+      { weight: 8, arbitrary: anyOp() as fc.Arbitrary<Op | PageRead | { kind: 'rest' }> },
+      { weight: 2, arbitrary: anyPageRead },
       { weight: 1, arbitrary: fc.constant({ kind: 'rest' } as const) },
     ),
     { minLength: 5, maxLength: 45, size: '+1' },
@@ -52,14 +52,15 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
   return fc.asyncProperty(history, async ({ steps, sizes, content, group }) => {
     const { services, rest } = harness
     const feed = feedOf(services)
-    const cast = new Cast(services)
+    const actors = new Actors(services)
     const model = new Model()
-    for (let a = 0; a < 3; a++) await cast.play({ kind: 'createUser', a, b: 0, groups: [] }, model)
+    for (let a = 0; a < 3; a++)
+      await actors.apply({ kind: 'createUser', a, b: 0, groups: [] }, model)
     for (const step of steps) {
-      if (step.kind === 'look') await lookAt(step)
+      if (step.kind === 'page') await readPage(step)
       else if (step.kind === 'rest') await settled()
       else {
-        const { found, expected } = await cast.play(step, model)
+        const { found, expected } = await actors.apply(step, model)
         expect(found, step.kind).toBe(expected)
       }
     }
@@ -70,20 +71,20 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
         await walk(reader, !backward, group)
       }
     }
-    await comparesStats()
+    await compareStats()
 
     async function settled() {
       await rest()
       model.rest()
     }
 
-    async function lookAt({ user, group, size, backward, content, after, before }: Look) {
-      const reader = cast.user(user)
+    async function readPage({ user, group, size, backward, content, after, before }: PageRead) {
+      const reader = actors.user(user)
       if (!model.users().includes(reader)) return
       const post = (n: number | undefined) =>
-        n === undefined ? undefined : cast.posts[n % Math.max(1, cast.posts.length)]?.id
+        n === undefined ? undefined : actors.posts[n % Math.max(1, actors.posts.length)]?.id
       const window = { limit: size, backward, after: post(after), before: post(before) }
-      await compares(reader, window, group, content)
+      await comparePage(reader, window, group, content)
     }
 
     async function walk(reader: UserId, backward: boolean, group: string | undefined) {
@@ -91,13 +92,13 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       for (let page = 0; ; page++) {
         const limit = sizes[page % sizes.length] ?? 1
         const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-        const ids = await compares(reader, window, group, content)
+        const ids = await comparePage(reader, window, group, content)
         cursor = backward ? ids[0] : ids.at(-1)
         if (ids.length < limit) break
       }
     }
 
-    async function compares(
+    async function comparePage(
       reader: UserId,
       window: Window,
       group: string | undefined,
@@ -114,8 +115,8 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       return found.ids
     }
 
-    async function comparesStats() {
-      const found = await services.stats.byIds(cast.users)
+    async function compareStats() {
+      const found = await services.stats.byIds(actors.users)
       expect(Object.fromEntries(found)).toEqual(
         Object.fromEntries(model.users().map((user) => [user, model.stats(user)])),
       )
@@ -128,7 +129,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   const budgetMs = 30_000 + histories * 2_000
 
   test(
-    'every page of every timeline is what law L1 says, after any history',
+    'every timeline page of FANOUT_ON_READ equals the model after any history',
     async () => {
       await fc.assert(timelineLaw(harness), {
         numRuns: histories,
@@ -142,27 +143,27 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   )
 })
 
-describe('the law can fail', () => {
+describe('L1 mutants of FANOUT_ON_READ', () => {
   const harness = useServices()
 
   const withStrategy =
-    (wrap: (right: FeedStrategy) => FeedStrategy, spoilt?: keyof PageFacts) =>
+    (wrap: (right: FeedStrategy) => FeedStrategy, omitted?: keyof PageFacts) =>
     ({ follows, posts, registry, pageFacts, pending }: Services) => {
       const standard = 'FANOUT_ON_READ'
       const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts)) }
-      const spoiltFacts = forgetful(pageFacts, spoilt)
+      const mutantFacts = withoutFacts(pageFacts, omitted)
       return new FeedService({
         strategies,
         standard,
         registry,
-        pageFacts: spoiltFacts,
+        pageFacts: mutantFacts,
         pending,
         posts,
       })
     }
 
-  const breaks: Record<string, (services: Services) => FeedService> = {
-    'mutes are forgotten': withStrategy((right) => right, 'restrictions'),
+  const mutants: Record<string, (services: Services) => FeedService> = {
+    'mutes and blocks are ignored': withStrategy((right) => right, 'restrictions'),
     'an entry is skipped at the edge of a page': withStrategy((right) => ({
       proposeCandidates: async (ask) => {
         if (!ask.range.olderThan) return right.proposeCandidates(ask)
@@ -171,7 +172,7 @@ describe('the law can fail', () => {
         return { entries: entries.slice(1), complete }
       },
     })),
-    'the reader’s own posts are left out': withStrategy((right) => ({
+    'the reader’s own posts are missing': withStrategy((right) => ({
       proposeCandidates: async (ask) => {
         const { entries, complete } = await right.proposeCandidates(ask)
         return { entries: entries.filter(({ author }) => author !== ask.reader), complete }
@@ -179,12 +180,12 @@ describe('the law can fail', () => {
     })),
   }
 
-  test.each(Object.keys(breaks))(
-    'when %s',
+  test.each(Object.keys(mutants))(
+    'the law finds the mutant: %s',
     async (name) => {
       const options = { numRuns: 200, endOnFailure: true, seed: 1 }
-      const outcome = await fc.check(timelineLaw(harness, breaks[name]), options)
-      console.info(`L1 broken: ${name}: failed after ${outcome.numRuns} histories`)
+      const outcome = await fc.check(timelineLaw(harness, mutants[name]), options)
+      console.info(`L1 mutant: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
@@ -192,7 +193,7 @@ describe('the law can fail', () => {
   )
 })
 
-describe('timeline', () => {
+describe('timeline pages of FANOUT_ON_READ', () => {
   const harness = useServices()
   let scenes = 0
 
@@ -221,7 +222,7 @@ describe('timeline', () => {
     return (await harness.services.feed.timeline(reader, request)).items.map(({ id }) => id)
   }
 
-  test('a walk has no gap and no repeat while new posts arrive', async () => {
+  test('a walk through a timeline has no gap and no repeat while new posts arrive', async () => {
     const { reader, author } = await people('reader', 'author')
     await harness.services.follows.follow(reader, author)
     const old = await posts(author, 9)
@@ -234,7 +235,7 @@ describe('timeline', () => {
     expect(walked).toEqual(old)
   })
 
-  test('a cursor keeps working when its post is deleted', async () => {
+  test('a timeline cursor stays valid after its post is deleted', async () => {
     const { reader } = await people('reader')
     const ids = await posts(reader, 5)
     const [, second] = await read(reader, 2)
@@ -242,7 +243,7 @@ describe('timeline', () => {
     expect(await read(reader, 5, second)).toEqual(ids.slice(2))
   })
 
-  test('450 followees, more than two queries hold, merge into one order', async () => {
+  test('the posts of 450 followees, more than two queries hold, merge in one order', async () => {
     const names = Array.from({ length: 450 }, (_, n) => `u${n}`)
     const { reader } = await people('reader')
     const authors = Object.values(await people(...names)) as UserId[]
@@ -274,7 +275,7 @@ describe('timeline', () => {
     expect(walked).toEqual(all)
   })
 
-  test('a page is filled past a muted author who posts more than anyone', async () => {
+  test('a page is full although a muted author posts more than all others', async () => {
     const { reader, loud, quiet } = await people('reader', 'loud', 'quiet')
     for (const author of [loud, quiet]) await harness.services.follows.follow(reader, author)
     const wanted = await posts(quiet, 3)
@@ -283,7 +284,7 @@ describe('timeline', () => {
     expect(await read(reader, 3)).toEqual(wanted)
   })
 
-  test('a deleted user’s posts are gone on the next read, before any purge', async () => {
+  test('a deleted user’s posts are hidden on the next timeline read, before any purge', async () => {
     const { reader, author } = await people('reader', 'author')
     await harness.services.follows.follow(reader, author)
     const [id] = await posts(author, 1)
@@ -295,7 +296,7 @@ describe('timeline', () => {
     expect(await harness.services.collections.posts.countDocuments({ author })).toBe(0)
   })
 
-  test('a group’s timeline holds what its members post and nothing else', async () => {
+  test('a group’s timeline shows exactly the posts of its members', async () => {
     const { reader, inside, outside } = await people('reader', 'inside', 'outside')
     for (const author of [inside, outside]) await harness.services.follows.follow(reader, author)
     await harness.services.follows.setGroups(reader, inside, ['close'])

@@ -20,7 +20,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
   }
 
   test(
-    'every count, page and list of a viewer is what the model says, after any history',
+    'every count, page and viewer field of engagement equals the model after any history',
     async () => {
       await fc.assert(engagementLaw(harness, limits), { ...options, numRuns: histories })
       console.info(`L2, threshold ${threshold}: ${histories} histories`)
@@ -29,25 +29,25 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
   )
 
   test(
-    '32 writers of two processes at once leave what they were told',
+    '32 concurrent writers of two processes store exactly their acknowledged engagement',
     async () => {
       const other = servicesOver(harness.database, harness.clock, sameLimits(limits))
       const tally = new Map<string, number>()
       const law = raceLaw({ ...harness, all: [harness.services, other] }, limits, tally)
       await fc.assert(law, { ...options, numRuns: races })
-      const told = JSON.stringify(Object.fromEntries(tally))
-      console.info(`L2, threshold ${threshold}: ${races} races, ${told}`)
+      const summary = JSON.stringify(Object.fromEntries(tally))
+      console.info(`L2, threshold ${threshold}: ${races} races, ${summary}`)
       expect(tally.get('changed')).toBeGreaterThan(races * 20)
     },
     budgetMs + 30_000,
   )
 })
 
-type Break = (call: Call) => void
+type Mutant = (call: Call) => void
 
 /** Leaves guards out of the conditional updates that are the way of nearly every write. */
 const unguarded =
-  (guard: RegExp): Break =>
+  (guard: RegExp): Mutant =>
   ({ collection, method, args }) => {
     if (collection !== 'posts' || method !== 'bulkWrite' || !args[0]) return
     args[0] = args[0].map(({ updateOne }: { updateOne: { filter: object } }) => {
@@ -56,81 +56,81 @@ const unguarded =
     })
   }
 
-describe('the law can fail', () => {
+describe('L2 mutants', () => {
   const limits = { threshold: 3, capacity: 2 }
   const harness = useServices('collection', sameLimits(limits))
 
-  const broken = (change: Break): Services => {
+  const broken = (change: Mutant): Services => {
     const { database, clock } = harness
     const db = intercepted(database.db, { change })
     return servicesOver({ client: database.client, db }, clock, sameLimits(limits))
   }
 
-  const breaks: Record<string, Break> = {
-    'the fast path does not ask whether the user is there': unguarded(/\.actor$/),
-    'the fast path does not ask whether the list overflows': unguarded(/^levels\./),
-    'the fast path does not ask whether the post is full': unguarded(/\.\d+$/),
-    'nobody looks for the user beyond the post': ({ collection, method, args }) => {
+  const mutants: Record<string, Mutant> = {
+    'the fast path ignores an existing entry of the user': unguarded(/\.actor$/),
+    'the fast path ignores the overflow': unguarded(/^levels\./),
+    'the fast path ignores a full post': unguarded(/\.\d+$/),
+    'an entry of the user in the overflow is ignored': ({ collection, method, args }) => {
       const beyond = collection === 'overflow' && method === 'find' && args[0]
       if (beyond && Object.keys(beyond).some((name) => name.startsWith('items.'))) {
         beyond['_id.kind'] = 'none'
       }
     },
-    'an emptied level stays': ({ collection, method, args }) => {
+    'an empty level is not deleted': ({ collection, method, args }) => {
       if (collection !== 'overflow' || method !== 'bulkWrite' || !args[0]) return
       args[0] = args[0].map((write: { deleteOne?: { filter: object } }) => {
         const update = { $set: { count: 0, items: [] } }
         return write.deleteOne ? { updateOne: { ...write.deleteOne, update } } : write
       })
     },
-    'a post that cools keeps its flag': ({ args: [, update] }) => {
+    'a post without levels keeps its flag': ({ args: [, update] }) => {
       const set = Array.isArray(update) ? update[0]?.$set : undefined
       if (set?.has_overflow === '$$REMOVE') set.has_overflow = true
     },
-    'an entry goes without its count': ({ collection, method, args: [, update] }) => {
+    'an entry is removed without its count': ({ collection, method, args: [, update] }) => {
       if (collection === 'posts' && method === 'findOneAndUpdate') delete update?.$inc
     },
-    'a log forgets nothing': ({ collection, args }) => {
+    'rows of the log are never deleted': ({ collection, args }) => {
       if (collection === 'engaged' && Array.isArray(args[0])) {
         args[0] = args[0].filter((write) => !write.deleteMany)
       }
     },
-    'a log is not written': ({ collection, args }) => {
+    'rows of the log are not inserted': ({ collection, args }) => {
       if (collection !== 'engaged' || !Array.isArray(args[0])) return
-      for (const { insertOne } of args[0]) if (insertOne) insertOne.document.user = 'nobody'
+      for (const { insertOne } of args[0]) if (insertOne) insertOne.document.user = 'unknown'
     },
   }
 
-  /** Where the histories of the seed begin to show a break, if not at once: those before are left out. */
+  /** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
   const shownAt: Record<string, string> = {
-    'the fast path does not ask whether the list overflows': '19',
-    'an emptied level stays': '58',
-    'a post that cools keeps its flag': '58',
+    'the fast path ignores the overflow': '19',
+    'an empty level is not deleted': '58',
+    'a post without levels keeps its flag': '58',
   }
 
-  test.each(Object.keys(breaks))(
-    'when %s',
+  test.each(Object.keys(mutants))(
+    'the law finds the mutant: %s',
     async (name) => {
-      const services = broken(breaks[name] as Break)
+      const services = broken(mutants[name] as Mutant)
       const law = engagementLaw({ services, rest: harness.rest }, limits)
       const path = shownAt[name] ?? '0'
       const options = { numRuns: 200, endOnFailure: true, seed: 1, path }
       const outcome = await fc.check(law, options)
-      console.info(`L2 broken: ${name}: failed after ${outcome.numRuns} histories`)
+      console.info(`L2 mutant: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
     120_000,
   )
 
-  test('when a batch is no transaction, and others write meanwhile', async () => {
-    const change: Break = ({ args }) => {
+  test('the law finds batches that are no transactions during concurrent writes', async () => {
+    const change: Mutant = ({ args }) => {
       for (const options of args) if (options?.session) delete options.session
     }
     const all = [broken(change), broken(change)]
     const law = raceLaw({ ...harness, services: all[0] as Services, all }, limits, new Map())
     const outcome = await fc.check(law, { numRuns: 20, endOnFailure: true, seed: 1 })
-    console.info(`L2 broken: no transaction: failed after ${outcome.numRuns} races`)
+    console.info(`L2 mutant: no transaction: failed after ${outcome.numRuns} races`)
     expect(outcome).toMatchObject({ failed: true, interrupted: false })
     expect(await engagementProblems(harness.services, limits)).not.toEqual([])
   }, 120_000)

@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL('../support/engage-child.ts', import.meta.
 const [processes, writes] = [3, 200]
 
 test.each([0, 3])(
-  'three processes on the same posts leave what they were told, threshold %d',
+  'three processes on the same posts store exactly their acknowledged engagement, threshold %d',
   async (threshold) => {
     const limits = { threshold, capacity: 2 }
     const harness = harnesses[threshold === 0 ? 0 : 1]
@@ -35,8 +35,8 @@ test.each([0, 3])(
 
     expect(answers).toHaveLength(processes * writes)
     const outcomes = groupBy(answers, ({ outcome }) => outcome)
-    const told = [...outcomes].map(([outcome, { length }]) => `${length} ${outcome}`)
-    console.info(`L2, ${processes} processes, threshold ${threshold}: ${told.join(', ')}`)
+    const summary = [...outcomes].map(([outcome, { length }]) => `${length} ${outcome}`)
+    console.info(`L2, ${processes} processes, threshold ${threshold}: ${summary.join(', ')}`)
     expect(outcomes.get('changed')?.length).toBeGreaterThan(writes)
     expect(outcomes.has('unknown')).toBe(false)
 
@@ -67,7 +67,7 @@ const harnesses = [0, 3].map((threshold) =>
   useServices('collection', sameLimits({ threshold, capacity: 2 })),
 )
 
-/** Another process that does as it is told, and what it was answered. */
+/** Starts another process with these writes. @returns the answers that it received. */
 async function answersOf(orders: Orders): Promise<Answer[]> {
   const args = ['--import', 'tsx', program, JSON.stringify(orders)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -7,7 +7,7 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
-import { anyOp, Cast, type Op, type Outcome } from '../support/model.ts'
+import { Actors, anyOp, type Op, type Outcome } from '../support/model.ts'
 import { failCommand } from '../support/mongo.ts'
 import {
   handle,
@@ -40,22 +40,22 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   const budgetMs = 30_000 + histories * 5_000
 
   test(
-    '16 writers at once leave counters, edges and history in agreement',
+    '16 concurrent writers leave counters, edges and history in agreement',
     async () => {
       const tally: Partial<Record<Outcome, number>> = {}
       const law = fc.asyncProperty(race, async (ops) => {
-        const cast = new Cast(harness.services)
-        await openAccounts(harness.services, cast.users)
+        const actors = new Actors(harness.services)
+        await openAccounts(harness.services, actors.users)
         const queue: Op[] = [...ops]
         const write = async () => {
           for (let op = queue.shift(); op; op = queue.shift()) {
-            const { found } = await cast.play(op)
+            const { found } = await actors.apply(op)
             tally[found] = (tally[found] ?? 0) + 1
           }
         }
         await Promise.all(Array.from({ length: writers }, write))
         await harness.rest()
-        expect(await problemsOf(harness, cast.prefix)).toEqual([])
+        expect(await problemsOf(harness, actors.prefix)).toEqual([])
       })
       await fc.assert(law, {
         numRuns: histories,
@@ -69,7 +69,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     budgetMs + 30_000,
   )
 
-  test('a follow or unfollow that is repeated changes nothing', async () => {
+  test('a repeated follow or unfollow changes nothing', async () => {
     const { services } = harness
     const [a, b] = [handle('i-ann'), handle('i-ben')]
     await openAccounts(services, [a, b])
@@ -82,7 +82,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(await problemsOf(harness, 'i-')).toEqual([])
   })
 
-  test('a purge that is aborted after any batch goes on to the right counters', async () => {
+  test('a purge that is aborted after any batch resumes to the right counters', async () => {
     const gone = await popular('pa-')
     let aborts = 0
     for (let finished = false; !finished; ) {
@@ -105,7 +105,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     await reopened(gone, 'pa-')
   })
 
-  test('a purge that fails at any of its deletes goes on to the right counters', async () => {
+  test('a purge that fails at any of its deletes resumes to the right counters', async () => {
     const gone = await popular('pf-')
     let failures = 0
     for (let finished = false; !finished; ) {
@@ -122,7 +122,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     await reopened(gone, 'pf-')
   })
 
-  test('a purge that runs again takes nothing from who has the handle by then', async () => {
+  test('a repeated purge deletes nothing of the next owner of the handle', async () => {
     const { services } = harness
     const [again, fan] = [handle('r-again'), handle('r-fan')]
     await openAccounts(services, [again, fan])
@@ -186,12 +186,12 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   }
 })
 
-describe('a block amid a follow', () => {
+describe('a block during a follow', () => {
   const harness = useServices()
 
   test.each([
-    ['is seen by the follow, since both write the counters', true],
-    ['would be passed by the follow, if it did not', false],
+    ['a follow conflicts with a block, since both change the counters', true],
+    ['a follow would miss a block that changes no counters', false],
   ])('%s', async (_, guarded) => {
     const { collections, edges, outbox, transactions } = harness.services
     const prefix = guarded ? 'g-' : 'n-'
@@ -215,7 +215,7 @@ describe('a block amid a follow', () => {
     expect(await problemsOf(harness, prefix)).toEqual(guarded ? [] : across.slice(0, 1))
   })
 
-  test('an edge stored without its counters is reported by the check of this law', async () => {
+  test('the check of law L3 reports an edge without its counters', async () => {
     const { collections, transactions } = harness.services
     const [a, b] = [handle('c-ann'), handle('c-ben')]
     await openAccounts(harness.services, [a, b])

@@ -30,7 +30,7 @@ async function reconciling(slot: number, isOver: () => boolean): Promise<readonl
   for (let killed = 0; 2 * killed < kills || !isOver(); killed++) {
     const one = await next
     next = start(killed + 1)
-    one.tell()
+    one.sendLine()
     await Promise.race([one.ended, Promise.all([next, sleep(dice(400))])])
     await kill(one)
     lines.push(...one.lines)
@@ -68,7 +68,7 @@ async function onceUnlocked(write: () => Promise<unknown>): Promise<void> {
 
 const run = () => reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false })
 
-test('reconciling beside traffic, amid kills and drift, ends with counters, edges and history in agreement', async () => {
+test('reconcile during writes, kills and drift ends with counters, edges and history in agreement', async () => {
   const { services, clock } = harness
   const { collections, follows } = services
   const posts = await beginnings(services, diceOf(seed + 1_000))
@@ -80,11 +80,11 @@ test('reconciling beside traffic, amid kills and drift, ends with counters, edge
       return child(harness.database, { role: 'TRAFFIC', seed: seed + n, owned, posts })
     }),
   )
-  for (const { tell } of writers) tell()
+  for (const { sendLine } of writers) sendLine()
   const isOver = () => performance.now() > until
   const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
-  for (const { process, tell, ended, lines } of writers) {
-    tell()
+  for (const { process, sendLine, ended, lines } of writers) {
+    sendLine()
     expect([await ended, process.exitCode]).toEqual([null, 0])
     account.push(...(JSON.parse(lines.at(-1) ?? '') as Account))
   }
@@ -103,7 +103,7 @@ test('reconciling beside traffic, amid kills and drift, ends with counters, edge
   await harness.rest()
   const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
   console.info(
-    `L3: ${kills} kills, beside them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
+    `L3: ${kills} kills, during them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
   )
   expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
   await inAgreement()
@@ -135,7 +135,7 @@ async function inAgreement(): Promise<void> {
 const sums = ({ tally: { off, repaired, mended } }: Reconciled) =>
   `${off} off, ${repaired} repaired, ${mended} mended`
 
-describe('between a look and its repair', () => {
+describe('between a scan and its repair', () => {
   const harness = useServices()
   let scenes = 0
 
@@ -150,16 +150,16 @@ describe('between a look and its repair', () => {
   }
   const miscount = (user: UserId) =>
     harness.services.collections.user_stats.updateOne({ _id: user }, { $inc: { followers: 7 } })
-  const look = async (user: UserId) => {
+  const countDifferences = async (user: UserId) => {
     const scan = new SnapshotScan(harness.services)
-    return (await scan.users({ $in: [user] })).differences
+    return (await scan.countUsersOnce({ $in: [user] })).differences
   }
-  const apply = (run: string, off: readonly Difference[]) => {
+  const apply = (run: string, drifted: readonly Difference[]) => {
     const { collections, transactions } = harness.services
-    return new Ledger(collections, transactions, Date.now).apply(run, off, () => 0)
+    return new Ledger(collections, transactions, Date.now).apply(run, drifted, () => 0)
   }
 
-  /** Each looks, and returns its repair. */
+  /** Each counts, and returns its repair. */
   const ways: Record<string, (user: UserId, run: string) => Promise<() => Promise<unknown>>> = {
     'setting what was counted': async (user) => {
       const { followers, user_stats } = harness.services.collections
@@ -167,13 +167,13 @@ describe('between a look and its repair', () => {
       return () => user_stats.updateOne({ _id: user }, { $set: { followers: counted } })
     },
     'adding the difference without a record': async (user) => {
-      const [off] = await look(user)
+      const [drifted] = await countDifferences(user)
       const { user_stats } = harness.services.collections
-      return () => user_stats.updateOne({ _id: user }, { $inc: { ...off?.by } })
+      return () => user_stats.updateOne({ _id: user }, { $inc: { ...drifted?.delta } })
     },
     'the ledger': async (user, run) => {
-      const off = await look(user)
-      return () => apply(run, off)
+      const drifted = await countDifferences(user)
+      return () => apply(run, drifted)
     },
   }
 
@@ -181,7 +181,7 @@ describe('between a look and its repair', () => {
     ['setting what was counted', ['followers counts 0, stored 1'], []],
     ['adding the difference without a record', [], ['followers counts -7, stored 0']],
     ['the ledger', [], []],
-  ])('%s: wrong after a follow %j, after another repair %j', async (name, followed, repaired) => {
+  ])('%s leaves %j after a follow, %j after a repair', async (name, followed, repaired) => {
     const way = ways[name] as (typeof ways)[string]
     const one = await scene()
     const repair = await way(one.ann, 'run')
@@ -196,66 +196,66 @@ describe('between a look and its repair', () => {
     expect(await problemsOf(harness, other.prefix)).toEqual(wrong(other.ann, repaired))
   })
 
-  test('a run applies a difference once, also when two processes do at once', async () => {
+  test('a run of reconcile applies a difference once, also from two processes', async () => {
     const { ann, prefix } = await scene()
-    const off = await look(ann)
-    const both = await Promise.all([apply('a', off), apply('a', off)])
-    expect(both.flat()).toEqual(off)
-    expect(await apply('a', off)).toEqual([])
+    const drifted = await countDifferences(ann)
+    const both = await Promise.all([apply('a', drifted), apply('a', drifted)])
+    expect(both.flat()).toEqual(drifted)
+    expect(await apply('a', drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('a run applies no difference that another has repaired since, though it is the same again', async () => {
+  test('a run of reconcile applies no difference that another run has repaired since, even if it recurs', async () => {
     const { ann, prefix } = await scene()
-    const [off, stale] = [await look(ann), await look(ann)]
-    expect(await apply('b', off)).toHaveLength(1)
+    const [drifted, stale] = [await countDifferences(ann), await countDifferences(ann)]
+    expect(await apply('b', drifted)).toHaveLength(1)
     await miscount(ann)
     expect(await apply('c', stale)).toEqual([])
-    expect(await apply('c', await look(ann))).toHaveLength(1)
+    expect(await apply('c', await countDifferences(ann))).toHaveLength(1)
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('a post is repaired once, and not when it was deleted', async () => {
+  test('reconcile repairs a post once, and no deleted post', async () => {
     const { services, ann } = await scene()
     const { collections, posts } = services
     const { id } = await posts.create(ann, { text: 'hello' })
     const key = { author: ann, _id: toObjectId(id) }
-    const lookAtPosts = async () =>
-      (await new SnapshotScan(services).posts(key, key._id)).differences
+    const countPostDifferences = async () =>
+      (await new SnapshotScan(services).countPosts(key, key._id)).differences
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
-    const off = await lookAtPosts()
-    expect(await apply('d', off)).toMatchObject([{ by: { likes: -5 } }])
-    expect([...(await apply('d', off)), ...(await apply('e', off))]).toEqual([])
+    const drifted = await countPostDifferences()
+    expect(await apply('d', drifted)).toMatchObject([{ delta: { likes: -5 } }])
+    expect([...(await apply('d', drifted)), ...(await apply('e', drifted))]).toEqual([])
     expect(await collections.posts.findOne(key)).toMatchObject({ counts: { likes: 0 } })
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
-    const stale = await lookAtPosts()
+    const stale = await countPostDifferences()
     await posts.delete(ann, { id, author: ann })
     expect(await apply('f', stale)).toEqual([])
   })
 
-  test('nothing is applied to who has the handle of somebody who was deleted', async () => {
+  test('reconcile applies no difference to the next owner of a deleted user’s handle', async () => {
     const { services, ann, prefix } = await scene()
-    const off = await look(ann)
+    const drifted = await countDifferences(ann)
     await services.users.delete(ann)
-    expect(await apply('g', off)).toEqual([])
+    expect(await apply('g', drifted)).toEqual([])
     await harness.rest()
     await services.users.create(ann, { name: 'again' })
-    expect(await apply('g', off)).toEqual([])
+    expect(await apply('g', drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('nothing is applied of edges that were mended since', async () => {
+  test('reconcile applies no difference of edges that were repaired since', async () => {
     const { services, ann, ben, prefix } = await scene()
     await services.follows.follow(ann, ben)
     await services.collections.following.deleteOne({ user: ann, followee: ben })
-    const off = await look(ann)
-    expect(off).toMatchObject([{ by: { followers: -7, following: -1 } }])
+    const drifted = await countDifferences(ann)
+    expect(drifted).toMatchObject([{ delta: { followers: -7, following: -1 } }])
     await reconcile(services, { users: [ann], readers: 0, dryRun: false })
-    expect(await apply('h', off)).toEqual([])
+    expect(await apply('h', drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
-  test('forty edges of a user who is followed twenty times a second are mended', async () => {
+  test('reconcile repairs forty edges of a user who gets twenty follows a second', async () => {
     const { services, ann, prefix } = await scene()
     const fans = Array.from({ length: 400 }, (_, n) => handle(`${prefix}fan${n}`))
     await openAccounts(services, fans)
@@ -275,7 +275,7 @@ describe('between a look and its repair', () => {
     }
   })
 
-  test('what the history says twice, since drift took an edge, is mended', async () => {
+  test('reconcile removes repeated events of a history whose edge was lost', async () => {
     const { services, ann, ben } = await scene()
     const { followers, following } = services.collections
     await services.follows.follow(ann, ben)

@@ -50,7 +50,7 @@ async function kill({ process }: Child): Promise<void> {
   await exited
 }
 
-test('processes killed at any moment of a delivery lose no post and leave none twice', async () => {
+test('processes that are killed at any moment of a delivery lose no post and store none twice', async () => {
   const { services, database } = harness
   const authors = audiences.map((_, n) => handle(`author${n}`))
   const readers = Array.from({ length: 2_000 }, (_, n) =>
@@ -110,8 +110,8 @@ test('processes killed at any moment of a delivery lose no post and leave none t
       expected.set(reader, (expected.get(reader) ?? new Set()).add(id))
     }
   }
-  const told = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
-  console.info(`L4: ${kills} kills, ${told}`)
+  const summary = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
+  console.info(`L4: ${kills} kills, ${summary}`)
   expect(posts.length).toBeGreaterThan(kills)
   expect(await storedProblems(collections, expected, cacheSize)).toEqual([])
   expect(await collections.outbox.countDocuments()).toBe(0)

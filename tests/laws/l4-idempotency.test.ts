@@ -107,7 +107,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<{ result?: unknown; co
   }
 }
 
-describe.each(mutations)('%s with a clientMutationId', (mutation) => {
+describe.each(mutations)('%s with an idempotency key', (mutation) => {
   test('a repeated mutation takes effect once and returns the first result', async () => {
     const { run, effects, key } = await newScene(mutation)
     const first = await run(key)
@@ -223,7 +223,7 @@ async function withFailing<T>(failure: Failure, work: () => Promise<T>): Promise
   return await work()
 }
 
-describe('a clientMutationId', () => {
+describe('idempotency keys', () => {
   test('a clientMutationId that was used for another input or another mutation is a CONFLICT', async () => {
     const { ann, ben } = await newScene('follow')
     const { posts, follows } = harness.services

@@ -11,42 +11,42 @@ import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
 import { drain } from './services.ts'
 
-/** A real HTTP server over a database of a test file's own, on a client whose commands can be watched. */
+/** A real HTTP server over the test file's own database, on a client whose commands can be watched. */
 export interface TestApp {
   readonly database: TestDatabase
   readonly services: Services
   /** `http://127.0.0.1:…`, without a slash at the end. */
   readonly url: string
-  /** What the server logged so far, one JSON object a line. */
+  /** The log of the server so far, one JSON object for each line. */
   readonly logged: readonly string[]
   /** Runs every job to its end. */
   readonly rest: () => Promise<void>
-  /** Asks as `handle`, or as nobody; fails unless there is data and no error. */
+  /** Sends a request as `handle`, or anonymously. Fails unless the answer has data and no error. */
   readonly ask: <Data, Variables>(
     handle: string | undefined,
     document: TypedDocumentNode<Data, Variables>,
     ...variables: Variables extends Record<string, never> ? [] : [Variables]
   ) => Promise<Answered<Data>>
-  /** Sends a request as it is, and gives the answer as it is. */
+  /** Sends a request and returns its answer unchanged. */
   readonly send: (request: GraphqlRequest) => Promise<Answer>
 }
 
-/** Root fields are null only beside an error, which `ask` does not let pass. */
+/** The data of an answer without errors. Root fields are null only if the answer has an error. */
 export type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
 
 /** A POST to /graphql. */
 export interface GraphqlRequest {
-  /** Who signs in by `Dev`; undefined: nobody. */
+  /** The viewer, who signs in by `Dev`. Undefined: an anonymous request. */
   readonly as?: string | undefined
   readonly query?: string
   readonly variables?: object
   readonly operationName?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Instead of the JSON of query, variables and operationName. */
+  /** Replaces the JSON of query, variables and operationName. */
   readonly body?: string
 }
 
-/** What came back. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -55,7 +55,7 @@ export interface Answer {
   readonly errors: readonly AnsweredError[]
 }
 
-/** One of `errors`. */
+/** An element of `errors`. */
 export interface AnsweredError {
   readonly message: string
   readonly path?: readonly (string | number)[]
@@ -68,8 +68,8 @@ export interface AnsweredError {
 }
 
 /**
- * Gives a test file a running server, without a worker; what it promises it does itself where timelines are kept.
- * `env` is as in the README's configuration table.
+ * Gives a test file a running server without a worker. The server runs small jobs inline.
+ * @param env variables of the README's configuration table.
  */
 export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   const database = useDatabase()

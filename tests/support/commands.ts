@@ -6,20 +6,20 @@ const collections = catalogue('collection')
 const reads = new Set(['find', 'aggregate', 'distinct', 'count'])
 const ofTransactions = new Set(['commitTransaction', 'abortTransaction'])
 
-/** What one command is about, in a word or two. */
+/** A short name of a command: its verb and its collections. */
 export function labelOf(sent: RecordedCommand): string {
   const joined = lookupsOf(sent).map(({ from }) => from)
-  // One owner's list is found and many owners' lists are joined: either way it is one command.
+  // The list of one owner needs a find, the lists of many owners need a join. Both are one command.
   if (joined.length > 0) return `read ${joined.join(', ')}`
   const name = ['find', 'aggregate'].includes(sent.name) ? 'read' : sent.name
   return sent.collection ? `${name} ${sent.collection}` : name
 }
 
-/** The labels of commands, sorted: what runs at the same time has no order. */
+/** The labels of commands, sorted, since concurrent commands have no order. */
 export const labelsOf = (commands: readonly RecordedCommand[]): string[] =>
   commands.map(labelOf).sort()
 
-/** Why a sharded cluster could not serve a command from the shards that hold what it names; none: it can. */
+/** Why a sharded cluster must send a command to all shards. Undefined: the command names its shards. */
 export function shardProblemOf(sent: RecordedCommand): string | undefined {
   if (ofTransactions.has(sent.name)) return undefined
   const joined = lookupsOf(sent)
@@ -34,7 +34,7 @@ export function shardProblemOf(sent: RecordedCommand): string | undefined {
   const key = shardKeyOf(sent.collection)
   if (key.length === 0) return undefined
   const problem = `${labelOf(sent)} does not carry ${key}`
-  // A continuation goes to the shards that the cursor is open on.
+  // A getMore goes only to the shards of its cursor.
   if (sent.name === 'getMore') return undefined
   const wholes = [...(sent.command.documents ?? [])] as Document[]
   if (!wholes.every((document) => key.every((field) => has(field)(document)))) return problem
@@ -43,7 +43,7 @@ export function shardProblemOf(sent: RecordedCommand): string | undefined {
   return filters.every((filter) => alternativesOf(filter).every(has(key[0]))) ? undefined : problem
 }
 
-/** Whether a read may take the server longer than a client waits. */
+/** Whether a read has no time limit. */
 export const isUnboundedRead = ({ name, command }: RecordedCommand): boolean =>
   reads.has(name) && !(command.maxTimeMS > 0)
 
@@ -61,7 +61,7 @@ function filtersOf({ command }: RecordedCommand): Document[] {
 
 const alternativesOf = (filter: Document): Document[] => filter.$or ?? [filter]
 
-/** Whether a field is named, by its path or within the whole `_id`. */
+/** Whether a filter names a field, by its path or within the whole `_id`. */
 const has = (field: string | undefined) => (filter: Document) =>
   field !== undefined &&
   (field in filter || (field.startsWith('_id.') && field.slice(4) in (filter._id ?? {})))

@@ -5,16 +5,16 @@ import { LeaseLost } from '../../src/jobs/queue.ts'
 import type { PostId, TimeId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
-/** How a job is run. */
-interface Manner {
+/** The options of running a job. */
+interface RunOptions {
   readonly inline?: boolean
-  /** From its start, whatever an earlier try left. */
+  /** Runs the job from its start, without its checkpoint. */
   readonly afresh?: boolean
-  /** It is done and stays. */
+  /** Does not delete the job after it is done. */
   readonly kept?: boolean
 }
 
-/** Runs jobs one by one, without workers, so that a history says when and how often. */
+/** Runs jobs one by one, without workers, so that a history decides when and how often. */
 export class Deliveries {
   /** The jobs that have run at least once. */
   readonly done: JobDoc[] = []
@@ -25,20 +25,24 @@ export class Deliveries {
     private readonly count: (what: string) => void,
   ) {}
 
-  /** The jobs that are not removed yet, the oldest first. */
+  /** All jobs in the outbox, the oldest first. */
   waiting(): Promise<JobDoc[]> {
     return this.outbox.find({}).sort({ _id: 1 }).toArray()
   }
 
-  /** @param n 0 for the newest; modulo the number there are. */
+  /** @param n 0 for the newest job; modulo the number of jobs. */
   async nth(n: number): Promise<JobDoc | undefined> {
     const all = await this.waiting()
     return all.at(-1 - (n % Math.max(1, all.length)))
   }
 
-  /** Runs a job in a process, and removes it when it is done. */
-  async run({ tasks, collections }: Services, job: JobDoc, manner: Manner = {}): Promise<void> {
-    const { inline = false, afresh = false, kept = false } = manner
+  /** Runs a job in a process, and deletes it when it is done. */
+  async run(
+    { tasks, collections }: Services,
+    job: JobDoc,
+    options: RunOptions = {},
+  ): Promise<void> {
+    const { inline = false, afresh = false, kept = false } = options
     const run: Run = {
       checkpoint: afresh ? undefined : job.checkpoint,
       save: async (checkpoint) => {
@@ -61,7 +65,7 @@ export class Deliveries {
     if (!kept) await this.outbox.deleteOne({ _id: job._id })
   }
 
-  /** What may be missing because of jobs that wait: posts, and all of one for the other, as `follower>followee`. */
+  /** What timelines may lack because of waiting jobs: posts, and all posts of a followee, as `follower>followee`. */
   async underWay(): Promise<{ posts: Set<PostId>; pairs: Set<string> }> {
     const [posts, pairs] = [new Set<PostId>(), new Set<string>()]
     for (const { kind, payload } of await this.waiting()) {

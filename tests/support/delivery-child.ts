@@ -5,20 +5,19 @@ import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices } from '../../src/services.ts'
 
-/** What a child is told. */
+/** The options of a child process. */
 export interface DeliveryOrders {
   readonly uri: string
   readonly database: string
-  /** By which the server knows its connections. */
-  /** It posts as these, in turn, without end; none: it only runs jobs. */
+  /** The child posts as these authors in turn, without end. Without authors, it only runs jobs. */
   readonly authors: readonly UserId[]
   readonly leaseMs: number
-  /** How long it waits after each post, in milliseconds. */
+  /** The pause after each post, in milliseconds. */
   readonly pauseMs: number
 }
 
-// A process that runs jobs, and posts where it is told to, until it is killed. It prints a line for each post that was
-// acknowledged.
+// A process that runs jobs, and publishes posts if it has authors, until it is killed. It prints a line for each
+// acknowledged post.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as DeliveryOrders)
 
 async function main({ uri, database, authors, leaseMs, pauseMs }: DeliveryOrders) {
@@ -40,7 +39,7 @@ async function main({ uri, database, authors, leaseMs, pauseMs }: DeliveryOrders
       const { id } = await services.posts.create(author, { text: `post ${at}` })
       console.log(JSON.stringify({ id, author }))
     } catch {
-      // The transaction of one that was killed holds the author's counters until it is ended.
+      // The transaction of a killed process locks the author's counters until the server ends it.
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }

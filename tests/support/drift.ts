@@ -7,7 +7,7 @@ import type { Services } from '../../src/services.ts'
 import { openAccounts } from './services.ts'
 import { newId } from './verify.ts'
 
-/** Draws whole numbers from 0 up to but not `below`, the same ones for the same seed. */
+/** Draws whole numbers from 0 to `below` - 1, the same numbers for the same seed. */
 export type Dice = (below: number) => number
 
 export function diceOf(seed: number): Dice {
@@ -20,13 +20,13 @@ export const oneOf = <T>(some: readonly T[], dice: Dice): T => some[dice(some.le
 const named = (name: string, count: number) =>
   Array.from({ length: count }, (_, n) => `r-${name}${String(n).padStart(2, '0')}` as UserId)
 
-/** Who takes part, by what may happen to them. */
+/** The users, by the events that may happen to them. */
 export const people = {
-  /** One writer alone changes whom they follow; their edges never drift. */
+  /** Only one writer changes the follows of an owner. Their edges never drift. */
   owners: named('owner', 16),
   /** They are followed, and post. */
   stars: named('star', 12),
-  /** Nobody ends what they follow: an edge that drift gave them has no history that could go on. */
+  /** Their follows never end: an edge from drift has no history that could continue. */
   still: named('still', 8),
   /** They follow, block, leave and come back. */
   wild: named('wild', 24),
@@ -34,7 +34,7 @@ export const people = {
 
 export const everybody: readonly UserId[] = Object.values(people).flat()
 
-/** Accounts, twenty posts, and edges of those whose edges may drift. */
+/** Creates accounts, twenty posts, and edges of the users whose edges may drift. */
 export async function beginnings(services: Services, dice: Dice): Promise<PostRef[]> {
   await openAccounts(services, everybody)
   const others = [...people.stars, ...people.wild]
@@ -59,9 +59,9 @@ export async function beginnings(services: Services, dice: Dice): Promise<PostRe
 const counters = ['followers', 'following', 'posts'] as const
 
 /**
- * Damages one thing behind the service's back, as the dice fall. Edges of the wild may stand alone in `following` and
- * those of the still in `followers`: never so that traffic begins or ends an edge twice, which no counter shows. Each has
- * a history that decides whether it stands.
+ * Damages one random document. An edge of a `wild` user may exist only in `following`, and an edge of a `still` user
+ * only in `followers`. So no follow or unfollow can create or end an edge twice, which no counter would show. Each such
+ * edge has a history that decides whether it exists.
  */
 export async function drift(services: Services, dice: Dice): Promise<void> {
   const { user_stats, posts, followers, following } = services.collections
@@ -91,7 +91,7 @@ export async function drift(services: Services, dice: Dice): Promise<void> {
   }
 }
 
-/** An edge in one collection alone, with a history: it stands, or it has ended. */
+/** Inserts an edge into one collection, with a history in which it still exists or has ended. */
 async function addToOneSide(
   { collections, transactions }: Services,
   side: 'followers' | 'following',
@@ -104,7 +104,7 @@ async function addToOneSide(
   await transactions.run(async ({ session }) => {
     const { follow_events, followers, following } = collections
     const pair = { user: follower, followee }
-    // One that exists is left alone: a duplicate key would be tried again and again.
+    // Leaves an existing edge unchanged: a duplicate key would be retried without end.
     const there = [
       await followers.findOne({ user: followee, follower }, { session }),
       await following.findOne(pair, { session }),

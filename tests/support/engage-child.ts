@@ -5,7 +5,7 @@ import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { createServices } from '../../src/services.ts'
 import { actsOf, sameLimits } from './engagement.ts'
 
-/** One answer that a child got. */
+/** An answer that a child received. */
 export interface Answer {
   readonly kind: 'likes' | 'comments' | 'shares'
   readonly post: string
@@ -15,7 +15,7 @@ export interface Answer {
   readonly id: string | undefined
 }
 
-/** What a child is told. */
+/** The options of a child process. */
 export interface Orders {
   readonly uri: string
   readonly database: string
@@ -27,8 +27,8 @@ export interface Orders {
   readonly seed: number
 }
 
-// A process that likes, comments and shares, and takes it back, for as many writes as it is told; then it prints
-// the answers it got in one line of JSON.
+// A process that adds and removes likes, comments and shares, `writes` times. Then it prints the answers that it
+// received in one line of JSON.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as Orders)
 
 async function main({ uri, database, users, posts, writes, seed, ...limits }: Orders) {

@@ -23,13 +23,13 @@ import {
 import { outcomeOf, pageOf } from './model.ts'
 import { handle, openAccounts } from './services.ts'
 
-type Look = typeof anyPage extends fc.Arbitrary<infer T> ? T : never
-type Liked = typeof anyLiked extends fc.Arbitrary<infer T> ? T : never
+type PageRead = typeof anyPage extends fc.Arbitrary<infer T> ? T : never
+type LikedRead = typeof anyLiked extends fc.Arbitrary<infer T> ? T : never
 
 const history = fc.record({
   steps: fc.array(
     fc.oneof(
-      { weight: 8, arbitrary: anyWrite() as fc.Arbitrary<Write | Look | Liked> },
+      { weight: 8, arbitrary: anyWrite() as fc.Arbitrary<Write | PageRead | LikedRead> },
       { weight: 2, arbitrary: anyPage },
       { weight: 1, arbitrary: anyLiked },
     ),
@@ -38,12 +38,12 @@ const history = fc.record({
   limit: fc.integer({ min: 1, max: 4 }),
 })
 
-/** People who act on posts of three of them, under handles of their own. */
+/** Users under new handles, with posts of the first users. */
 export class Scene {
   private static scenes = 0
   readonly users: readonly UserId[]
   readonly comments = new Map<PostRef, EngagementId[]>()
-  /** What every entry ever made was called. */
+  /** The ids of all entries that were ever added. */
   readonly made = perKind((): EngagementId[] => [])
 
   private constructor(
@@ -54,7 +54,7 @@ export class Scene {
     this.users = users
   }
 
-  /** @param count of people. The first are the posts' authors, one each. */
+  /** @param count the number of users. The first users are the authors of one post each. */
   static async open(services: Services, count = people, made = postsMade): Promise<Scene> {
     const scene = `s${Scene.scenes++}-`
     const users = Array.from({ length: count }, (_, n) => handle(`${scene}u${n}`))
@@ -75,8 +75,8 @@ export class Scene {
     return this.posts[n % this.posts.length] as PostRef
   }
 
-  /** Does a write; with a model, the same must come of it there. */
-  async play(write: Write, model?: EngagementModel, services = this.services) {
+  /** Applies a write, also to the model if given. @returns the outcome and the model's outcome. */
+  async apply(write: Write, model?: EngagementModel, services = this.services) {
     const { engagements, restrictions, posts } = services
     const [user, post] = [this.user(write.user), this.post(write.post)]
     switch (write.verb) {
@@ -124,7 +124,7 @@ export class Scene {
   }
 }
 
-/** Law L2 on one history: whatever is done and asked, the answer is the model's, and what is stored agrees. */
+/** Law L2 on one history: every outcome and every page equals the model's, and the stored lists are sound. */
 export function engagementLaw(
   { services, rest }: { readonly services: Services; readonly rest: () => Promise<void> },
   limits: Limits,
@@ -134,20 +134,20 @@ export function engagementLaw(
     const model = new EngagementModel()
     const { users, posts } = scene
     for (const step of steps) {
-      if (step.verb === 'page') await looks(step)
-      else if (step.verb === 'liked') await looksAtLikes(step)
+      if (step.verb === 'page') await readPages(step)
+      else if (step.verb === 'liked') await readLikedPages(step)
       else {
-        const { found, expected } = await scene.play(step, model)
+        const { found, expected } = await scene.apply(step, model)
         expect(found, step.verb).toBe(expected)
       }
     }
-    await comparesAll()
+    await compareAll()
     await rest()
-    await comparesAll()
+    await compareAll()
     expect(await engagementProblems(services, limits, posts)).toEqual([])
     expect(await strays(services, posts)).toEqual([])
 
-    async function looks({ kind, alone, size, backward, after, before }: Look) {
+    async function readPages({ kind, alone, size, backward, after, before }: PageRead) {
       const made = scene.made[kind]
       const place = (n: number | undefined) =>
         n === undefined ? n : made[n % Math.max(1, made.length)]
@@ -164,19 +164,19 @@ export function engagementLaw(
       }
     }
 
-    async function looksAtLikes(look: Liked) {
+    async function readLikedPages(read: LikedRead) {
       const like = (n: number | undefined) =>
         n === undefined ? n : scene.made.likes[n % Math.max(1, scene.made.likes.length)]
-      const [after, before] = [like(look.after), like(look.before)]
-      const window = { limit: look.size, backward: look.backward, after, before }
-      await comparesLikes(
-        look.users.map((n) => scene.user(n)),
-        scene.user(look.viewer),
+      const [after, before] = [like(read.after), like(read.before)]
+      const window = { limit: read.size, backward: read.backward, after, before }
+      await compareLikes(
+        read.users.map((n) => scene.user(n)),
+        scene.user(read.viewer),
         window,
       )
     }
 
-    async function comparesLikes(asked: readonly UserId[], viewer: UserId, window: Window) {
+    async function compareLikes(asked: readonly UserId[], viewer: UserId, window: Window) {
       const pages = await services.liked.pages(asked, window, viewer)
       for (const user of asked) {
         const page = pages.get(user)
@@ -188,7 +188,7 @@ export function engagementLaw(
       }
     }
 
-    async function comparesAll() {
+    async function compareAll() {
       const found = await services.posts.byRefs(posts)
       for (const post of posts) {
         const counts = model.counts(post)
@@ -212,7 +212,7 @@ export function engagementLaw(
           ),
         )
         expect(stored.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id).sort())
-        await comparesLikes(users, user, { limit: 20, backward: false })
+        await compareLikes(users, user, { limit: 20, backward: false })
       }
     }
   })
@@ -222,8 +222,8 @@ const writers = 32
 const race = fc.array(anyWrite(), { minLength: writers * 4, maxLength: writers * 8, size: 'max' })
 
 /**
- * Law L2 after a race: whatever the writers were told is what is stored, and nothing else.
- * @param tally what came of the writes, over all races.
+ * Law L2 after a race: exactly the acknowledged engagement is stored.
+ * @param tally the outcomes of the writes, over all races.
  */
 export function raceLaw(
   {
@@ -232,7 +232,7 @@ export function raceLaw(
     rest,
   }: {
     readonly services: Services
-    /** What the writers go through in turn. */
+    /** The services that the writers use in turn. */
     readonly all: readonly Services[]
     readonly rest: () => Promise<void>
   },
@@ -253,9 +253,9 @@ export function raceLaw(
     }
     const write = async (_: unknown, at: number) => {
       for (let next = queue.shift(); next; next = queue.shift()) {
-        // Only the last post may go, so that there is always something to fight over.
+        // Only the last post may be deleted, so that writers always compete for a post.
         const post = next.verb === 'deletePost' ? postsMade - 1 : next.post
-        const { found } = await scene.play({ ...next, post }, undefined, all[at % all.length])
+        const { found } = await scene.apply({ ...next, post }, undefined, all[at % all.length])
         tally.set(found, (tally.get(found) ?? 0) + 1)
         const [kind, delta] = adds[next.verb] ?? []
         const key = `${kind} ${scene.post(post).id}`

@@ -8,19 +8,19 @@ import {
 import type { EngagementId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Outcome } from './model.ts'
 
-/** An entry of a list, as plainly as can be. */
+/** An entry of a list. */
 interface Entry {
   readonly actor: UserId
   readonly id: EngagementId
 }
 
-/** Law L2 in memory: a list is an array, newest last, wherever its entries may stand. */
+/** A simple in-memory model of law L2: a list is an array, newest last. */
 export class EngagementModel {
   private readonly lists = new Map<string, Entry[]>()
   private readonly gone = new Set<string>()
   private readonly blocks = new Set<string>()
 
-  /** What comes of adding. @param id what it was called, if it was added. */
+  /** The outcome of an add. @param id the id of the entry, if it was added. */
   add(kind: EngagementKind, actor: UserId, post: PostRef, id: EngagementId | undefined): Outcome {
     if (!this.shows(actor, post)) return 'NOT_FOUND'
     const list = this.list(kind, post)
@@ -59,7 +59,7 @@ export class EngagementModel {
     return this.gone.has(post.id) ? [] : (this.lists.get(`${kind} ${post.id}`) ?? [])
   }
 
-  /** The places of a list, newest first: where writes follow each other, the ids of its entries. */
+  /** The places of a list, newest first. Without concurrent writes, these are the ids of its entries. */
   places(kind: EngagementKind, post: PostRef) {
     return this.list(kind, post)
       .map(({ id }) => id)
@@ -100,7 +100,7 @@ export class EngagementModel {
   }
 }
 
-/** How many people and posts a history has. The first people are the posts' authors. */
+/** The numbers of users and posts of a history. The first users are the posts' authors. */
 export const people = 5
 export const postsMade = 3
 
@@ -122,11 +122,11 @@ export interface Write {
   readonly verb: Verb
   readonly user: number
   readonly post: number
-  /** Which comment, or which other person. */
+  /** The index of the comment, or of the other user. */
   readonly which: number
 }
 
-/** @param verbs which writes, in the proportions of ordinary use. */
+/** @param verbs the kinds of writes, in the proportions of ordinary use. */
 export const anyWrite = (verbs = Object.keys(weights) as Verb[]): fc.Arbitrary<Write> =>
   fc.record({
     verb: fc.oneof(
@@ -140,7 +140,7 @@ export const anyWrite = (verbs = Object.keys(weights) as Verb[]): fc.Arbitrary<W
 const cursor = fc.option(fc.nat(25), { nil: undefined })
 const windowOf = { size: fc.integer({ min: 0, max: 5 }), backward: fc.boolean() }
 
-/** A page of a list of each post; cursors are places ever given, and some never. */
+/** A page of a list of each post. Its cursors are places of the history, also unused places. */
 export const anyPage = fc.record({
   verb: fc.constant('page' as const),
   kind: fc.constantFrom(...engagementKinds),
@@ -150,7 +150,7 @@ export const anyPage = fc.record({
   ...windowOf,
 })
 
-/** A page of what somebody likes; cursors are likes that ever were. */
+/** A page of the posts that a user likes. Its cursors are likes of the history, also removed likes. */
 export const anyLiked = fc.record({
   verb: fc.constant('liked' as const),
   users: fc.uniqueArray(fc.nat(people - 1), { minLength: 1, maxLength: people }),

@@ -48,29 +48,35 @@ export function describeEngagementRules(
     expect(await strays(harness.services, posts)).toEqual([])
   }
 
-  test.each([0, size])('a post of one’s own takes part, beside %d entries', async (count) => {
-    const { post, ann } = await scene(count)
-    expect(await acts().add(ann, post)).toMatchObject({ changed: true, entry: { actor: ann } })
-    expect((await actorsOf(post))[0]).toBe(ann)
-  })
+  test.each([0, size])(
+    `an author adds ${kind} to the own post, next to %d entries`,
+    async (count) => {
+      const { post, ann } = await scene(count)
+      expect(await acts().add(ann, post)).toMatchObject({ changed: true, entry: { actor: ann } })
+      expect((await actorsOf(post))[0]).toBe(ann)
+    },
+  )
 
-  test.each([0, size])('a block either way hides the post, beside %d entries', async (count) => {
-    const { post, ann, ben, fans } = await scene(count)
-    const { restrictions } = harness.services
-    for (const [one, other] of [
-      [ann, ben],
-      [ben, ann],
-    ] as const) {
-      await restrictions.block(one, other)
-      expect(await outcomeOf(acts().add(ben, post))).toBe('NOT_FOUND')
-      await restrictions.unblock(one, other)
-    }
-    expect(await actorsOf(post)).toEqual([...fans].reverse())
-    await isSound(post)
-    expect(await outcomeOf(acts().add(ben, post))).toBe('changed')
-  })
+  test.each([0, size])(
+    `a block in either direction hides the post from ${kind}, next to %d entries`,
+    async (count) => {
+      const { post, ann, ben, fans } = await scene(count)
+      const { restrictions } = harness.services
+      for (const [one, other] of [
+        [ann, ben],
+        [ben, ann],
+      ] as const) {
+        await restrictions.block(one, other)
+        expect(await outcomeOf(acts().add(ben, post))).toBe('NOT_FOUND')
+        await restrictions.unblock(one, other)
+      }
+      expect(await actorsOf(post)).toEqual([...fans].reverse())
+      await isSound(post)
+      expect(await outcomeOf(acts().add(ben, post))).toBe('changed')
+    },
+  )
 
-  test('what was done before a block can be taken back after it', async () => {
+  test(`${kind} from before a block can be removed after it`, async () => {
     const { post, ann, ben } = await scene(size)
     const { entry } = await acts().add(ben, post)
     await harness.services.restrictions.block(ann, ben)
@@ -78,7 +84,7 @@ export function describeEngagementRules(
     await isSound(post)
   })
 
-  test('nobody takes part without an account, nor in a post that is not there', async () => {
+  test(`${kind} need an account and an existing post`, async () => {
     const { post, ben } = await scene(size)
     const none = '0'.repeat(24) as EngagementId
     expect(await outcomeOf(acts().add(handle('nobody'), post))).toBe('NOT_FOUND')
@@ -89,28 +95,31 @@ export function describeEngagementRules(
     await isSound(post, missing)
   })
 
-  test.each([0, size])('a forged author names no post and harms none, beside %d', async (count) => {
-    const { post, ben, fans } = await scene(count)
-    const others = [handle(`x${scenes}-a`), handle(`x${scenes}-b`)]
-    await openAccounts(harness.services, others)
-    const forged = { id: post.id, author: ben }
-    const writers = [...others, ben].flatMap((user) => [
-      outcomeOf(acts().add(user, forged)),
-      outcomeOf(acts().add(user, post)),
-    ])
-    expect(await Promise.all(writers)).toEqual(
-      [...others, ben].flatMap(() => ['NOT_FOUND', 'changed']),
-    )
-    expect(await walked(harness.services, kind, forged)).toEqual([])
-    for (const entry of await walked(harness.services, kind, post)) {
-      const refused = await outcomeOf(acts().take(entry.actor, forged, entry.id))
-      expect(refused).toBe('NOT_FOUND')
-    }
-    expect(await actorsOf(post)).toHaveLength(fans.length + 3)
-    await isSound(post)
-  })
+  test.each([0, size])(
+    `${kind} with a forged author find no post and harm none, next to %d entries`,
+    async (count) => {
+      const { post, ben, fans } = await scene(count)
+      const others = [handle(`x${scenes}-a`), handle(`x${scenes}-b`)]
+      await openAccounts(harness.services, others)
+      const forged = { id: post.id, author: ben }
+      const writers = [...others, ben].flatMap((user) => [
+        outcomeOf(acts().add(user, forged)),
+        outcomeOf(acts().add(user, post)),
+      ])
+      expect(await Promise.all(writers)).toEqual(
+        [...others, ben].flatMap(() => ['NOT_FOUND', 'changed']),
+      )
+      expect(await walked(harness.services, kind, forged)).toEqual([])
+      for (const entry of await walked(harness.services, kind, post)) {
+        const refused = await outcomeOf(acts().take(entry.actor, forged, entry.id))
+        expect(refused).toBe('NOT_FOUND')
+      }
+      expect(await actorsOf(post)).toHaveLength(fans.length + 3)
+      await isSound(post)
+    },
+  )
 
-  test('a deleted post takes its entries with it', async () => {
+  test(`a deleted post loses its ${kind}`, async () => {
     const { post, ann, ben } = await scene(size)
     await harness.services.posts.delete(ann, post)
     expect(await walked(harness.services, kind, post)).toEqual([])
@@ -120,7 +129,7 @@ export function describeEngagementRules(
     expect(await leftOf(post)).toEqual({ levels: 0, logged: 0 })
   })
 
-  test('a deleted post is cleared to the end, whichever delete fails on the way', async () => {
+  test(`the ${kind} of a deleted post are deleted, whichever delete fails first`, async () => {
     const { post, ann } = await scene(size)
     await harness.services.posts.delete(ann, post)
     expect(await leftOf(post)).toMatchObject({ logged: size })
@@ -141,7 +150,7 @@ export function describeEngagementRules(
     await harness.rest()
   })
 
-  test('a deleted user’s entries go from every place, and counts follow', async () => {
+  test(`the ${kind} of a deleted user are removed from every place, and counts follow`, async () => {
     const { post, ben, fans } = await scene(size)
     const other = await scene(0)
     const [inPost, , inLevel] = [fans[0], fans[1], fans[size - 1]] as UserId[]
@@ -157,45 +166,51 @@ export function describeEngagementRules(
     await isSound(post, other.post)
   })
 
-  test.each([0, size])('a repeat returns the first result, beside %d entries', async (count) => {
-    const { post, ann, ben } = await scene(count)
-    const key = keyOf(ben, 'add')
-    const first = await acts().add(ben, post, key)
-    expect(first).toMatchObject({ changed: true, entry: { actor: ben } })
-    expect(await acts().add(ben, post, key)).toEqual(first)
-    const takeKey = keyOf(ben, 'take')
-    const taken = await acts().take(ben, post, first.entry?.id as EngagementId, takeKey)
-    expect(taken).toMatchObject({ changed: true, entry: { id: first.entry?.id } })
-    expect(await acts().take(ben, post, first.entry?.id as EngagementId, takeKey)).toEqual(taken)
-    expect(await acts().add(ben, post, key)).toEqual(first)
-    expect(await actorsOf(post)).toHaveLength(count)
-    await isSound(post)
-    await harness.services.restrictions.block(ann, ben)
-    expect(await acts().add(ben, post, key)).toEqual(first)
-    await harness.services.posts.delete(ann, post)
-    expect(await acts().add(ben, post, key)).toEqual(first)
-  })
+  test.each([0, size])(
+    `a repeat under ${kind} returns the first result, next to %d entries`,
+    async (count) => {
+      const { post, ann, ben } = await scene(count)
+      const key = keyOf(ben, 'add')
+      const first = await acts().add(ben, post, key)
+      expect(first).toMatchObject({ changed: true, entry: { actor: ben } })
+      expect(await acts().add(ben, post, key)).toEqual(first)
+      const takeKey = keyOf(ben, 'take')
+      const taken = await acts().take(ben, post, first.entry?.id as EngagementId, takeKey)
+      expect(taken).toMatchObject({ changed: true, entry: { id: first.entry?.id } })
+      expect(await acts().take(ben, post, first.entry?.id as EngagementId, takeKey)).toEqual(taken)
+      expect(await acts().add(ben, post, key)).toEqual(first)
+      expect(await actorsOf(post)).toHaveLength(count)
+      await isSound(post)
+      await harness.services.restrictions.block(ann, ben)
+      expect(await acts().add(ben, post, key)).toEqual(first)
+      await harness.services.posts.delete(ann, post)
+      expect(await acts().add(ben, post, key)).toEqual(first)
+    },
+  )
 
-  test.each([0, size])('eight repeats at once take effect once, beside %d', async (count) => {
-    const { post, ben, ann } = await scene(count)
-    const key = keyOf(ben, 'add')
-    // The first keeps the post busy, so that the others meet in one commit.
-    const busy = acts().add(ann, post)
-    const eight = Array.from({ length: 8 }, () => acts().add(ben, post, key))
-    const [first, ...repeats] = await Promise.all(eight)
-    await busy
-    for (const repeat of repeats) expect(repeat).toEqual(first)
-    expect(await actorsOf(post)).toHaveLength(count + 2)
-    const id = first?.entry?.id as EngagementId
-    const takes = Array.from({ length: 8 }, () => acts().take(ben, post, id, keyOf(ben, 'take')))
-    const [taken, ...others] = await Promise.all(takes)
-    expect(taken).toMatchObject({ changed: true })
-    for (const other of others) expect(other).toEqual(taken)
-    expect(await actorsOf(post)).toHaveLength(count + 1)
-    await isSound(post)
-  })
+  test.each([0, size])(
+    `eight concurrent repeats under ${kind} take effect once, next to %d entries`,
+    async (count) => {
+      const { post, ben, ann } = await scene(count)
+      const key = keyOf(ben, 'add')
+      // The first keeps the post busy, so that the others meet in one commit.
+      const busy = acts().add(ann, post)
+      const eight = Array.from({ length: 8 }, () => acts().add(ben, post, key))
+      const [first, ...repeats] = await Promise.all(eight)
+      await busy
+      for (const repeat of repeats) expect(repeat).toEqual(first)
+      expect(await actorsOf(post)).toHaveLength(count + 2)
+      const id = first?.entry?.id as EngagementId
+      const takes = Array.from({ length: 8 }, () => acts().take(ben, post, id, keyOf(ben, 'take')))
+      const [taken, ...others] = await Promise.all(takes)
+      expect(taken).toMatchObject({ changed: true })
+      for (const other of others) expect(other).toEqual(taken)
+      expect(await actorsOf(post)).toHaveLength(count + 1)
+      await isSound(post)
+    },
+  )
 
-  test('a clientMutationId used for something else fails alone', async () => {
+  test(`an idempotency key of another input fails alone under ${kind}`, async () => {
     const { post, ann, ben, fans } = await scene(size)
     const other = await scene(0)
     await acts().add(ben, other.post, keyOf(ben, 'add', 'one'))

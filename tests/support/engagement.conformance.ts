@@ -41,7 +41,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       return { post: { id, author }, users }
     }
 
-    /** A post whose list holds so many entries, oldest first. */
+    /** A post whose list holds `count` entries, oldest first. */
     async function listOf(count: number) {
       const { post, users } = await newPost()
       const entries: Engagement[] = []
@@ -84,7 +84,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       }
     }
 
-    test('fills the post, then level after level, and tells of overflow exactly then', async () => {
+    test(`${kind} fill the post, then level after level, and set the overflow flag exactly then`, async () => {
       const { post, users } = await newPost()
       expect(await stored(post)).toEqual({ inPost: 0, flag: undefined, levels: [] })
       const entries: Engagement[] = []
@@ -101,7 +101,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       }
     })
 
-    test('empties from its end, level after level, and loses the flag with the last', async () => {
+    test(`removing the newest ${kind} empties level after level, and the last one clears the flag`, async () => {
       const { post, entries } = await listOf(full)
       for (let left = entries.pop(); left; left = entries.pop()) {
         expect(await take(left)).toMatchObject({ changed: true })
@@ -113,7 +113,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       }
     })
 
-    test('empties from its beginning, and keeps the flag while any level is left', async () => {
+    test(`removing the oldest ${kind} keeps the flag while a level is left`, async () => {
       const { post, entries } = await listOf(full)
       for (let left = entries.shift(); left; left = entries.shift()) {
         expect(await take(left)).toMatchObject({ changed: true })
@@ -122,7 +122,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       }
     })
 
-    test('gives up an entry of every place, once', async () => {
+    test(`an entry of ${kind} can be removed from every place, once`, async () => {
       for (let at = 0; at < full; at++) {
         const { post, entries } = await listOf(full)
         const [gone] = entries.splice(at, 1) as [Engagement]
@@ -133,7 +133,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       }
     })
 
-    test('loses a level in the middle and goes on behind the last', async () => {
+    test(`${kind} without a middle level continue after the last level`, async () => {
       const { post, users, entries } = await listOf(full)
       for (const gone of entries.splice(threshold + capacity, capacity)) await take(gone)
       expect((await stored(post)).levels.map(([level]) => level)).toEqual([0, 2])
@@ -144,7 +144,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       expect((await stored(post)).levels.map(([level]) => level)).toEqual([0, 2, 3, 4])
     })
 
-    test('goes back into the post once it has cooled', async () => {
+    test(`new ${kind} go to the post again after the last level is deleted`, async () => {
       const { post, users, entries } = await listOf(threshold + 1)
       for (const gone of entries.splice(0)) await take(gone)
       for (const user of users.slice(0, threshold + 2)) {
@@ -154,7 +154,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       expect((await stored(post)).inPost).toBe(threshold)
     })
 
-    test('does not put an entry before those that overflow, though the post has room', async () => {
+    test(`new ${kind} stay behind the overflow although the post has room`, async () => {
       const { post, users, entries } = await listOf(full)
       for (const gone of entries.splice(0, threshold)) await take(gone)
       entries.push((await acts().add(users[full] as UserId, post)).entry as Engagement)
@@ -177,7 +177,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       },
     )
 
-    test('shows every window of it as if it were one list', async () => {
+    test(`every window of ${kind} is as in one list`, async () => {
       const { post, entries } = await listOf(full)
       const [, second] = entries.splice(0, 2)
       await take(second as Engagement)
@@ -205,7 +205,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
     })
 
     test.each([false, true])(
-      'gives each old entry once to a walk amid writes, backward: %s',
+      `a walk through ${kind} during writes returns each old entry once, backward: %s`,
       async (backward) => {
         for (const limit of [1, 2, 3]) {
           const { post, users, entries } = await listOf(full)
@@ -226,7 +226,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       },
     )
 
-    test('finds entries by what they are known by, wherever they stand', async () => {
+    test(`${kind} are found by their key in every place`, async () => {
       const { post, users, entries } = await listOf(full)
       const { post: other } = await listOf(1)
       const key = ({ actor, id }: Engagement) => entryKey(kind, actor, id)
@@ -242,7 +242,7 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
       expect(await entriesOf([post, other], keys)).toEqual(idsOf(entries).sort())
     })
 
-    test('takes the entries of many at once, and gives each up once', async () => {
+    test(`${kind} of many users are added at once, and each is removed once`, async () => {
       const { post, users } = await newPost(40)
       const twice = [...users, ...users]
       const added = await Promise.all(twice.map((user) => acts().add(user, post)))

@@ -14,7 +14,7 @@ import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts
 import { pageSizeMax } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 
-/** How much each list holds in its post and in an overflow document. */
+/** The most entries of a list in its post and in an overflow document. */
 export interface Limits {
   readonly threshold: number
   readonly capacity: number
@@ -26,7 +26,7 @@ export const sameLimits = ({ threshold, capacity }: Limits) => ({
   capacity,
 })
 
-/** The writes of one kind under the same names for all. */
+/** The writes of one kind, under the same names for all kinds. */
 export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
   add: async (
     user: UserId,
@@ -34,7 +34,7 @@ export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
     idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> =>
     engagements.add(kind, user, post, { text: `by ${user}`, idempotencyKey }),
-  /** @param id of an entry that is not known by its user. */
+  /** @param id the id of the entry, for kinds whose key is the id. */
   take: async (
     user: UserId,
     post: PostRef,
@@ -46,14 +46,14 @@ export const actsOf = ({ engagements }: Services, kind: EngagementKind) => ({
       : engagements.remove(kind, user, post, idempotencyKey),
 })
 
-/** How to walk a list, and what happens between two pages. */
+/** The options of a walk through a list. */
 export interface Walk {
   readonly limit?: number
   readonly backward?: boolean
   readonly between?: () => Promise<unknown>
 }
 
-/** A list from end to end by its cursors, newest first whichever way it is walked. */
+/** Reads a whole list by its cursors. Returns it newest first in both directions. */
 export async function walked(
   { engagementReader }: Pick<Services, 'engagementReader'>,
   kind: EngagementKind,
@@ -70,13 +70,13 @@ export async function walked(
     cursor = (backward ? items[0] : items.at(-1))?.place
     const more = await (backward ? page?.hasPreviousPage() : page?.hasNextPage())
     if (!more) return found
-    if (cursor === undefined) throw new Error('an empty page says that the walk goes on')
+    if (cursor === undefined) throw new Error('an empty page claims that more items follow')
   }
 }
 
 /**
- * What law L2 finds wrong with the lists of every post, or of those given, also when they are gone.
- * Reads all there is: nothing may be written meanwhile.
+ * The violations of law L2 by the lists of all posts, or of the given posts, also if they are deleted. Reads all
+ * documents, so no writes may run at the same time.
  */
 export async function engagementProblems(
   services: Services,
@@ -134,8 +134,8 @@ function* listProblems({ kind, post, levels }: StoredList, { threshold, capacity
   const items = levels.reduce((sum, level) => sum + level.items.length, embedded)
   const counts = post.counts?.[kind] ?? 0
   if (counts !== items) yield `counts ${counts}, stored ${items}`
-  const told = post.levels?.[kind] ?? 0
-  if (told !== levels.length) yield `tells of ${told} levels, has ${levels.length}`
+  const stored = post.levels?.[kind] ?? 0
+  if (stored !== levels.length) yield `says ${stored} levels, has ${levels.length}`
   if (embedded > threshold) yield `${embedded} entries in the post`
   for (const { _id, count, items } of levels) {
     if (count !== items.length) yield `level ${_id.level} counts ${count}, holds ${items.length}`
@@ -160,8 +160,8 @@ function* orderProblems({ kind, post, levels }: StoredList) {
       last = here
     }
   }
-  const told = post.last?.[kind]?.toHexString() ?? ''
-  if (last > told) yield `place ${last} was given, the post tells of ${told}`
+  const stored = post.last?.[kind]?.toHexString() ?? ''
+  if (last > stored) yield `place ${last} was given, the post says ${stored}`
 }
 
 function* entryProblems(kind: EngagementKind, entries: readonly EngagementDoc[]) {
@@ -174,7 +174,7 @@ function* entryProblems(kind: EngagementKind, entries: readonly EngagementDoc[])
 
 const idsOf = (entries: readonly EngagementDoc[]) => entries.map(({ _id }) => _id.toHexString())
 
-/** What logs say of these posts that no list confirms: none is left where nothing failed. */
+/** The rows of logs for these posts without an entry in a list. Without failures there are none. */
 export async function strays(services: Services, posts: readonly PostRef[]): Promise<string[]> {
   const { engaged, overflow } = services.collections
   const ids = { $in: posts.map(({ id }) => toObjectId(id)) }

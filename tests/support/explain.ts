@@ -1,22 +1,22 @@
 import type { Db, Document } from 'mongodb'
 import type { RecordedCommand } from './mongo.ts'
 
-/** How the server would run one statement. */
+/** The plan of the server for one statement. */
 export interface Explained {
   /** Stages that read a collection without bounds. */
   readonly scans: readonly string[]
   /** Stages that sort in memory. */
   readonly sorts: readonly string[]
-  /** Index keys and documents that were looked at, whichever are more; `$lookup` stages included. */
+  /** Examined index keys or documents, the larger number, including `$lookup` stages. */
   readonly examined: number
-  /** Documents that were found, changed or deleted, those that `$lookup` stages joined included. */
+  /** Found, changed or deleted documents, including documents that `$lookup` stages joined. */
   readonly returned: number
 }
 
-/** Rows of a join that are counted: more than any page has owners. */
+/** The most counted rows of a join, more than the owners of any page. */
 const rowsMax = 1_000
 const explainable = new Set(['find', 'aggregate', 'distinct', 'count', 'findAndModify'])
-/** What belongs to a session or a write as a whole: `explain` takes none of it. */
+/** Fields of a session or a whole write, which `explain` does not accept. */
 const unexplained = [
   'lsid',
   '$db',
@@ -32,7 +32,7 @@ const unexplained = [
   'bypassDocumentValidation',
 ]
 
-/** What `explain` takes of a command: an update or delete for each statement; nothing for an insert, which finds nothing. */
+/** The statements of a command in the form of `explain`: each update or delete by itself, and no insert. */
 export function statementsOf({ name, command }: RecordedCommand): Document[] {
   const bare = Object.fromEntries(
     Object.entries(command).filter(([field]) => !unexplained.includes(field)),
@@ -42,7 +42,7 @@ export function statementsOf({ name, command }: RecordedCommand): Document[] {
   return explainable.has(name) ? [bare] : []
 }
 
-/** Runs a statement's plan, without its writes. One command; where it joins, one more that counts what is joined. */
+/** Runs a statement's plan without its writes. One command, and one more for a join, which counts joined documents. */
 export async function explained(db: Db, statement: Document): Promise<Explained> {
   const answer = await db.command({ explain: statement, verbosity: 'executionStats' })
   const found = { scans: [] as string[], sorts: [] as string[], examined: 0, returned: 0 }
@@ -59,11 +59,11 @@ export async function explained(db: Db, statement: Document): Promise<Explained>
   return found
 }
 
-type Found = {
+type PlanCounts = {
   -readonly [Key in keyof Explained]: Explained[Key] extends number ? number : string[]
 }
 
-function add(found: Found, { executionStats }: Document, statement: Document): void {
+function add(found: PlanCounts, { executionStats }: Document, statement: Document): void {
   if (!executionStats) return
   const { executionStages, totalKeysExamined, totalDocsExamined, nReturned } = executionStats
   found.examined += Math.max(totalKeysExamined, totalDocsExamined)
@@ -79,7 +79,7 @@ function add(found: Found, { executionStats }: Document, statement: Document): v
   found.returned += Math.max(nReturned, changed)
 }
 
-function addLookup(found: Found, stage: Document): void {
+function addLookup(found: PlanCounts, stage: Document): void {
   if (Number(stage.collectionScans) > 0) found.scans.push(`$lookup from ${stage.$lookup.from}`)
   found.examined += Math.max(Number(stage.totalKeysExamined), Number(stage.totalDocsExamined))
 }
@@ -87,16 +87,16 @@ function addLookup(found: Found, stage: Document): void {
 const lookupsOf = ({ pipeline = [] }: Document): Document[] =>
   pipeline.flatMap(({ $lookup }: Document) => $lookup ?? [])
 
-/** How many documents a row holds in its lists. */
+/** The number of documents in the lists of a row. */
 const joinedIn = (row: Document): number =>
   Object.values(row)
     .filter(Array.isArray)
     .reduce((sum, list) => sum + list.length, 0)
 
-/** The collection that a statement is about: the value of its first field. */
+/** The collection of a statement: the value of its first field. */
 const collectionOf = (statement: Document) => String(Object.values(statement)[0])
 
-/** A plan's stage and all below it. */
+/** A stage of a plan and all stages below it. */
 function stagesOf(stage: Document): Document[] {
   const below = [stage.inputStage, ...(stage.inputStages ?? []), stage.queryPlan, stage.innerStage]
   return [stage, ...below.filter((one) => one?.stage).flatMap(stagesOf)]

@@ -1,11 +1,11 @@
 import type { Collection, Db } from 'mongodb'
 import { gate } from './jobs.ts'
 
-/** What a call of the driver that is the last of its process comes to. */
+/** The effect of the last write of a killed process: nothing, half of it, or all of it is written. */
 export const effects = ['none', 'part', 'all'] as const
 export type Effect = (typeof effects)[number]
 
-/** Thrown in a process that is dead. */
+/** Thrown by every write of a killed process. */
 export class Killed extends Error {
   override readonly name = 'Killed'
 }
@@ -33,8 +33,8 @@ interface Call {
 type Go = (args: readonly unknown[]) => Promise<unknown>
 type Around = (call: Call, go: Go) => Promise<unknown>
 
-/** A database that dies at one of its writes: nothing is written through it afterwards. */
-export function mortal(db: Db, at: number, effect: Effect) {
+/** A database of a process that dies at one of its writes. It refuses all later writes. */
+export function killedAtWrite(db: Db, at: number, effect: Effect) {
   const underWay = new Set<Promise<unknown>>()
   let left = at
   let dead = false
@@ -54,13 +54,13 @@ export function mortal(db: Db, at: number, effect: Effect) {
   }
   return {
     db: watched(db, around),
-    /** Waits for what the process had sent when it died. */
+    /** Waits for the commands that the process had sent when it died. */
     ended: async () => void (await Promise.all(underWay)),
   }
 }
 
-/** A database of which one call, not of a transaction, waits before it is sent. */
-export function slow(db: Db, at: number) {
+/** A database that holds one call, outside of transactions, before it is sent. */
+export function heldAtCall(db: Db, at: number) {
   const [reached, going] = [gate(), gate()]
   let left = at
   const around: Around = async ({ inTransaction, args }, go) => {
@@ -73,7 +73,7 @@ export function slow(db: Db, at: number) {
   return { db: watched(db, around), reached: reached.opened, go: going.open }
 }
 
-/** The half of a write of many that a server which died had done. */
+/** The half of a bulk write that a killed server has written. */
 function partOf(method: string, [first, ...rest]: readonly unknown[]): readonly unknown[] {
   if (method === 'insertMany' || method === 'bulkWrite') {
     const all = first as unknown[]

@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeOf, type UserId } from '../../src/lib/ids.ts'
-import type { FeedStage } from './feed-stage.ts'
+import type { FeedFixture } from './feed-fixture.ts'
 
 /** The contents of posts on pages and in entries (seed 1: linking, embedding). */
-export function describeFeedEntries(stage: FeedStage): void {
-  const { page } = stage
+export function describeFeedEntries(fixture: FeedFixture): void {
+  const { page, strategy } = fixture
 
   async function scene() {
-    const { reader, author } = await stage.people('reader', 'author')
+    const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
-    await stage.follow(reader, author)
-    await stage.rest()
+    await fixture.follow(reader, author)
+    await fixture.rest()
     const [long, odd] = ['x'.repeat(300), '$text {"$ne": 1} 👩‍👩‍👧']
     const posts = [
-      { id: await stage.post(author, long), author, text: long },
-      { id: await stage.post(reader, odd), author: reader, text: odd },
+      { id: await fixture.post(author, long), author, text: long },
+      { id: await fixture.post(reader, odd), author: reader, text: odd },
     ].reverse()
-    await stage.rest()
+    await fixture.rest()
     return { reader, author, posts }
   }
 
-  test('a page contains the requested, current part of each post', async () => {
+  test(`a page has exactly the selected content of its posts, in its current state (${strategy})`, async () => {
     const { reader, author, posts } = await scene()
-    const { engagements } = stage.services
+    const { engagements } = fixture.services
     for (const who of [reader, author]) await engagements.add('likes', who, posts[1] as Post)
     await engagements.add('comments', reader, posts[0] as Post, { text: 'a comment' })
     const of = async (projection: 'ref' | 'text' | 'content') =>
@@ -40,19 +40,19 @@ export function describeFeedEntries(stage: FeedStage): void {
     expect(await of('content')).toEqual(whole)
   })
 
-  test('a delivered or back-filled entry has the configured contents', async () => {
+  test(`an entry has the configured content, however it was stored (${strategy})`, async () => {
     const { reader, posts } = await scene()
-    const { late } = await stage.people('late')
+    const { late } = await fixture.people('late')
     await page(late)
-    for (const { author } of posts) await stage.follow(late, author)
-    await stage.rest()
+    for (const { author } of posts) await fixture.follow(late, author)
+    await fixture.rest()
     const kept = ({ id, author, text }: Post) => ({
       post: toObjectId(id),
-      ...(stage.entries === 'id' ? {} : { author }),
-      ...(stage.entries === 'text' ? { text } : {}),
+      ...(fixture.entries === 'id' ? {} : { author }),
+      ...(fixture.entries === 'text' ? { text } : {}),
     })
-    const all = stage.strategy === 'FANOUT_ON_READ' ? [] : posts.map(kept)
-    for (const whose of [reader, late]) expect(await stage.entriesOf(whose)).toEqual(all)
+    const all = fixture.strategy === 'FANOUT_ON_READ' ? [] : posts.map(kept)
+    for (const whose of [reader, late]) expect(await fixture.entriesOf(whose)).toEqual(all)
   })
 
   interface Post {

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
-import { deliveryOf, type FeedStage, newestFirst, periodMs, sizes } from './feed-stage.ts'
+import { deliveryOf, type FeedFixture, newestFirst, periodMs, sizes } from './feed-fixture.ts'
 import { pageOf } from './model.ts'
 
 /** Reading one timeline: cursors, page sizes and directions. */
-export function describeFeedPages(stage: FeedStage): void {
-  const { page, walked, strategy } = stage
+export function describeFeedPages(fixture: FeedFixture): void {
+  const { page, walked, strategy } = fixture
 
   describe('a timeline many times as long as a bucket or a cache', () => {
     let reader: UserId
@@ -14,38 +14,38 @@ export function describeFeedPages(stage: FeedStage): void {
 
     // Posts of two authors and the reader over many periods: the older half back-filled, the newer half delivered.
     beforeAll(async () => {
-      const cast = await stage.people('reader', 'fan', 'loud', 'quiet')
-      reader = cast.reader
+      const users = await fixture.people('reader', 'fan', 'loud', 'quiet')
+      reader = users.reader
       await page(reader)
-      const authors = [reader, cast.loud, cast.quiet]
+      const authors = [reader, users.loud, users.quiet]
       const old = await Promise.all(
-        authors.map((author) => stage.stored(author, 10, { stepMs: 4 * 60_000 })),
+        authors.map((author) => fixture.stored(author, 10, { stepMs: 4 * 60_000 })),
       )
       for (const [follower, followee] of [
-        [cast.reader, cast.loud],
-        [cast.fan, cast.loud],
-        [cast.reader, cast.quiet],
+        [users.reader, users.loud],
+        [users.fan, users.loud],
+        [users.reader, users.quiet],
       ] as const) {
-        await stage.follow(follower, followee)
+        await fixture.follow(follower, followee)
       }
-      for (const id of old[0] ?? []) await stage.run(deliveryOf({ id, author: reader }))
-      await stage.rest()
+      for (const id of old[0] ?? []) await fixture.run(deliveryOf({ id, author: reader }))
+      await fixture.rest()
       const fresh: PostId[] = []
       for (let n = 0; n < 10; n++) {
-        for (const author of authors) fresh.push(await stage.post(author))
-        if (n % 4 === 0) await stage.rest()
+        for (const author of authors) fresh.push(await fixture.post(author))
+        if (n % 4 === 0) await fixture.rest()
       }
-      await stage.rest()
+      await fixture.rest()
       all = newestFirst(...old, fresh)
       expect(all).toHaveLength(60)
     })
 
-    test('a long timeline is newest first and includes the reader’s own posts', async () => {
+    test(`a timeline is sorted newest first and includes the reader’s posts (${strategy})`, async () => {
       expect((await page(reader, { limit: 100 })).ids).toEqual(all)
     })
 
     test.each([1, 3, 4, 5, 7, 59, 60, 100])(
-      'a long timeline is read completely, forward and backward, in pages of %i',
+      `a timeline is walked to its end and back in pages of %i (${strategy})`,
       async (limit) => {
         for (const backward of [false, true]) {
           expect(await walked(reader, { limit, backward })).toEqual(all)
@@ -53,7 +53,7 @@ export function describeFeedPages(stage: FeedStage): void {
       },
     )
 
-    test('every window of a long timeline has the right posts, hasNextPage and hasPreviousPage', async () => {
+    test(`every window of a timeline is as in one list, with exact page info (${strategy})`, async () => {
       const cursors = [0, 3, 4, 5, 29, 31, 59].map((at) => all[at])
       for (const cursor of [undefined, ...cursors]) {
         for (const limit of [0, 1, 4, 20]) {
@@ -73,7 +73,7 @@ export function describeFeedPages(stage: FeedStage): void {
       }
     })
 
-    test('a page reports its strategy in servedBy when the requested one does not reach back far enough', async () => {
+    test(`a page is served by the requested strategy, or names the one that reaches further (${strategy})`, async () => {
       const whole = strategy === 'CACHE' ? 'FANOUT_ON_READ' : strategy
       const edge = sizes.cacheSize
       const windows: [Partial<Window>, string][] = [
@@ -91,8 +91,8 @@ export function describeFeedPages(stage: FeedStage): void {
     })
   })
 
-  test('the timeline of a reader without followees and posts is empty', async () => {
-    const { reader } = await stage.people('reader')
+  test(`the timeline of a reader without followees and posts is empty (${strategy})`, async () => {
+    const { reader } = await fixture.people('reader')
     for (const window of [{}, { backward: true }, { limit: 0 }]) {
       expect(await page(reader, window)).toEqual({
         ids: [],
@@ -102,23 +102,23 @@ export function describeFeedPages(stage: FeedStage): void {
         servedBy: strategy,
       })
     }
-    const own = await stage.post(reader)
-    await stage.rest()
+    const own = await fixture.post(reader)
+    await fixture.rest()
     expect((await page(reader)).ids).toEqual([own])
   })
 
-  test('polling from the newest cursor returns only new posts', async () => {
-    const { reader, author } = await stage.people('reader', 'author')
+  test(`polling from the newest cursor returns exactly the new posts (${strategy})`, async () => {
+    const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
-    const old = await stage.stored(author, 9)
-    await stage.follow(reader, author)
-    await stage.rest()
+    const old = await fixture.stored(author, 9)
+    await fixture.follow(reader, author)
+    await fixture.rest()
     let before = (await page(reader, { limit: 3 })).ids[0]
     expect(before).toBe(old[0])
     for (const count of [0, 1, 7]) {
       const fresh: PostId[] = []
-      while (fresh.length < count) fresh.unshift(await stage.post(author))
-      await stage.rest()
+      while (fresh.length < count) fresh.unshift(await fixture.post(author))
+      await fixture.rest()
       for (const backward of [false, true]) {
         const found = await page(reader, { before, backward })
         expect(found).toMatchObject({ ids: fresh, next: true, previous: false })
@@ -127,20 +127,20 @@ export function describeFeedPages(stage: FeedStage): void {
     }
   })
 
-  test('a walk by cursor has no gap and no repeat while posts are created and deleted', async () => {
-    const { reader, author } = await stage.people('reader', 'author')
+  test(`a walk has no gap and no repeat while posts arrive and are deleted (${strategy})`, async () => {
+    const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
-    const old = await stage.stored(author, 12)
-    await stage.follow(reader, author)
-    await stage.rest()
+    const old = await fixture.stored(author, 12)
+    await fixture.follow(reader, author)
+    await fixture.rest()
     const kept = new Set(old)
     for (const limit of [2, 4]) {
       let fresh: PostId | undefined
       const between = async () => {
-        if (fresh) await stage.remove(author, fresh)
-        fresh = await stage.post(author)
-        await stage.post(reader)
-        await stage.rest()
+        if (fresh) await fixture.remove(author, fresh)
+        fresh = await fixture.post(author)
+        await fixture.post(reader)
+        await fixture.rest()
       }
       const seen = await walked(reader, { limit, between })
       expect(seen.filter((id) => kept.has(id))).toEqual(old)
@@ -148,17 +148,17 @@ export function describeFeedPages(stage: FeedStage): void {
     }
   })
 
-  test('a cursor stays valid after its post is deleted, before and after the jobs of the deletion', async () => {
-    const { reader, author } = await stage.people('reader', 'author')
+  test(`a cursor stays valid after its post is deleted, before and after the jobs (${strategy})`, async () => {
+    const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
-    await stage.follow(reader, author)
+    await fixture.follow(reader, author)
     const all: PostId[] = []
-    while (all.length < 12) all.unshift(await stage.post(author))
-    await stage.rest()
+    while (all.length < 12) all.unshift(await fixture.post(author))
+    await fixture.rest()
     for (const at of [1, 5, 8]) {
       const [cursor] = all.splice(at, 1) as [PostId]
-      await stage.remove(author, cursor)
-      for (const settle of [async () => {}, stage.rest]) {
+      await fixture.remove(author, cursor)
+      for (const settle of [async () => {}, fixture.rest]) {
         await settle()
         expect((await page(reader, { after: cursor })).ids).toEqual(all.slice(at))
         const newer = { before: cursor, backward: true, limit: 20 }
@@ -167,12 +167,12 @@ export function describeFeedPages(stage: FeedStage): void {
     }
   })
 
-  test('a page skips periods without posts', async () => {
-    const { reader, author } = await stage.people('reader', 'author')
+  test(`periods without posts are skipped (${strategy})`, async () => {
+    const { reader, author } = await fixture.people('reader', 'author')
     await page(reader)
-    const sparse = await stage.stored(author, 12, { stepMs: 50 * periodMs + 1 })
-    await stage.follow(reader, author)
-    await stage.rest()
+    const sparse = await fixture.stored(author, 12, { stepMs: 50 * periodMs + 1 })
+    await fixture.follow(reader, author)
+    await fixture.rest()
     for (const backward of [false, true]) {
       expect(await walked(reader, { limit: 5, backward })).toEqual(sparse)
     }

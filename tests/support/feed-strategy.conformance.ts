@@ -2,9 +2,9 @@ import { describe } from 'vitest'
 import type { EntryContent } from '../../src/feed/entries.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { describeFeedEntries } from './feed-entries.conformance.ts'
+import { useFeedFixture } from './feed-fixture.ts'
 import { describeFeedJobs } from './feed-jobs.conformance.ts'
 import { describeFeedPages } from './feed-pages.conformance.ts'
-import { useFeedStage } from './feed-stage.ts'
 import { describeFeedWrites } from './feed-writes.conformance.ts'
 
 /**
@@ -13,10 +13,10 @@ import { describeFeedWrites } from './feed-writes.conformance.ts'
  */
 export function describeFeedStrategy(strategy: FeedStrategyName, entries: EntryContent): void {
   describe(`${strategy}, entries hold ${entries}`, () => {
-    const stage = useFeedStage(strategy, entries)
-    describeFeedPages(stage)
-    describeFeedWrites(stage)
-    describeFeedJobs(stage)
-    describeFeedEntries(stage)
+    const fixture = useFeedFixture(strategy, entries)
+    describeFeedPages(fixture)
+    describeFeedWrites(fixture)
+    describeFeedJobs(fixture)
+    describeFeedEntries(fixture)
   })
 }

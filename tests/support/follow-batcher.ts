@@ -6,7 +6,7 @@ import { handle, openAccounts, type ServicesHarness } from './services.ts'
 
 let scenes = 0
 
-/** A celebrity, somebody whose follow is under way when others come, and so many others. */
+/** Opens accounts: a celebrity, a user whose follow commits while other follows arrive, and `count` more users. */
 export async function newScene({ services }: ServicesHarness, count: number) {
   const prefix = `t${scenes++}-`
   const users = Array.from({ length: count + 2 }, (_, n) => handle(`${prefix}u${n}`))
@@ -15,8 +15,8 @@ export async function newScene({ services }: ServicesHarness, count: number) {
   return { prefix, star, opener, fans }
 }
 
-/** What a client learns: the result, or the error. */
-export async function told(work: Promise<FollowChange>) {
+/** The result or the error that a client receives. */
+export async function resultOf(work: Promise<FollowChange>) {
   try {
     return { result: await work }
   } catch (error) {

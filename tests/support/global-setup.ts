@@ -28,12 +28,12 @@ const failpoints = ['--setParameter', 'enableTestCommands=1']
 const containerImage = 'mongo:6'
 const containerPort = 27_017
 const primaryMsMax = 60_000
-/** Free bytes that a folder in memory must have to hold the tests' databases. */
+/** The least free bytes of a folder in memory for the databases of the tests. */
 const memoryBytesMin = 4 * 1024 ** 3
 
-/** Starts the MongoDB of a test run, says which it is, and returns what stops it. */
+/** Starts the MongoDB of a test run and prints its description. @returns the function that stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Those who explain what the others sent need no more than a database.
+  // The tests that explain recorded statements need only a database.
   const isLast = project.name === 'explained'
   if (!isLast) await rm(shapesFolder, { recursive: true, force: true })
   const [mongo] = await Promise.all([runMongo(), isLast ? undefined : compile()])
@@ -42,7 +42,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => mongo.stop()
 }
 
-/** Compiles the command line, which many tests start: in half the time that its source takes. */
+/** Compiles the command line, which many tests start. It starts in half the time of its source. */
 async function compile(): Promise<void> {
   await rm(join(root, compiled), { recursive: true, force: true })
   const options = ['-p', 'tsconfig.build.json', '--outDir', compiled]
@@ -55,7 +55,7 @@ async function runMongo(): Promise<RunMongo> {
   return process.env.TEST_MONGO === 'testcontainers' ? container() : embedded()
 }
 
-/** A direct connection: the member's own address means nothing outside its container. */
+/** A direct connection, since the member's own address is unreachable outside its container. */
 async function container(): Promise<RunMongo> {
   const { GenericContainer } = await import('testcontainers')
   const started = await new GenericContainer(containerImage)
@@ -78,7 +78,7 @@ async function container(): Promise<RunMongo> {
   }
 }
 
-/** A folder in memory where there is one: creating a database with its indexes takes half the time there. */
+/** A folder in memory, if possible. It halves the time to create a database with its indexes. */
 async function fastestFolder(): Promise<string> {
   const memory = await statfs('/dev/shm').catch(() => undefined)
   const hasRoom = memory !== undefined && memory.bavail * memory.bsize >= memoryBytesMin

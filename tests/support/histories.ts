@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { entryContents } from '../../src/feed/entries.ts'
 import { type Effect, effects } from './faulty.ts'
-import { anyLook, anyOp, groupNames, type Look, type Op } from './model.ts'
+import { anyOp, anyPageRead, groupNames, type Op, type PageRead } from './model.ts'
 
-/** A page asked for within a history, of one of two processes. */
-export interface PageStep extends Look {
-  /** Which of the harness's strategies: a number to be taken modulo. */
+/** Requests a page from one of two processes. */
+export interface PageStep extends PageRead {
+  /** The strategy's number, modulo the number of the setting's strategies. */
   readonly strategy: number
   readonly by: number
 }
 
-/** Pages to the end, all of one strategy. */
+/** Requests pages of one strategy to the end. */
 export interface WalkStep extends Omit<PageStep, 'kind' | 'after' | 'before'> {
   readonly kind: 'walk'
 }
@@ -18,11 +18,12 @@ export interface WalkStep extends Omit<PageStep, 'kind' | 'after' | 'before'> {
 /** Runs one waiting job: the newest, or one of the jobs before it. */
 interface WorkStep {
   readonly kind: 'work'
+  /** The job's number, counted from the newest. */
   readonly job: number
   readonly by: number
   /** Runs it inline, as the process of the write does. */
   readonly inline: boolean
-  /** The worker dies after the job is done and before it is removed. */
+  /** The worker dies after the job is done and before it is deleted. */
   readonly kept: boolean
 }
 
@@ -78,7 +79,7 @@ export interface SlowStep {
   readonly at: number
   /** Whether the cache of the page has expired. */
   readonly expired: boolean
-  readonly meanwhile: readonly QuickStep[]
+  readonly concurrent: readonly QuickStep[]
 }
 
 export type Step = QuickStep | SlowStep
@@ -94,7 +95,7 @@ export interface Plan {
   /** The configured contents of entries in each of the two processes. */
   readonly entries: readonly [(typeof entryContents)[number], (typeof entryContents)[number]]
   readonly steps: readonly Step[]
-  /** Of the pages at the end, and which way each walk goes. */
+  /** The page sizes and the directions of the walks at the end. */
   readonly sizes: readonly number[]
   readonly turn: number
 }
@@ -105,8 +106,8 @@ const content = fc.constantFrom(...entryContents)
 const group = fc.constantFrom(undefined, undefined, ...groupNames)
 
 const page: fc.Arbitrary<PageStep> = fc
-  .tuple(anyLook, fc.nat(11), by)
-  .map(([look, strategy, by]) => ({ ...look, strategy, by }))
+  .tuple(anyPageRead, fc.nat(11), by)
+  .map(([read, strategy, by]) => ({ ...read, strategy, by }))
 
 const walk: fc.Arbitrary<WalkStep> = fc.record({
   kind: fc.constant('walk'),
@@ -161,7 +162,9 @@ const quick: fc.Arbitrary<QuickStep> = fc.oneof(
 const newest: WorkStep = { kind: 'work', job: 0, by: 0, inline: false, kept: false }
 const op = (kind: Op['kind'], a: number, b: number): Op => ({ kind, a, b, groups: [] })
 
-/** What is held meets anything; half of the pages that are held also meet a post of the reader's own, delivered at once. */
+/**
+ * Any step may run during a held call. Half of the held pages also meet a new post of the reader, delivered at once.
+ */
 const slow: fc.Arbitrary<SlowStep> = fc
   .record({
     held: fc.oneof<fc.Arbitrary<SlowStep['held']>[]>(page, work),
@@ -169,15 +172,15 @@ const slow: fc.Arbitrary<SlowStep> = fc
     expired: fc.boolean(),
     own: fc.boolean(),
     author: fc.option(fc.nat(3), { nil: undefined }),
-    meanwhile: fc.array(quick, { minLength: 1, maxLength: 4, size: 'max' }),
+    concurrent: fc.array(quick, { minLength: 1, maxLength: 4, size: 'max' }),
   })
-  .map(({ held, at, expired, own, author, meanwhile }) => {
-    const posted = (by: number) => [op('post', by, 0), newest, ...meanwhile]
-    if (held.kind === 'look' && own) {
+  .map(({ held, at, expired, own, author, concurrent }) => {
+    const posted = (by: number) => [op('post', by, 0), newest, ...concurrent]
+    if (held.kind === 'page' && own) {
       const newestPage = { ...held, after: undefined, before: undefined }
-      return { kind: 'slow', held: newestPage, at, expired: true, meanwhile: posted(held.user) }
+      return { kind: 'slow', held: newestPage, at, expired: true, concurrent: posted(held.user) }
     }
-    return { kind: 'slow', held, at, expired, meanwhile: author ? posted(author) : meanwhile }
+    return { kind: 'slow', held, at, expired, concurrent: author ? posted(author) : concurrent }
   })
 
 /** A promotion and a demotion of an author, with some steps left out. */
@@ -199,8 +202,10 @@ const demotion: fc.Arbitrary<Step[]> = fc
     ].filter((_, at) => !left.includes(at)),
   )
 
-/** A reader has read, and more is posted than a cache holds, the last of it not delivered yet; any of it may be left out. */
-const late: fc.Arbitrary<Step[]> = fc
+/**
+ * A reader has a cache. Authors post more than it holds, and the last post is not delivered. Some steps may be missing.
+ */
+const staleCache: fc.Arbitrary<Step[]> = fc
   .record({
     users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 2 }),
     walk,
@@ -231,7 +236,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
         { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
         { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
         { weight: 2, arbitrary: demotion },
-        { weight: 2, arbitrary: late },
+        { weight: 2, arbitrary: staleCache },
       ),
       { minLength: 5, maxLength: 40, size: 'max' },
     )

@@ -9,24 +9,24 @@ import { type SeedPostsOptions, seedPosts } from '../../src/imports/seed-posts.t
 import { createServices, type Services } from '../../src/services.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
-/** A database of a test file's own to import into. It is empty at the start of each test. */
+/** The test file's own database for imports. It is empty at the start of each test. */
 export interface ImportsHarness {
   readonly database: TestDatabase
-  /** Services with state of their own, as a new process has them. */
+  /** Services with their own state, like a new process. */
   readonly services: () => Services
   /** A folder for more files. */
   readonly folder: string
-  /** At the start of each test it holds a {@link ring} of 60 users who follow 5 each. */
+  /** A file with a {@link ring} of 60 users who follow 5 users each. Written at the start of each test. */
   readonly file: string
   /** Imports {@link file}. */
   readonly graph: (options?: Partial<GraphImportOptions>) => ReturnType<typeof importGraph>
   /** Writes 10 synthetic posts per user of {@link file}. */
   readonly posts: (options?: Partial<SeedPostsOptions>) => ReturnType<typeof seedPosts>
-  /** Fails unless all counters equal what is stored, in both collections of edges. @returns the number of edges. */
+  /** Fails unless all counters equal the stored edges of both collections. @returns the number of edges. */
   readonly expectExact: () => Promise<number>
 }
 
-/** Gives a test file a database to import into; `folder` and `file` are there once hooks run. */
+/** Gives a test file a database for imports. `folder` and `file` exist when hooks run. */
 export function useImports(following: FollowingMode): ImportsHarness {
   const database = useDatabase(following)
   const config = readConfig({ FOLLOWING: following })

@@ -8,11 +8,11 @@ export interface Call {
   readonly args: Document[]
 }
 
-/** What to do about calls. */
+/** The handlers of calls. */
 export interface Interceptor {
   /** May change the arguments. */
   readonly change?: (call: Call) => void
-  /** Is waited for before the call goes on. */
+  /** The call waits for its promise. */
   readonly before?: (call: Call) => Promise<void>
 }
 
@@ -28,7 +28,7 @@ const methods = new Set([
   'bulkWrite',
 ])
 
-/** A database whose collections can be watched and broken on purpose, call by call. */
+/** A database whose calls can be watched, changed and delayed. */
 export function intercepted(db: Db, interceptor: Interceptor): Db {
   const collection = (name: string) => wrapped(db.collection(name), interceptor)
   return new Proxy(db, {

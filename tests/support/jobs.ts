@@ -8,10 +8,10 @@ import { type Job, JobQueue } from '../../src/jobs/queue.ts'
 import { IdMint, type TimeId } from '../../src/lib/ids.ts'
 import { useDatabase } from './mongo.ts'
 
-/** How long the leases of these tests last, in milliseconds. */
+/** The duration of the leases in these tests, in milliseconds. */
 export const leaseMs = 30_000
 
-/** Gives a test file an outbox of its own, empty before each test, and what its tests do with jobs. */
+/** Gives a test file its own outbox, empty before each test, and functions to add, claim and read jobs. */
 export function useJobs() {
   const database = useDatabase()
   const mint = new IdMint(Date.now)
@@ -40,13 +40,13 @@ export function useJobs() {
       if (!job) throw new Error('nothing is due')
       return job
     },
-    /** Lets the time come at which a job is due, or a lease ends. */
+    /** Makes all jobs due and ends all leases. */
     becomeDue: () => outbox().updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } }),
     stored: async (id?: TimeId) => outbox().findOne(id ? { _id: toObjectId(id) } : {}),
   }
 }
 
-/** A promise, and what fulfils it. */
+/** A promise, and the function that resolves it. */
 export function gate() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
@@ -57,7 +57,7 @@ export function gate() {
 
 export const silent: Logger = pino({ level: 'silent' })
 
-/** A log and what was written to it. */
+/** A log and its lines. */
 export function recordingLog() {
   const lines: Record<string, unknown>[] = []
   return {

@@ -5,11 +5,11 @@ import { engagementKinds } from '../../src/engagement/kinds.ts'
 import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 
-/** Documents in each collection: enough that reading all of them shows. */
+/** Documents in each collection, enough to detect a command that reads all of them. */
 export const documentsEach = 4_000
-/** One document of so many belongs to {@link hot}. */
+/** Every fourth document belongs to {@link hot}. */
 const hotEvery = 4
-/** The user to whom a quarter of everything belongs; the rest is spread over many. */
+/** The owner of a quarter of all documents. Many users own the rest. */
 export const hot = 'hot'
 const startMs = Date.UTC(2026, 0, 1)
 const stepMs = 3_600_000
@@ -23,7 +23,7 @@ export const hotIds = Array.from({ length: documentsEach / hotEvery }, (_, n) =>
 const periodAt = (n: number) => Math.floor((startMs + n * stepMs) / stepMs)
 /** The periods in which {@link hot} has a bucket. */
 export const hotPeriods = hotIds.map((_, n) => periodAt(n * hotEvery))
-/** Users at the other end of what belongs to {@link hot}. */
+/** The other users in the documents of {@link hot}. */
 export const others = hotIds.map((_, n) => otherAt((n + 1) * hotEvery))
 
 function otherAt(n: number): string {
@@ -140,7 +140,7 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
   repairs: (n) => ({ _id: { run: `run ${n % 100}`, id: `${n}` }, size: n, at: new Date() }),
 }
 
-/** Fills every collection that grows, so that a command which reads all of one can be told from one that does not. */
+/** Fills every growing collection, so that a command that reads all of a collection can be detected. */
 export async function fill(collections: Collections): Promise<void> {
   for (const [name, at] of Object.entries(documentAt)) {
     const docs = Array.from({ length: documentsEach }, (_, n) => at(n))

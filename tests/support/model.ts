@@ -5,12 +5,12 @@ import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 import { handle } from './services.ts'
 
-/** What a write comes to: whether it changed anything, or why it was refused. */
+/** The outcome of a write: whether it changed anything, or the code of its error. */
 export type Outcome = 'changed' | 'unchanged' | ErrorCode
 
 /**
- * Laws L1 and L3 in memory, as plainly as can be. Pairs are keyed `from>to`.
- * A deleted user's traces stay, out of sight, until {@link Model.rest}.
+ * A simple in-memory model of laws L1 and L3. The key of a pair is `from>to`. The data of a deleted user stays hidden
+ * until {@link Model.rest}.
  */
 export class Model {
   private readonly live = new Set<UserId>()
@@ -74,7 +74,7 @@ export class Model {
     return this.blocks.delete(pair(a, b)) ? 'changed' : 'unchanged'
   }
 
-  /** @param id of the post that was made, if one was. */
+  /** @param id the id of the created post, if it was created. */
   post(author: UserId, id: PostId | undefined): Outcome {
     if (!this.live.has(author)) return 'NOT_FOUND'
     if (id) this.posts.push({ id, author })
@@ -87,12 +87,12 @@ export class Model {
     return this.posts.length < before ? 'changed' : 'unchanged'
   }
 
-  /** What deleted users left goes and their handles are free; what others hold stays. */
+  /** Deletes the data of deleted users and releases their handles. Mutes and blocks of other users stay. */
   rest(): void {
     for (const user of this.leavers()) this.purged(user)
   }
 
-  /** As {@link rest}, of one who was deleted. */
+  /** As {@link rest}, for one deleted user. */
   purged(user: UserId): void {
     this.leaving.delete(user)
     this.posts = this.posts.filter(({ author }) => author !== user)
@@ -104,7 +104,7 @@ export class Model {
     }
   }
 
-  /** Those who were deleted and may have left something. */
+  /** The deleted users whose data may still exist. */
   leavers(): UserId[] {
     return [...this.leaving]
   }
@@ -178,7 +178,7 @@ export interface Op {
   readonly groups: readonly string[]
 }
 
-/** @param kinds which writes, in the proportions of ordinary use. */
+/** @param kinds the kinds of writes, in the proportions of ordinary use. */
 export const anyOp = (kinds = Object.keys(weights) as Kind[]): fc.Arbitrary<Op> =>
   fc.record({
     kind: fc.oneof(
@@ -189,9 +189,9 @@ export const anyOp = (kinds = Object.keys(weights) as Kind[]): fc.Arbitrary<Op> 
     groups: fc.subarray([...groupNames]),
   })
 
-/** One page asked for within a history; cursors are posts ever made, also deleted ones. */
-export interface Look {
-  readonly kind: 'look'
+/** A page request within a history. Its cursors are posts of the history, also deleted posts. */
+export interface PageRead {
+  readonly kind: 'page'
   readonly user: number
   readonly group: string | undefined
   readonly size: number
@@ -202,8 +202,8 @@ export interface Look {
 }
 
 const someNumber = fc.option(fc.nat(30), { nil: undefined })
-export const anyLook: fc.Arbitrary<Look> = fc.record({
-  kind: fc.constant('look'),
+export const anyPageRead: fc.Arbitrary<PageRead> = fc.record({
+  kind: fc.constant('page'),
   user: fc.nat(3),
   group: fc.constantFrom(undefined, undefined, ...groupNames),
   size: fc.integer({ min: 0, max: 5 }),
@@ -213,10 +213,10 @@ export const anyLook: fc.Arbitrary<Look> = fc.record({
   before: someNumber,
 })
 
-/** The four users of one history, under handles of its own, and the posts they ever made. */
-export class Cast {
+/** The four users of one history, under their own handles, and all their posts, also deleted ones. */
+export class Actors {
   private static histories = 0
-  readonly prefix = `h${Cast.histories++}-`
+  readonly prefix = `h${Actors.histories++}-`
   readonly users: readonly UserId[] = names.map((name) => handle(this.prefix + name))
   readonly posts: PostRef[] = []
 
@@ -226,8 +226,8 @@ export class Cast {
     return this.users[n % this.users.length] as UserId
   }
 
-  /** Does a write, in the model too when one is given, where the same must come of it. */
-  async play(op: Op, model?: Model): Promise<{ found: Outcome; expected: Outcome | undefined }> {
+  /** Applies a write, also to the model if given, whose outcome must be the same. */
+  async apply(op: Op, model?: Model): Promise<{ found: Outcome; expected: Outcome | undefined }> {
     const { users, follows, restrictions, posts } = this.services
     const a = this.user(op.a)
     const b = this.user(op.b === op.a ? op.b + 1 : op.b)
@@ -267,7 +267,7 @@ export class Cast {
   }
 }
 
-/** The page that a window shows of a whole list, newest first, as Relay defines it. */
+/** The page of a window in a whole list, newest first, as Relay defines it. */
 export function pageOf<Id extends TimeId>(
   all: readonly Id[],
   { limit, backward, after, before }: Window,
@@ -284,7 +284,7 @@ export function pageOf<Id extends TimeId>(
   }
 }
 
-/** What a write came to. */
+/** The outcome of a write. */
 export async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
   try {
     const result = await work

@@ -10,7 +10,7 @@ import { applyIndexes } from '../../src/db/indexes.ts'
 import { acquireLock } from '../../src/dev/mongod/lock.ts'
 import { keepShapes } from './shapes.ts'
 
-/** A database of a test file's own, on a client whose commands can be watched. */
+/** The test file's own database, on a client whose commands can be watched. */
 export interface TestDatabase {
   readonly client: MongoClient
   readonly db: Db
@@ -22,12 +22,12 @@ export interface TestDatabase {
 /** A command as the driver sent it. */
 export interface RecordedCommand {
   readonly name: string
-  /** Undefined where a command is not about one, like commitTransaction. */
+  /** Undefined for a command without a collection, like commitTransaction. */
   readonly collection: string | undefined
   readonly command: Document
 }
 
-/** Opens a fresh database with a random name; disposing of it drops it and closes the client. */
+/** Opens a fresh database with a random name. Its disposal drops the database and closes the client. */
 export async function testDatabase(
   following: FollowingMode = 'collection',
 ): Promise<TestDatabase & AsyncDisposable> {
@@ -37,7 +37,7 @@ export async function testDatabase(
   const client = await connect(uri, 'serving', {
     monitorCommands: true,
     appName: name,
-    // After a failure the driver looks at the server again at once, and not up to a second later.
+    // After a failure the driver checks the server again at once instead of up to a second later.
     serverMonitoringMode: 'poll',
     minHeartbeatFrequencyMS: 20,
   })
@@ -56,7 +56,7 @@ export async function testDatabase(
   }
 }
 
-/** Making and dropping takes longer than a command of a request may. */
+/** Runs `work` on a bulk client: creating and dropping a database exceeds the timeout of a request. */
 async function inBulk(uri: string, work: (client: MongoClient) => Promise<unknown>): Promise<void> {
   const client = await connect(uri, 'bulk')
   try {
@@ -66,7 +66,7 @@ async function inBulk(uri: string, work: (client: MongoClient) => Promise<unknow
   }
 }
 
-/** Gives a test file a fresh database with all its indexes; its fields are there once hooks run. */
+/** Gives a test file a fresh database with all its indexes. Its fields are set when hooks run. */
 export function useDatabase(following: FollowingMode = 'collection'): TestDatabase {
   let opened: (TestDatabase & AsyncDisposable) | undefined
   beforeAll(async () => {
@@ -76,7 +76,7 @@ export function useDatabase(following: FollowingMode = 'collection'): TestDataba
     await opened?.[Symbol.asyncDispose]()
   })
   const current = (): TestDatabase => {
-    if (!opened) throw new Error('the database is there from beforeAll to afterAll')
+    if (!opened) throw new Error('the database exists only from beforeAll to afterAll')
     return opened
   }
   return {
@@ -101,9 +101,9 @@ export function useDatabase(following: FollowingMode = 'collection'): TestDataba
 const housekeeping = new Set(['hello', 'ping', 'endSessions', 'killCursors', 'configureFailPoint'])
 
 /**
- * Runs `work` and records what the client sent to MongoDB meanwhile, in order: every try of a
- * retried command, every getMore, and what runs at the same time. Left out: hello, ping,
- * endSessions, killCursors and failpoints.
+ * Runs `work` and records all commands that the client sends to MongoDB during it, in order. Includes every try of a
+ * retried command, every getMore, and commands of concurrent work. Omits hello, ping, endSessions, killCursors and
+ * failpoints.
  */
 export async function recorded<T>(
   client: MongoClient,
@@ -123,28 +123,28 @@ export async function recorded<T>(
   }
 }
 
-/** Which commands fail, and how. */
+/** The commands that fail, and their failure. */
 export interface Failure {
   readonly failCommands: readonly string[]
   /** The database and collection whose commands fail, like `feedline.posts`. Default: all. */
   readonly namespace?: string
-  /** So many of them, then none. Default: all. */
+  /** The number of commands that fail, before the others succeed. Default: all. */
   readonly times?: number
-  /** None of the first so many, then all. Not beside `times`. */
+  /** The number of commands that succeed, before all others fail. Do not combine it with `times`. */
   readonly skip?: number
   readonly errorCode?: number
   readonly errorLabels?: readonly string[]
   /** The connection breaks before the command is run. */
   readonly closeConnection?: boolean
-  /** The command is run, and then reports this. */
+  /** The server runs the command, and then reports this error. */
   readonly writeConcernError?: Document
-  /** The command waits for so long before it is run. */
+  /** The time that the command waits before the server runs it, in milliseconds. */
   readonly blockMs?: number
 }
 
-/** The server's one failpoint, for one test at a time. Disposing of it turns it off and leaves it to the next. */
+/** The server's only failpoint, for one test at a time. Its disposal turns it off. */
 export interface Failpoint extends AsyncDisposable {
-  /** Makes commands of this client fail, and of no other. */
+  /** Makes commands of this client fail. Other clients are not affected. */
   readonly set: (failure: Failure) => Promise<void>
 }
 

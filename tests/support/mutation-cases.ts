@@ -42,7 +42,7 @@ export const ownEntryDocuments = forOwnEntries((name) => {
   return documents[`${operation}Document`] as OwnEntryDocument
 })
 
-/** A viewer and somebody else, whom no other test touches. */
+/** A viewer and another user, which no other test uses. */
 export interface Pair {
   readonly viewer: UserId
   readonly other: UserId
@@ -52,15 +52,15 @@ export interface Pair {
 export interface MutationCase {
   // biome-ignore lint/suspicious/noExplicitAny: one table holds all documents
   readonly document: TypedDocumentNode<any, any>
-  /** Makes ready for the mutation to change something, and gives the input. */
+  /** Prepares the data so that the mutation changes something. Returns the input. */
   readonly ready: (pair: Pair) => Promise<Input> | Input
-  /** Another input that changes something too; undefined: there is none. */
+  /** Another input that also changes something. Undefined: there is none. */
   readonly otherwise: ((pair: Pair) => Input) | undefined
-  /** Ends the effect, so that doing it again would show. */
+  /** Undoes the effect, so that a second effect would show. */
   readonly undo: (pair: Pair) => Promise<unknown>
 }
 
-/** Has an account, and what inputs are about that are otherwise like another. */
+/** The user in inputs that differ from other inputs only in the user. Has an account. */
 export const somebodyElse = handle('somebody-else')
 
 let pairs = 0
@@ -72,7 +72,7 @@ export async function newPair({ services }: TestApp): Promise<Pair> {
   return pair
 }
 
-/** Each mutation of the schema, in a way that changes something. To be called once hooks run. */
+/** Each mutation of the schema, with an input that changes something. Call it only in hooks and tests. */
 export function mutationCases(app: TestApp): Readonly<Record<MutationName, MutationCase>> {
   const toOther = ({ other }: Pair): Input => ({ handle: other })
   const otherwise = (): Input => ({ handle: somebodyElse })
@@ -236,7 +236,7 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
   }
 }
 
-/** An input of each mutation that is well-formed. */
+/** A well-formed input of each mutation. */
 export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> => ({
   createUser: { name: 'Named' },
   updateUser: { name: 'Named' },

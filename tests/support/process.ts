@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '../..')
-/** Where the command line is compiled to before a run, from the root. */
+/** The folder of the compiled command line, relative to the root. Compiled before each test run. */
 export const compiled = 'test-dist'
 
-/** A `feedline` process and what it wrote so far. */
+/** A `feedline` process and its output so far. */
 export interface FeedlineProcess {
   readonly child: ChildProcess
   readonly out: () => string
   readonly err: () => string
   /** Resolves with the exit code once the process has ended. */
   readonly ended: Promise<number | null>
-  /** Resolves once `pattern` was written to stdout, with what it matched. */
+  /** Resolves when stdout matches `pattern`, with the match. */
   readonly says: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** Starts the command line as it is built, with these environment variables and no other of Feedline's. */
+/** Starts the compiled command line. Of Feedline's environment variables, it gets only `env`. */
 export function feedline(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

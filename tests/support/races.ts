@@ -7,27 +7,27 @@ export type Documents = ReadonlyMap<string, readonly Document[]>
 const collectionsOf = ({ collections }: Services) =>
   Object.entries(collections) as unknown as [string, Collection][]
 
-export async function kept(services: Services): Promise<Documents> {
+export async function readAll(services: Services): Promise<Documents> {
   const docs = collectionsOf(services).map(
     async ([name, one]) => [name, await one.find().toArray()] as const,
   )
   return new Map(await Promise.all(docs))
 }
 
-/** Makes a database hold these, and nothing else. */
-export async function putBack(services: Services, documents: Documents): Promise<void> {
-  // A registration of its own: what is known of another play counts for nothing.
-  const anew = { epoch: newId() }
+/** Replaces all documents of a database. */
+export async function restore(services: Services, documents: Documents): Promise<void> {
+  // A new epoch, so that the processes ignore what they know of the registration of an earlier race.
+  const fresh = { epoch: newId() }
   const put = async ([name, one]: [string, Collection]) => {
     await one.deleteMany({})
     const docs = documents.get(name) ?? []
     if (docs.length === 0) return
-    await one.insertMany(docs.map((doc) => ('epoch' in doc ? { ...doc, ...anew } : doc)))
+    await one.insertMany(docs.map((doc) => ('epoch' in doc ? { ...doc, ...fresh } : doc)))
   }
   await Promise.all(collectionsOf(services).map(put))
 }
 
-/** What nobody deletes once the processes have met. */
+/** The posts and edges of a database, as text. No step deletes them after the held call. */
 export async function postsAndEdges({
   collections: { posts, followers },
 }: Services): Promise<string[]> {
@@ -38,12 +38,12 @@ export async function postsAndEdges({
   ]
 }
 
-/** Tells when a write of this client first meets a transaction that is open, until disposed of. */
+/** Detects the first write of this client that conflicts with an open transaction, until its disposal. */
 export function firstConflict(client: MongoClient) {
-  let look = (_: { failure: unknown }) => {}
+  let onFailure = (_: { failure: unknown }) => {}
   const met = new Promise<void>((resolve) => {
-    look = ({ failure }) => (failure as { code?: number }).code === 112 && resolve()
+    onFailure = ({ failure }) => (failure as { code?: number }).code === 112 && resolve()
   })
-  client.on('commandFailed', look)
-  return { met, [Symbol.asyncDispose]: async () => void client.off('commandFailed', look) }
+  client.on('commandFailed', onFailure)
+  return { met, [Symbol.asyncDispose]: async () => void client.off('commandFailed', onFailure) }
 }

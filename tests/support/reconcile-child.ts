@@ -16,29 +16,29 @@ import { type Dice, diceOf, oneOf, people } from './drift.ts'
 import { sameLimits } from './engagement.ts'
 import type { TestDatabase } from './mongo.ts'
 
-/** What a child is told. */
+/** The options of a child process. */
 export interface ChildOrders {
   readonly uri: string
   readonly database: string
-  /** By which the server knows its connections. */
   readonly role: 'TRAFFIC' | 'RECONCILE'
   readonly seed: number
-  /** One for each writer, who alone changes whom this user follows. */
+  /** One user for each writer. Only this writer changes the user's follows. */
   readonly owned: readonly UserId[]
   readonly posts: readonly PostRef[]
-  /** It is killed right before it sends this write, counted from 1. */
+  /** The child dies right before it sends this write, counted from 1. */
   readonly diesAt?: number
 }
 
-/** What was acknowledged last of each pair that only one writer changes; null: it is not known what a write came to. */
+/** The last acknowledged state of each pair that only one writer changes. Null: the outcome of a write is unknown. */
 export type Account = readonly (readonly [pair: string, follows: boolean | null])[]
 
 const program = fileURLToPath(import.meta.url)
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'commitTransaction'])
 
-// A process that prints a line when it is up and begins with a line that it is sent. It reconciles without end, and
-// prints each run's tally; or it writes at random until its next line, and prints its account.
+// A process that prints a line when it is ready, and begins when it receives a line. With RECONCILE it reconciles
+// without end and prints each run's tally. With TRAFFIC it writes at random until the next line, and then prints its
+// account.
 if (process.argv[1] === program) await main(JSON.parse(process.argv[2] ?? '') as ChildOrders)
 
 async function main(orders: ChildOrders): Promise<void> {
@@ -47,9 +47,9 @@ async function main(orders: ChildOrders): Promise<void> {
   const services = createServices(client, client.db(database), { ...readConfig({}), engagement })
   const lines = createInterface({ input: process.stdin })
   const line = () => new Promise<void>((resolve) => void lines.once('line', () => resolve()))
-  const told = line()
+  const begin = line()
   console.log('ready')
-  await told
+  await begin
   if (orders.role === 'TRAFFIC') {
     const account = await traffic(services, orders, line())
     await client.close()
@@ -69,11 +69,11 @@ async function main(orders: ChildOrders): Promise<void> {
   }
 }
 
-/** Eight writers and a worker, until told to stop. */
+/** Runs eight writers and a worker until `stop` resolves. */
 async function traffic(
   services: Services,
   { owned, posts, seed }: ChildOrders,
-  told: Promise<void>,
+  stop: Promise<void>,
 ): Promise<Account> {
   const options = { concurrency: 4, pollMs: 50, leaseMs: 5_000 }
   const worker = new Worker(services.queue, services.tasks, pino({ level: 'silent' }), options)
@@ -81,7 +81,7 @@ async function traffic(
   const account = new Map<string, boolean | null>()
   const known = [...posts]
   let stopped = false
-  void told.then(() => {
+  void stop.then(() => {
     stopped = true
   })
   const writer = async (own: UserId, n: number) => {
@@ -157,7 +157,7 @@ async function anyWrite(services: Services, posts: PostRef[], dice: Dice): Promi
   }
 }
 
-/** Undefined where the work was refused, or collided for too long with what drift or somebody killed had left. */
+/** Undefined if the work was refused, or collided for too long with drift or with the locks of a killed process. */
 async function unlessRefused<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -167,19 +167,19 @@ async function unlessRefused<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A child as its parent sees it. */
+/** A child process. */
 export interface Child {
   readonly process: ChildProcess
-  /** What it printed after it was up. */
+  /** Its output after the line that it is ready. */
   readonly lines: readonly string[]
-  /** By which signal it ended; null: by itself. */
+  /** The signal that ended it; null if it exited. */
   readonly ended: Promise<NodeJS.Signals | null>
-  readonly tell: () => void
+  readonly sendLine: () => void
 }
 
 const running = new Set<ChildProcess>()
 
-/** Starts a child. @returns once it is up, and waits to be told to begin. */
+/** Starts a child. @returns the child when it is ready and waits for its first line. */
 export async function child(
   { uri, name }: TestDatabase,
   orders: Omit<ChildOrders, 'uri' | 'database'>,
@@ -189,7 +189,7 @@ export async function child(
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   running.add(started)
-  // One that kills itself may be told something meanwhile.
+  // A write to a child that has just killed itself must not fail.
   started.stdin.on('error', () => {})
   const ended = once(started, 'close').then(([, signal]) => {
     running.delete(started)
@@ -199,12 +199,12 @@ export async function child(
   await once(output, 'line')
   const lines: string[] = []
   output.on('line', (line) => lines.push(line))
-  return { process: started, lines, ended, tell: () => started.stdin.write('\n') }
+  return { process: started, lines, ended, sendLine: () => started.stdin.write('\n') }
 }
 
 /**
- * Kills a process. What it had open, the server ends some seconds later.
- * @throws when it ended otherwise before.
+ * Kills a process. The server ends its open transactions some seconds later.
+ * @throws if the process has already exited.
  */
 export async function kill({ process, ended }: Child): Promise<void> {
   process.kill('SIGKILL')
@@ -212,7 +212,7 @@ export async function kill({ process, ended }: Child): Promise<void> {
   if (signal !== 'SIGKILL') throw new Error(`a child ended by itself: ${process.exitCode}`)
 }
 
-/** Ends whatever children are left. */
+/** Kills all running children. */
 export function endAll(): void {
   for (const one of running) one.kill('SIGKILL')
 }

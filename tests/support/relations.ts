@@ -1,6 +1,6 @@
 import { relationColumns } from '../../src/imports/relations.ts'
 
-/** The moment that the times of the rows below are added to. */
+/** The base of the times in the rows below. */
 export const base = Date.UTC(2015, 0, 1)
 
 /** A CSV file of rows `a b T F M U L`; times are small numbers, 0 is never. */
@@ -25,7 +25,7 @@ export const mixed = [
   'ann bob 0 0 5 9 0', // the pair again
   'dan cem 0 0 0 0 0', // no times
 ]
-/** What they come to. */
+/** The counts of an import of these rows. */
 export const written = { users: 4, pairs: 7, edges: 5, events: 11 }
 export const contradictions = {
   'followed-not-counted': 1,

@@ -11,13 +11,13 @@ import { binFolder } from './bin-folder.ts'
 /** A replica set of three members. Disposing of it kills them. */
 export interface ReplicaSet extends AsyncDisposable {
   readonly uri: string
-  /** Stops, or resumes, replication to the secondaries: while it stands, no majority has new writes. */
+  /** Pauses or resumes replication to the secondaries. While it is paused, no majority has new writes. */
   readonly setReplicating: (on: boolean) => Promise<void>
 }
 
 const primaryMsMax = 60_000
 
-/** Starts three members, on a folder in memory where there is one, and waits for their primary. */
+/** Starts three members, on a folder in memory if possible, and waits for their primary. */
 export async function replicaSet(): Promise<ReplicaSet> {
   const folder = await mkdtemp(join('/dev/shm', 'feedline-set-')).catch(() =>
     mkdtemp(join(tmpdir(), 'feedline-set-')),

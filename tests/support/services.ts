@@ -11,26 +11,26 @@ import { createServices, type ServiceConfig, type Services } from '../../src/ser
 import { sameLimits } from './engagement.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
-/** A clock that rises with every look, never falls behind the real one, and can be put forward. */
+/** A clock that rises with every read, is never behind the real clock, and can be advanced. */
 export interface TestClock {
   readonly now: () => number
   readonly advance: (ms: number) => void
 }
 
-/** The services over a database of a test file's own. */
+/** The services over the test file's own database. */
 export interface ServicesHarness {
   readonly database: TestDatabase
   readonly services: Services
   readonly clock: TestClock
   readonly following: FollowingMode
   /**
-   * Runs every job to its end, those that back off included.
-   * @throws when a job is left that does not succeed.
+   * Runs every job to its end, also jobs that back off.
+   * @throws if a job does not succeed.
    */
   readonly rest: () => Promise<void>
 }
 
-/** Gives a test file all services over a fresh database; its fields are there once hooks run. */
+/** Gives a test file all services over a fresh database. Its fields are set when hooks run. */
 export function useServices(
   following: FollowingMode = 'collection',
   engagement = sameLimits({ threshold: 3, capacity: 2 }),
@@ -58,7 +58,7 @@ export function useServices(
   }
 }
 
-/** More services over a test's database, as another process has them. */
+/** More services over a test's database, like another process. */
 export function servicesOver(
   { client, db }: Pick<TestDatabase, 'client' | 'db'>,
   clock: TestClock,
@@ -85,8 +85,10 @@ export function testClock(): TestClock {
   }
 }
 
-/** Runs every job to its end, those that back off included.
- * @throws when a job is left that does not succeed. */
+/**
+ * Runs every job to its end, also jobs that back off.
+ * @throws if a job does not succeed.
+ */
 export async function drain({ collections, queue, tasks }: Services): Promise<void> {
   const { outbox } = collections
   await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
@@ -96,17 +98,17 @@ export async function drain({ collections, queue, tasks }: Services): Promise<vo
   if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
 }
 
-/** A handle of a test's own writing. */
+/** A handle from a literal. */
 export const handle = (name: string): UserId => name as UserId
 
-/** How many histories a law is tried on: `FEEDLINE_RUNS`, or as many as a normal run can afford. */
+/** The number of histories of a law test: `FEEDLINE_RUNS`, or the number of a normal run. */
 export const lawRuns = (standard: number): number => Number(process.env.FEEDLINE_RUNS ?? standard)
 
-/** The seed to replay a failure with: `FEEDLINE_SEED`, as fast-check printed it. */
+/** The seed that replays a failure: `FEEDLINE_SEED`, as printed by fast-check. */
 export const lawSeed = (): { seed?: number } =>
   process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}
 
-/** What a strategy stores, as deliveries write it under the registration of this moment. */
+/** Access to the stored form of a strategy under its current registration, as deliveries use it. */
 export async function storeOf(
   { registry, strategies }: Pick<Services, 'registry' | 'strategies'>,
   name: MaterialisedName,
@@ -116,7 +118,7 @@ export async function storeOf(
   return bindRegistration(strategies[name], registration)
 }
 
-/** Opens accounts, all at once and without posts. */
+/** Opens accounts in bulk, without posts. */
 export async function openAccounts({ collections }: Services, ids: readonly UserId[]) {
   const createdAt = new Date()
   await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
@@ -124,7 +126,7 @@ export async function openAccounts({ collections }: Services, ids: readonly User
   await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
 }
 
-/** What law L3 finds wrong with the users whose handles begin with `prefix`, once at rest. */
+/** The violations of law L3 by users whose handles begin with `prefix`. Call it when no job is left. */
 export async function problemsOf({ services, following }: ServicesHarness, prefix: string) {
   const { users, user_stats, followers, following: ahead, ...more } = services.collections
   const mine = new RegExp(`^${prefix}`)

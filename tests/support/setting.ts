@@ -4,24 +4,24 @@ import type { FeedStrategyName, MaterialisedName } from '../../src/feed/strategi
 import { type EdgeId, type PostId, type PostRef, type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../src/services.ts'
 import type { Plan } from './histories.ts'
-import type { Cast, Model } from './model.ts'
+import type { Actors, Model } from './model.ts'
 import { handle, openAccounts, type ServicesHarness } from './services.ts'
 
-/** Where histories are played. */
+/** The configuration of simulations. */
 export interface Setting {
   readonly harness: ServicesHarness
   readonly feed: Partial<ServiceConfig['feed']>
-  /** The strategies that pages are asked of. */
+  /** The strategies of requested pages. */
   readonly asked: readonly FeedStrategyName[]
-  /** Those of them that are registered from the start, and at rest. */
+  /** The strategies that are registered at the start and at the end. */
   readonly registered: readonly FeedStrategyName[]
-  /** Breaks a process on purpose. */
-  readonly spoil?: ((services: Services) => void) | undefined
-  /** Counts what happened, by name. */
+  /** Mutates the services of a process. */
+  readonly mutate?: ((services: Services) => void) | undefined
+  /** Counts events of the simulation, by name. */
   readonly tally: Map<string, number>
 }
 
-/** So small that a few posts reach every edge: several periods, buckets, what a cache forgets, and celebrities. */
+/** Options so small that a few posts fill several periods and buckets, overflow a cache, and make celebrities. */
 export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceConfig['feed']> => ({
   maintained: [...new Set(maintained)],
   timeBucketDays: 1 / 86_400,
@@ -31,7 +31,7 @@ export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceC
   inlineMax: 1,
 })
 
-/** Removes what the history before left. What it left registered at rest holds nothing then, and stays. */
+/** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
   const { strategies, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
@@ -42,26 +42,26 @@ export async function emptied({ collections }: Services, { registered }: Setting
 }
 
 /**
- * The cast's accounts and edges, of which no job tells: there is nothing to deliver yet. Then posts, each with the job
- * that is to deliver it.
+ * Creates the actors' accounts and edges without jobs, since there is nothing to deliver yet. Then creates posts, each
+ * with the job that delivers it.
  */
 export async function begin(
   services: Services,
   { edges, posts, crowd }: Plan,
-  cast: Cast,
+  actors: Actors,
   model: Model,
   now: () => number,
 ): Promise<void> {
-  const names = crowd ? Array.from({ length: 20 }, (_, n) => `${cast.prefix}c${n}`) : []
-  await openAccounts(services, [...cast.users, ...names.map(handle)])
-  for (const user of cast.users) model.createUser(user)
+  const names = crowd ? Array.from({ length: 20 }, (_, n) => `${actors.prefix}c${n}`) : []
+  await openAccounts(services, [...actors.users, ...names.map(handle)])
+  for (const user of actors.users) model.createUser(user)
   const followed = edges.flatMap(([a, b], n) => {
-    const [follower, followee] = [cast.user(a), cast.user(b)]
+    const [follower, followee] = [actors.user(a), actors.user(b)]
     if (a === b || model.follow(follower, followee) !== 'changed') return []
     return { id: idAt<EdgeId>(1e12, n), follower, followee, source: 'IMPORT' as const }
   })
-  const posted = posts.map((n): PostRef => ({ id: idAt<PostId>(now(), n), author: cast.user(n) }))
-  cast.posts.push(...posted)
+  const posted = posts.map((n): PostRef => ({ id: idAt<PostId>(now(), n), author: actors.user(n) }))
+  actors.posts.push(...posted)
   for (const { id, author } of posted) model.post(author, id)
   const docs = posted.map(({ id, author }) => {
     return { _id: toObjectId(id), author, text: `by ${author}` }
@@ -81,7 +81,7 @@ export async function begin(
 const idAt = <Id extends TimeId>(ms: number, n: number) =>
   timeIdAt<Id>(ms, n.toString(16).padStart(12, '0'))
 
-/** As `feedline timelines drop` does; one that is cut off removes nothing. */
+/** Drops a strategy as `feedline timelines drop` does. @param cut aborts the drop before it deletes timelines. */
 export async function drop(
   services: Services,
   name: MaterialisedName,

@@ -20,8 +20,9 @@ const bounds = new Set([lowestId.toHexString(), highestId.toHexString()])
 const names = new Set<string>(feedStrategyNames)
 
 /**
- * The same statement about keys of the large database: its first user becomes the hot one, the others the hot one's
- * followers, and its ids and periods some of the hot one's, in the same order.
+ * Replaces the values of a statement by keys of the large database. Its first user becomes the hot user, the other
+ * users become followers of the hot user. Its ids and periods become ids and periods of the hot user, in the same
+ * order.
  */
 export function aboutLarge(statement: Document): Document {
   const users = new Set<string>()
@@ -49,7 +50,7 @@ export function aboutLarge(statement: Document): Document {
   }) as Document
 }
 
-/** How many values a statement compares with. */
+/** The number of values that a statement compares with. */
 export function valuesIn(statement: Document): number {
   let count = 0
   walk(statement, (value) => {
@@ -59,7 +60,7 @@ export function valuesIn(statement: Document): number {
   return count
 }
 
-/** Some of `all` for each of `some`, in order and as far from each other as can be. */
+/** An element of `all` for each of `some`, in order and as far apart as possible. */
 const spread = <From, To>(some: readonly From[], all: readonly To[]): Map<From, To> =>
   new Map(
     some.map((one, n) => [one, all[Math.floor(((n + 1) * all.length) / (some.length + 1))] as To]),
@@ -80,7 +81,7 @@ const isId = (value: unknown): value is ObjectId | string =>
 const isPeriod = (value: unknown, field: string): value is number =>
   field === 'period' && typeof value === 'number' && value > 0 && Number.isFinite(value)
 
-/** Rebuilds a statement; operators and places in lists belong to the field around them. */
+/** Rebuilds a statement. Operators and list elements belong to the field around them. */
 function walk(
   value: unknown,
   change: (value: unknown, field: string) => unknown,
@@ -91,7 +92,7 @@ function walk(
     return Object.fromEntries(
       Object.entries(value).map(([name, one]) => {
         const of = name.startsWith('$') ? field : (name.split('.').at(-1) ?? '')
-        // What is written, and how the answer looks, decides nothing about how documents are found.
+        // Written values and projections do not affect how the server finds documents.
         const passed = ['u', 'update', 'projection', 'hint', 'sort', '$project'].includes(name)
         return [name, passed ? one : walk(one, change, of)]
       }),

@@ -6,25 +6,25 @@ import type { FollowingMode } from '../../src/config.ts'
 import { statementsOf } from './explain.ts'
 import { root } from './process.ts'
 
-/** A statement that the test suite sent, as an example of all that differ from it in their values alone. */
+/** A statement of the test suite, as an example of all statements that differ only in their values. */
 export interface Shape {
   /** The source file whose code sent it, like `src/feed/strategies/inbox.ts`. */
   readonly from: string
   readonly following: FollowingMode
-  /** As `explain` takes it. */
+  /** The statement in the form of `explain`. */
   readonly statement: Document
 }
 
-/** Where a run of the test suite keeps the shapes, a file each. */
+/** The folder in which a run of the test suite stores the shapes, one file each. */
 export const shapesFolder = join(root, 'test-results/shapes')
 
-/** Fields whose few values decide how many documents match. */
+/** Fields with few values, which decide how many documents match. */
 const kept = new Set(['kind', 'state', 'lane', 'type', 'open', 'hint', 'sort', '$sort'])
 const framesMax = 60
-/** Of a long list, the elements that are looked at on each side: a command repeats few shapes. */
+/** The number of elements to read at each end of a long list. A command repeats few shapes. */
 const ends = 3
 
-/** Keeps every shape that the product's own code sends through a client, once. */
+/** Stores every shape that the product's code sends through a client, once. */
 export function keepShapes(client: MongoClient, following: FollowingMode): void {
   const known = new Set<string>()
   client.on('commandStarted', ({ commandName: name, command }: CommandStartedEvent) => {
@@ -52,7 +52,7 @@ function keep(shape: Shape, key: string): void {
   writeFileSync(file, BSON.EJSON.stringify(shape))
 }
 
-/** A statement without its values: fields, operators, types, order and hints are left. */
+/** A statement without its values: only fields, operators, types, order and hints. */
 function shapeOf(value: unknown, field?: string): unknown {
   if (Array.isArray(value)) {
     return [...new Set(endsOf(value).map((one) => JSON.stringify(shapeOf(one, field))))]
@@ -77,7 +77,7 @@ function shapeOf(value: unknown, field?: string): unknown {
 const endsOf = <T>(list: readonly T[]): T[] =>
   list.length <= 2 * ends ? [...list] : [...list.slice(0, ends), ...list.slice(-ends)]
 
-/** The file of this project nearest to the command that is being sent. */
+/** The innermost source file in the call stack of the sent command. */
 function sender(): string | undefined {
   const { prepareStackTrace, stackTraceLimit } = Error
   Error.stackTraceLimit = framesMax

@@ -12,7 +12,7 @@ import type { TestDatabase } from './mongo.ts'
 export const stores = ['timed_buckets', 'sized_buckets', 'timeline_cache', 'inbox'] as const
 export type Store = (typeof stores)[number]
 
-/** What one collection holds for one reader, in no order. */
+/** The posts that one collection stores for one reader, in no order. */
 interface StoredTimeline {
   readonly reader: UserId
   readonly posts: readonly PostId[]
@@ -83,15 +83,18 @@ export async function storedProblems(
   return problems
 }
 
-/** How often each strategy served a page, and where its timelines are not FANOUT_ON_READ's. */
+/** The strategies that served pages, and the differences of timelines from FANOUT_ON_READ. */
 export interface Compared {
   readonly problems: string[]
   readonly served: Set<FeedStrategyName>
-  /** Walks with a page that said that a delivery is pending: they may lack posts, and were not compared. */
+  /** Walks with a pending page. They may lack posts, and were not compared. */
   readonly pending: string[]
 }
 
-/** Compares the whole timelines of these readers, walked in pages of 3, 6, 12, ..., with those of FANOUT_ON_READ (law L1). */
+/**
+ * Compares the whole timelines of these readers, walked in pages of 3, 6, 12, ..., with those of FANOUT_ON_READ (law
+ * L1).
+ */
 export async function comparedTimelines(
   { feed }: Services,
   readers: readonly UserId[],
@@ -157,10 +160,10 @@ async function* partsOf(collections: Collections, store: Store): AsyncGenerator<
 
 const idOf = (id: EntryDoc['post']) => fromObjectId<PostId>(id)
 
-/** Does a driver call when it is time: `label` names it, like `posts.find` or `commit`. */
+/** Wraps a driver call. The label names the call, like `posts.find` or `commit`. */
 export type Around = <T>(label: string, call: () => Promise<T>) => Promise<T>
 
-/** A database as a process has it whose every call of the driver, commits included, goes through `around`. */
+/** A database whose every driver call, including commits, goes through `around`. */
 export function watchedDatabase(
   { client, db }: Pick<TestDatabase, 'client' | 'db'>,
   around: Around,
@@ -192,7 +195,7 @@ function watched<T extends object>(real: T, name: string, around: Around): T {
       return (...args: unknown[]) => {
         const cursor = found(...args)
         const rows: () => AsyncIterator<unknown> = cursor[Symbol.asyncIterator].bind(cursor)
-        // What `toArray` goes through, too.
+        // `toArray` also calls it.
         cursor[Symbol.asyncIterator] = async function* () {
           const all = rows()
           let row = await around(label, () => all.next())
@@ -209,7 +212,9 @@ function own(target: object, property: string | symbol) {
   return typeof value === 'function' ? value.bind(target) : value
 }
 
-/** Holds one call, named by its label and which of these it is; or its process dies at it. */
+/**
+ * Holds one call, or kills its process there. @param point the label of the call and its number, like `posts.find 2`.
+ */
 export function holding(point: string | undefined) {
   const points: string[] = []
   const [reached, going] = [gate(), gate()]

@@ -4,49 +4,54 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 import { type Deliveries, pairOf } from './deliveries.ts'
-import { type Cast, type Model, pageOf } from './model.ts'
+import { type Actors, type Model, pageOf } from './model.ts'
 
-/** Whose timeline, and how it is asked for. */
-interface Asked {
+/** A request for a timeline, without its window. */
+interface PageRequest {
   readonly reader: UserId
   readonly group?: string | undefined
   readonly content: boolean
   readonly strategy: FeedStrategyName
 }
 
-/** What belonged to a timeline while one of its pages was read. */
+/** The posts of a timeline while one of its pages was read. */
 export interface Seen {
-  /** At some time. */
+  /** Posts that belonged to it at some time. */
   readonly ever: ReadonlySet<PostId>
-  /** All the time. */
+  /** Posts that belonged to it all the time. */
   readonly always: ReadonlySet<PostId>
 }
 
-/** A walk to the end. */
-interface Walk extends Omit<Asked, 'strategy'> {
+/** A walk to the end of a timeline. */
+interface Walk extends Omit<PageRequest, 'strategy'> {
   readonly backward: boolean
-  /** Of its pages, again and again. */
+  /** The sizes of its pages, repeated. */
   readonly sizes: readonly number[]
   readonly strategyOf: (page: number) => FeedStrategyName
-  /** Whether it is also asked what lies behind. */
+  /** Whether to check also that items exist in the other direction. */
   readonly probed?: boolean
 }
 
-/** What pages hold against what the model says: law L1. */
+/** Compares pages with the model: law L1. */
 export class Timelines {
   constructor(
     private readonly model: Model,
-    private readonly cast: Cast,
+    private readonly actors: Actors,
     private readonly deliveries: Deliveries,
     private readonly count: (what: string) => void,
   ) {}
 
   /**
-   * One page while deliveries wait: in order, of what belongs there, with no gap but for what is under way.
-   * A page that lacks a post says that a delivery is pending. FANOUT_ON_READ lacks nothing.
-   * @param seen what belonged there while the page was read; without it, what belongs there now.
+   * Compares one page while deliveries wait. Its posts belong to the timeline and are in order. It lacks only posts
+   * whose delivery waits, and is then pending. FANOUT_ON_READ lacks no post.
+   * @param seen the posts of the timeline while the page was read. Default: the posts that belong to it now.
    */
-  async inFlight(services: Services, asked: Asked, window: Window, seen?: Seen): Promise<Found> {
+  async comparePage(
+    services: Services,
+    asked: PageRequest,
+    window: Window,
+    seen?: Seen,
+  ): Promise<PageResult> {
     const { reader, group, strategy } = asked
     const { posts, pairs } = await this.deliveries.underWay()
     const found = await this.ask(services, asked, window, true)
@@ -86,19 +91,18 @@ export class Timelines {
   }
 
   /**
-   * Pages of one size to the end, as {@link inFlight}; where one says that there is more, there is.
-   * A page that holds everything may say so of a post whose delivery waits. The next page may lack that post if it says
-   * that a delivery is pending, and it is the last.
+   * Compares pages of one size to the end, as {@link comparePage}. A page that claims a next page has one. The next
+   * page may be empty only if it is pending and the last: it lacks a post whose delivery waits.
    */
-  async walkInFlight(services: Services, asked: Asked, limit: number, backward: boolean) {
-    const isMore = ({ next, previous }: Found) => (backward ? previous : next) === true
+  async compareWalk(services: Services, asked: PageRequest, limit: number, backward: boolean) {
+    const isMore = ({ next, previous }: PageResult) => (backward ? previous : next) === true
     const { strategy } = asked
     let window: Window = { limit, backward }
-    let page = await this.inFlight(services, asked, window)
+    let page = await this.comparePage(services, asked, window)
     while (isMore(page)) {
       const cursor = backward ? page.ids[0] : page.ids.at(-1)
       window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-      const following = await this.inFlight(services, asked, window)
+      const following = await this.comparePage(services, asked, window)
       if (following.ids.length === 0) {
         const said = [page.pending, following.pending, isMore(following)]
         expect(said, `${strategy} says more`).toEqual([false, true, false])
@@ -108,8 +112,8 @@ export class Timelines {
     }
   }
 
-  /** Every page of a walk is the model's, asked of one process after the other. */
-  async atRest(
+  /** Compares every page of a walk with the model. Alternates between the processes. */
+  async compareAtRest(
     processes: readonly Services[],
     { sizes, strategyOf, backward, probed = false, ...asked }: Walk,
   ): Promise<void> {
@@ -132,10 +136,10 @@ export class Timelines {
 
   private async ask(
     { feed }: Services,
-    { reader, group, content, strategy }: Asked,
+    { reader, group, content, strategy }: PageRequest,
     window: Window,
     probed: boolean,
-  ): Promise<Found> {
+  ): Promise<PageResult> {
     const projection = content ? 'content' : 'text'
     const page = await feed.timeline(reader, { window, group, strategy, projection, pending: true })
     this.count(`${strategy} by ${page.servedBy}`)
@@ -153,12 +157,12 @@ export class Timelines {
   }
 
   private authorOf(id: PostId): UserId {
-    return this.cast.posts.find((post) => post.id === id)?.author as UserId
+    return this.actors.posts.find((post) => post.id === id)?.author as UserId
   }
 }
 
-/** What a page is. */
-interface Found {
+/** The result of a page request. */
+interface PageResult {
   readonly ids: PostId[]
   readonly pending?: boolean | undefined
   readonly next?: boolean

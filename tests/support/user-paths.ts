@@ -9,7 +9,7 @@ import { userNodeId } from '../../src/graphql/node-id.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 
-/** A way from Query to people, e.g. `Query.user/User.posts/Post.author`. */
+/** A path from Query to users, e.g. `Query.user/User.posts/Post.author`. */
 export interface UserPath {
   readonly name: string
   readonly query: string
@@ -22,9 +22,8 @@ interface Step {
 }
 
 /**
- * Every way in which the schema leads to people, beginning at one of them: each field that gives some, below each
- * field that leads there.
- * @param leaf what to ask of each.
+ * Every path of the schema from a user to users: each field with users, below each field that leads to it.
+ * @param leaf the selection on each user.
  */
 export function userPaths(from: UserId, leaf: string): UserPath[] {
   const schema = createSchema()
@@ -60,7 +59,7 @@ export function userPaths(from: UserId, leaf: string): UserPath[] {
   return paths
 }
 
-/** Where a field leads: to an object, through the edges of a page, or to a user as a Node. */
+/** The target of a field: an object, the nodes of a page, or a user as a Node. */
 function targetOf(
   type: GraphQLNamedType,
   user: GraphQLObjectType,

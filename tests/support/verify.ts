@@ -5,7 +5,7 @@ import { type EngagementId, IdMint, type PostRef, type UserId } from '../../src/
 import type { Services } from '../../src/services.ts'
 import { handle, type ServicesHarness } from './services.ts'
 
-/** What a run over everything finds; what is harmless on its own. */
+/** The findings of `verify` over all data, and the harmless findings separately. */
 export async function verified(services: IntegrityServices) {
   const tally = new Tally()
   const [differences, harmless]: [Finding[], Finding[]] = [[], []]
@@ -18,10 +18,10 @@ export async function verified(services: IntegrityServices) {
 
 const mint = new IdMint(Date.now)
 
-/** An id as it is stored. */
+/** A new id in its stored form. */
 export const newId = () => toObjectId(mint.next<EngagementId>())
 
-/** Puts a job into the outbox that nobody runs. */
+/** Inserts a job that no process runs. */
 export async function addJob(
   { collections: { outbox } }: Services,
   kind: string,
@@ -36,9 +36,9 @@ export async function addJob(
 const firstPage = { window: { limit: 1, backward: false }, projection: 'ref' } as const
 
 /**
- * People who did a bit of everything: all follow each other, all posted and did everything to every post; the first
- * and the third blocked each other, the second one's post is deleted, and somebody left. At rest by then.
- * @returns whose post is which.
+ * Creates users with data of every kind, and runs all jobs. All users follow each other, post, and engage with every
+ * post. The first and the third user block each other. The post of the second user is deleted. One account is deleted.
+ * @returns the post of each user.
  */
 export async function activity(
   { services, clock, rest }: ServicesHarness,

@@ -58,18 +58,18 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((na
   name.endsWith('.ts'),
 )
 
-test('every file and folder of src has a place in the order of imports', () => {
+test('every file and folder of src has a place in the import order', () => {
   expect(files.filter((file) => rankOf(file) < 0)).toEqual([])
 })
 
-test('each part of src imports only parts before it, and packages only in the folder that owns them', () => {
+test('each part of src imports only parts before it, and packages only in their owning folders', () => {
   const violations = files.flatMap((file) =>
     importsOf(readFileSync(join(src, file), 'utf8')).flatMap((to) => violation(file, to) ?? []),
   )
   expect(violations).toEqual([])
 })
 
-test('imports of types, for an effect, and dynamic ones are found', () => {
+test('the import check finds type imports, side-effect imports and dynamic imports', () => {
   const text =
     "import type { A } from './a.ts'\nimport './b.ts'\nconst c = import('./c.ts')\nexport * from './d.ts'"
   expect(importsOf(text)).toEqual(['./a.ts', './b.ts', './c.ts', './d.ts'])
@@ -84,6 +84,6 @@ test.each([
   ['feed/a.ts', '@apollo/server/errors'],
   ['feed/a.ts', '../../tests/support/b.ts'],
   ['engagement/kinds.ts', './reader.ts'],
-])('an import of %s from %s is a violation', (file, target) => {
+])('an import of %s from %s violates the import order', (file, target) => {
   expect(violation(file, target)).toBeDefined()
 })

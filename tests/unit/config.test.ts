@@ -18,7 +18,7 @@ function problemsOf(env: Record<string, string>): readonly string[] {
 }
 
 describe('configuration', () => {
-  test('needs nothing: an embedded database, open to this machine alone', () => {
+  test('the configuration needs no variable: the default is an embedded database on localhost', () => {
     expect(readConfig({})).toMatchObject({
       production: false,
       http: { host: '127.0.0.1', port: 4000 },
@@ -29,7 +29,7 @@ describe('configuration', () => {
     })
   })
 
-  test('takes an empty or blank variable as absent', () => {
+  test('an empty or blank variable counts as absent', () => {
     expect(readConfig({ PORT: '', AUTH_DEV: '' })).toMatchObject({ http: { port: 4000 } })
     const blank = { PORT: ' ', MONGODB_URI: '  ', FEEDLINE_DATA: '\t', MONGOD_BINARY: ' ' }
     expect(readConfig(blank)).toEqual(readConfig({}))
@@ -39,18 +39,18 @@ describe('configuration', () => {
   })
 
   test.each(['abc', '4e3', '0x10', '+1', '-1', '80.5', ' 80', '65536'])(
-    'refuses the port "%s"',
+    'the port "%s" is refused',
     (port) => {
       expect(problemsOf({ PORT: port })).toEqual(['PORT: must be a whole number from 0 to 65535'])
     },
   )
 
-  test.each(['0', '65535', '0080'])('takes the port %s', (port) => {
+  test.each(['0', '65535', '0080'])('the port %s is accepted', (port) => {
     expect(readConfig({ PORT: port }).http.port).toBe(Number(port))
   })
 
   test.each(['CACHE_SIZE', 'SIZED_BUCKET_SIZE'])(
-    'refuses a %s of which the texts would not fit into one document',
+    'a %s whose texts exceed the size of a document is refused',
     (name) => {
       expect(problemsOf({ [name]: '4000' })).toEqual([])
       expect(problemsOf({ [name]: '4001' })).toEqual([
@@ -59,7 +59,7 @@ describe('configuration', () => {
     },
   )
 
-  test('tells of what does not fit also where something else is wrong by itself', () => {
+  test('the configuration reports conflicting variables also if another variable is invalid', () => {
     expect(problemsOf({ PORT: 'abc', AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'RS256' })).toEqual([
       expect.stringMatching(/^PORT: /),
       expect.stringMatching(/^AUTH_ALGORITHMS: RS256 cannot be used with/),
@@ -69,7 +69,7 @@ describe('configuration', () => {
     ])
   })
 
-  test('tells all that is wrong at once, what variables mean together included', () => {
+  test('the configuration reports all invalid and conflicting variables at once', () => {
     const wrong = {
       NODE_ENV: 'production',
       PORT: '70000',
@@ -87,7 +87,7 @@ describe('configuration', () => {
     expect(problems).toHaveLength(named.length + 1)
   })
 
-  test('in production refuses AUTH_DEV=true, and has it off unless told', () => {
+  test('production refuses AUTH_DEV=true, and disables it by default', () => {
     expect(problemsOf({ ...production, AUTH_DEV: 'true' })).toEqual([
       expect.stringMatching(/^AUTH_DEV: must not be true in production/),
     ])
@@ -95,13 +95,13 @@ describe('configuration', () => {
     expect(readConfig({ ...production, AUTH_DEV: 'false' }).auth.dev).toBe(false)
   })
 
-  test('in production needs a way to verify tokens', () => {
+  test('production requires a secret or a key set that verifies tokens', () => {
     expect(problemsOf({ NODE_ENV: 'production' })).toHaveLength(1)
     const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks' }
     expect(readConfig(jwks).auth.algorithms).toEqual(['RS256', 'ES256', 'EdDSA'])
   })
 
-  test('refuses a secret beside a key set, a short secret, and algorithms that do not fit', () => {
+  test('a secret together with a key set, a short secret and unsuitable algorithms are refused', () => {
     const both = { AUTH_JWT_SECRET: secret, AUTH_JWKS_URL: 'https://a.b/jwks' }
     expect(problemsOf(both)).toEqual([expect.stringContaining('only one may be set')])
     expect(problemsOf({ AUTH_JWT_SECRET: 'short' })).toEqual([
@@ -114,7 +114,7 @@ describe('configuration', () => {
     expect(problemsOf({ AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'none' })).toHaveLength(1)
   })
 
-  test('maintains the strategies that are named, the default and fan-out on read', () => {
+  test('the maintained strategies are the named ones, the default strategy and FANOUT_ON_READ', () => {
     const maintained = (env: Record<string, string>) => readConfig(env).feed.maintained
     expect(maintained({})).toEqual(['FANOUT_ON_READ'])
     expect(maintained({ FEED_STRATEGY: 'CACHE' })).toEqual(['FANOUT_ON_READ', 'CACHE'])
@@ -129,12 +129,12 @@ describe('configuration', () => {
     ])
   })
 
-  test('reads lists, whatever the spaces', () => {
+  test('list variables are read with any spaces', () => {
     expect(readConfig({ BLOCKED_WORDS: ' a, b ,,c' }).posts.blockedWords).toEqual(['a', 'b', 'c'])
   })
 })
 
-test('docs/processes.md says of every variable, in one row, whether processes may differ in it', async () => {
+test('docs/processes.md states in one row of each variable whether processes may differ in it', async () => {
   const text = await readFile(join(import.meta.dirname, '../../docs/processes.md'), 'utf8')
   const rows = [...text.matchAll(/^\| `([A-Z_]+)` *\| ([a-z ]+?) *\|/gm)]
   expect(rows.map(([, name]) => name).sort()).toEqual([...variableNames].sort())

@@ -22,7 +22,7 @@ describe('text', () => {
     ['300 letters', 'a'.repeat(300)],
     ['100 emoji families, 2,500 bytes', family.repeat(100)],
     ['300 Chinese characters, 900 bytes', '日'.repeat(300)],
-  ])('of %s is stored', async (_, text) => {
+  ])('a text with %s is stored', async (_, text) => {
     expect((await check(text)).text).toBe(text.normalize('NFC'))
   })
 
@@ -36,11 +36,11 @@ describe('text', () => {
     ['half a surrogate pair', 'a\ud83d'],
     ['nothing that a reader sees', '\u200b\u200d\ufeff\u2060 \ufe0f'],
     ['a control character', 'a\u0007'],
-  ])('of %s is refused', async (_, text) => {
+  ])('a text with %s is refused', async (_, text) => {
     await expect(check(text)).rejects.toMatchObject(refused('input.text'))
   })
 
-  test('of exactly 3,000 bytes is stored, of one more refused', async () => {
+  test('a text of exactly 3,000 bytes is stored, and one of 3,001 bytes is refused', async () => {
     const accents = '\u0323'.repeat(1_499)
     await expect(check(`q${accents}`)).resolves.toBeDefined()
     const full = `qq${accents}`
@@ -49,11 +49,11 @@ describe('text', () => {
     await expect(check(`${full}q`)).rejects.toMatchObject(refused('input.text'))
   })
 
-  test('may have line breaks and tabs', async () => {
+  test('a text may contain line breaks and tabs', async () => {
     expect((await check('a\r\nb\rc\n\td')).text).toBe('a\nb\nc\n\td')
   })
 
-  test('is stored in NFC, and may be empty beside an attachment', async () => {
+  test('a text is stored in NFC, and may be empty if the post has an attachment', async () => {
     expect((await check('e\u0301')).text).toBe('é')
     expect(await check('', [image])).toEqual({ text: '', attachments: [image] })
   })
@@ -81,17 +81,17 @@ describe('a blocked word', () => {
     'free, money',
     'a wire-fraud',
     'wire fraud',
-  ])('refuses "%s"', async (text) => {
+  ])('a post with the blocked word in "%s" is refused', async (text) => {
     await expect(check(text, [], validators)).rejects.toMatchObject(refused('input.text'))
   })
 
-  test('is refused in the text of an attachment too', async () => {
+  test('a blocked word in the alternative text of an attachment is refused', async () => {
     const given = check('a', [image, { ...image, alt: 'some spam' }], validators)
     await expect(given).rejects.toMatchObject(refused('input.attachments.1.alt'))
   })
 
   test.each(['spammer', 'nospam', 'sp am', 'free the money', 'moneyfree money', 'wirefraud', 'a!'])(
-    'lets "%s" be, which only holds it',
+    '"%s" is accepted, although it contains a blocked word as a part',
     async (text) => {
       expect((await check(text, [], validators)).text).toBe(text)
     },
@@ -99,7 +99,7 @@ describe('a blocked word', () => {
 })
 
 describe('attachments', () => {
-  test('are at most four', async () => {
+  test('a post has at most four attachments', async () => {
     expect((await check('a', Array(4).fill(image))).attachments).toHaveLength(4)
     await expect(check('a', Array(5).fill(image))).rejects.toMatchObject(
       refused('input.attachments'),
@@ -116,7 +116,7 @@ describe('attachments', () => {
     'https://me:secret@a.b/c',
     'https://me@a.b/c',
     'https://a.b/\ud800',
-  ])('refuse the URL %s', async (url) => {
+  ])('an attachment with the URL %s is refused', async (url) => {
     const given = check('a', [image, { ...image, url }])
     await expect(given).rejects.toMatchObject(refused('input.attachments.1.url'))
   })
@@ -125,11 +125,11 @@ describe('attachments', () => {
     ['https://EXAMPLE.com', 'https://example.com/'],
     [' https://example.com/a\tb ', 'https://example.com/ab'],
     ['https://example.com/a/../ä', 'https://example.com/%C3%A4'],
-  ])('have the URL "%s" stored as %s', async (url, stored) => {
+  ])('the attachment URL "%s" is stored as %s', async (url, stored) => {
     expect((await check('a', [{ ...image, url }])).attachments).toEqual([{ ...image, url: stored }])
   })
 
-  test('have an alternative text of at most 1,000 characters', async () => {
+  test('an alternative text has at most 1,000 characters', async () => {
     const alt = 'a'.repeat(1_000)
     expect(await check('a', [{ ...image, alt }])).toMatchObject({ attachments: [{ alt }] })
     const given = check('a', [{ ...image, alt: `${alt}a` }])
@@ -148,19 +148,19 @@ describe('validators of one’s own', () => {
   })
   afterAll(() => rm(folder, { recursive: true }))
 
-  test('are loaded from modules and refuse in their own words', async () => {
+  test('validators are loaded from modules and refuse posts with their own messages', async () => {
     const validators = contentValidators([], await loadValidators([join(folder, 'asks.mjs')]))
     await expect(check('why?', [], validators)).rejects.toThrow('input.text: must not ask')
     expect((await check('so.', [], validators)).text).toBe('so.')
   })
 
-  test('may name what is wrong', async () => {
+  test('a validator may name the invalid argument', async () => {
     const validate = () => ({ at: 'attachments.0.url', problem: 'is not ours' })
     const given = check('a', [image], contentValidators([], [validate]))
     await expect(given).rejects.toMatchObject(refused('input.attachments.0.url'))
   })
 
-  test('that cannot be loaded, or are none, are named, with the cause', async () => {
+  test('a validator module that fails to load or exports no validator is reported with the cause', async () => {
     await expect(loadValidators([join(folder, 'none.mjs')])).rejects.toThrow(
       /cannot load ".*none\.mjs": Cannot find module/,
     )

@@ -10,12 +10,12 @@ const inBulk = new MongoBulkWriteError(ended as unknown as MongoError, {} as nev
 test.each([
   ['a command', ended],
   ['a bulk write', inBulk],
-])('%s that is written to a socket the server has just closed means UNAVAILABLE', (_, error) => {
+])('%s on a socket that the server has just closed means UNAVAILABLE', (_, error) => {
   expect(isUnreachable(error)).toBe(true)
   expect(clientErrorOf(error)).toMatchObject({ code: 'UNAVAILABLE' })
 })
 
-test('a fault of the server’s own code means nothing to a client', () => {
+test('an error in the server’s own code has no code for clients', () => {
   expect(clientErrorOf(new TypeError('x is not a function'))).toBeUndefined()
   expect(clientErrorOf(Object.assign(new Error('no'), { code: 'ENOENT' }))).toBeUndefined()
 })

@@ -82,7 +82,7 @@ test(`README and architecture have no sentence of more than ${wordsMax} words`, 
   expect(problems(shortSentences, longSentences)).toEqual([])
 })
 
-test('code may hold an avoided word, prose may not, and the line is named', () => {
+test('the word check ignores code, checks prose, and reports the line', () => {
   const markdown = 'Whoever\nreads so\nmany `nobody`.\n\n```\nanew\n```\n\n| it vanishes |\n'
   expect(avoidedWords('a.md', markdown)).toEqual([
     'a.md:1: "Whoever"',
@@ -91,7 +91,7 @@ test('code may hold an avoided word, prose may not, and the line is named', () =
   ])
 })
 
-test('a list item, a paragraph of several lines and a linked text are counted, a table is not', () => {
+test('the sentence check counts list items, wrapped paragraphs and link texts, and skips tables', () => {
   const long = Array.from({ length: wordsMax + 1 }, () => 'Word').join(' ')
   const short = Array.from({ length: wordsMax }, () => 'Word').join(' ')
   const markdown = `- ${long}\n\n| ${long} |\n\n${short}. ${short}.\n[${short}](a.md)\nword.\n`

@@ -37,23 +37,23 @@ describe('formats', () => {
     ['quotes', '"1","0"\n"15","0"'],
     ['comments and blank lines', '# Nodes: 3\n% bip\n\n1 0\n# mid\n15 0\n'],
     ['a byte order mark', '\uFEFF1 0\n15 0'],
-  ])('%s', async (_, content) => {
+  ])('an edge list in the format "%s" is read', async (_, content) => {
     const { edges, bad } = await parsed(content)
     expect(edges).toEqual(['1>0', '15>0'])
     expect(bad).toEqual({ count: 0, first: [] })
   })
 
-  test('names become handles in lower case', async () => {
+  test('names in an edge list become handles in lower case', async () => {
     expect((await parsed('Ann Bob.B\n')).edges).toEqual(['ann>bob.b'])
   })
 
-  test('gzip is known by its first bytes, whatever the name', async () => {
+  test('a gzipped edge list is recognised by its first bytes, not by its name', async () => {
     const content = gzipSync('1 0\n15 0\n')
     expect((await parsed(content, 'a.gz')).edges).toEqual(['1>0', '15>0'])
     expect((await parsed(content, 'a.txt')).edges).toEqual(['1>0', '15>0'])
   })
 
-  test('an empty file holds nothing', async () => {
+  test('an empty edge list has no edges', async () => {
     expect((await parsed('')).edges).toEqual([])
   })
 })
@@ -68,7 +68,7 @@ describe('header', () => {
     ['ann,bob\n1,cy', ['ann>bob', '1>cy']],
     ['ann,bob', ['ann>bob']],
     ['1,2\nfrom,to', ['1>2', 'from>to']],
-  ])('%j', async (content, edges) => {
+  ])('the header of an edge list is recognised: %j', async (content, edges) => {
     const found = await parsed(content)
     expect(found.edges).toEqual(edges)
     expect(found.bad.count).toBe(0)
@@ -76,7 +76,7 @@ describe('header', () => {
 })
 
 describe('bad lines', () => {
-  test('each is reported with its number and why, and the walk goes on', async () => {
+  test('each invalid line of an edge list is reported with its number and problem, and reading continues', async () => {
     const long = 'x'.repeat(lineUnitsMax + 1)
     const { edges, lines, bad } = await parsed(
       `# c\nann\nann bob 1 2\nann b@b\nann Ann\na b w\n${long}\n1 2\n`,
@@ -94,7 +94,7 @@ describe('bad lines', () => {
     ])
   })
 
-  test('all are counted, the first twenty kept; a second walk begins anew', async () => {
+  test('all invalid lines are counted and the first twenty kept, afresh on each read', async () => {
     const { bad, file } = await parsed('oops\n'.repeat(50))
     expect(bad.count).toBe(50)
     expect(bad.first).toHaveLength(badLinesKept)
@@ -107,7 +107,7 @@ describe('bad lines', () => {
 })
 
 describe('files', () => {
-  test('chunks may end anywhere: a large file comes out whole, and all of it is read', async () => {
+  test('a large edge list is read completely, wherever chunks end', async () => {
     const rows = Array.from({ length: 60_000 }, (_, n) => `user${n} user${n + 1}`)
     const { edges, lines, file } = await parsed(rows.join('\n'))
     expect(edges).toEqual(rows.map((row) => row.replace(' ', '>')))
@@ -115,14 +115,14 @@ describe('files', () => {
     expect(file.bytesRead).toBe(file.sizeBytes)
   })
 
-  test('a line without an end is not held', async () => {
+  test('an endless line is not held in memory', async () => {
     const before = process.memoryUsage().heapUsed
     const { bad } = await parsed(gzipSync(Buffer.alloc(50_000_000, 'x')), 'long.gz')
     expect(bad.count).toBe(1)
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(40_000_000)
   })
 
-  test('what cannot be read says so in a sentence', async () => {
+  test('an unreadable edge list is reported in one sentence', async () => {
     await expect(TextFile.open(join(folder, 'none'))).rejects.toMatchObject({
       code: 'BAD_USER_INPUT',
       message: expect.stringContaining('cannot be read (ENOENT)'),

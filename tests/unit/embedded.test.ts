@@ -22,7 +22,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 const deadPid = () => spawnSync(process.execPath, ['-e', '']).pid
 
 describe('the arguments of mongod', () => {
-  test('an extra argument replaces the default of its name', () => {
+  test('an extra argument of mongod replaces the default of the same name', () => {
     const extra = ['--wiredTigerCacheSizeGB', '1', '--oplogSize=300']
     const args = argumentsFor('/data', 1234, extra)
     expect(args.filter((arg) => arg === '--wiredTigerCacheSizeGB')).toHaveLength(1)
@@ -31,7 +31,7 @@ describe('the arguments of mongod', () => {
     expect(args.slice(-3)).toEqual(extra)
   })
 
-  test('parameters add up', () => {
+  test('parameters of mongod are added to the default parameters', () => {
     const args = argumentsFor('/data', 1234, ['--setParameter', 'enableTestCommands=1'])
     expect(args.filter((arg) => arg === '--setParameter')).toHaveLength(3)
     expect(args).toContain('transactionLifetimeLimitSeconds=5')
@@ -42,19 +42,19 @@ describe('the first error of mongod', () => {
   const line = (entry: object) => `${JSON.stringify(entry)}\n`
   const chatter = line({ s: 'I', msg: 'Now exiting' })
 
-  test('has its reason', () => {
+  test('the first error in a mongod log includes its reason', () => {
     const plain = line({ s: 'E', msg: 'No listener', attr: { error: { errmsg: 'in use' } } })
     const later = line({ s: 'F', msg: 'Fatal assertion' })
     expect(firstError(chatter + plain + later + chatter)).toBe('No listener: in use')
   })
 
-  test('is the plain line if no JSON line is an error', () => {
+  test('the first error is the plain line if no JSON line is an error', () => {
     expect(firstError('cannot open shared object file\ntry --help\n')).toBe(
       'cannot open shared object file',
     )
   })
 
-  test('is missing in a log without one', () => {
+  test('a mongod log without an error has no first error', () => {
     expect(firstError(chatter)).toBeUndefined()
     expect(firstError('')).toBeUndefined()
   })
@@ -63,7 +63,7 @@ describe('the first error of mongod', () => {
 describe('the record of who uses a mongod', () => {
   const me = { pid: process.pid, token: 'me' }
 
-  test('is read back as written, and gone once removed', () => {
+  test('the state of a mongod is read back as written, and absent after its removal', () => {
     const state = { pid: 12, port: 34, users: [me], stopping: false }
     writeState(folder, state)
     expect(readState(folder)).toEqual(state)
@@ -71,12 +71,12 @@ describe('the record of who uses a mongod', () => {
     expect(readState(folder)).toBeUndefined()
   })
 
-  test('is none when it cannot be read', async () => {
+  test('an unreadable state of a mongod counts as absent', async () => {
     await writeFile(join(folder, 'mongod.json'), '{"pid": "12"')
     expect(readState(folder)).toBeUndefined()
   })
 
-  test('counts no dead user', () => {
+  test('the users of a mongod exclude dead processes', () => {
     const other = { pid: process.pid, token: 'other' }
     const users = [me, other, { pid: deadPid(), token: 'dead' }]
     const state = { pid: 12, port: 34, users, stopping: false }
@@ -86,7 +86,7 @@ describe('the record of who uses a mongod', () => {
 })
 
 describe('the lock', () => {
-  test('is held by one caller at a time, and leaves no file behind', async () => {
+  test('the file lock has one holder at a time, and leaves no file', async () => {
     const file = join(folder, 'lock')
     let inside = 0
     let most = 0
@@ -100,7 +100,7 @@ describe('the lock', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('is released when the work fails', async () => {
+  test('the file lock is released if the work fails', async () => {
     const file = join(folder, 'lock')
     await expect(withLock(file, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await withLock(file, async () => 'yes')).toBe('yes')
@@ -109,7 +109,7 @@ describe('the lock', () => {
   test.each([
     ['a holder that died', () => `${deadPid()} token`, 0],
     ['a holder without a heartbeat', () => `${process.pid} token`, 60_000],
-  ])('takes over the lock of %s', async (_, content, ageMs) => {
+  ])('the file lock of %s is taken over', async (_, content, ageMs) => {
     const file = join(folder, 'lock')
     await writeFile(file, content())
     const touched = new Date(Date.now() - ageMs)
@@ -119,7 +119,7 @@ describe('the lock', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('waits for a holder that is alive', async () => {
+  test('the file lock waits for a live holder', async () => {
     const file = join(folder, 'lock')
     const release = await acquireLock(file)
     let entered = false
@@ -138,23 +138,23 @@ describe('a program that fetches', () => {
   const node = (script: string, log: (line: string) => void = () => {}) =>
     run(process.execPath, ['-e', script], {}, log)
 
-  test('has each line of its output logged', async () => {
+  test('each output line of a fetching program is logged', async () => {
     const lines: string[] = []
     await node("console.log('first'); console.log('second')", (line) => lines.push(line))
     expect(lines).toEqual(['first', 'second'])
   })
 
-  test('fails with the last line of its standard error', async () => {
+  test('a failed fetching program is reported with the last line of its standard error', async () => {
     const script = "console.error('first'); console.error('last'); process.exit(3)"
     await expect(node(script)).rejects.toThrow(/^last$/)
   })
 
-  test('fails with its exit code if it prints no error', async () => {
+  test('a failed fetching program without error output is reported with its exit code', async () => {
     await expect(node('process.exit(3)')).rejects.toThrow('the command ended with 3')
   })
 })
 
-test('a dead process is not alive, and this one is', () => {
+test('isAlive is false for a dead process and true for this process', () => {
   expect(isAlive(deadPid())).toBe(false)
   expect(isAlive(process.pid)).toBe(true)
 })

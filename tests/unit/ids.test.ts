@@ -15,7 +15,7 @@ const tail = '0000deadbeef'
 const fixed = (bytes: number) => Buffer.alloc(bytes, 0xab)
 
 describe('mint', () => {
-  test('rises while the clock stands still and when it steps back', () => {
+  test('minted ids rise while the clock stands still or steps back', () => {
     const times = [1000, 1000, 999, 5, 1001, 1000]
     const mint = new IdMint(() => times.shift() ?? 0)
     const ids = Array.from({ length: 6 }, () => mint.next())
@@ -24,7 +24,7 @@ describe('mint', () => {
     expect(ids.map((id) => timeOf(id).getTime())).toEqual([1000, 1000, 1000, 1000, 1001, 1001])
   })
 
-  test('borrows from the next millisecond after 65,536 ids, and goes on rising', () => {
+  test('the mint uses the next millisecond after 65,536 ids, and ids keep rising', () => {
     let now = 1000
     const mint = new IdMint(() => now, fixed)
     let last = mint.next()
@@ -40,7 +40,7 @@ describe('mint', () => {
     expect(mint.next() > borrowed).toBe(true)
   })
 
-  test('is never further ahead of its clock than the bound, and recovers at once when the clock is corrected', () => {
+  test('the mint is never ahead of its clock by more than the bound, and recovers at once after a correction', () => {
     const steps = fc.array(
       fc.oneof(
         fc.integer({ min: 0, max: 50 }),
@@ -71,7 +71,7 @@ describe('mint', () => {
     )
   })
 
-  test('above another id, makes different ids that are above it and move no later one', () => {
+  test('ids minted above another id are distinct and above it, and affect no later id', () => {
     const others = fc.record({
       ms: fc.integer({ min: -7_200_000, max: 7_200_000 }),
       tail: fc.constantFrom('000000000000', '0001ffffffff', 'ffffffffffff', 'fffe00000000'),
@@ -91,20 +91,23 @@ describe('mint', () => {
     )
   })
 
-  test('differs between processes at the same instant', () => {
+  test('ids of two processes at the same instant differ', () => {
     const at = () => 1000
     expect(new IdMint(at).next()).not.toBe(new IdMint(at).next())
   })
 })
 
 describe('time', () => {
-  test.each([0, 999, 1000, 1_732_000_000_123, 4_294_967_295_999])('%i is read back', (ms) => {
-    const id = timeIdAt<PostId>(ms, tail)
-    expect(id).toMatch(/^[0-9a-f]{24}$/)
-    expect(timeOf(id).getTime()).toBe(ms)
-  })
+  test.each([0, 999, 1000, 1_732_000_000_123, 4_294_967_295_999])(
+    '%i is read back from an id',
+    (ms) => {
+      const id = timeIdAt<PostId>(ms, tail)
+      expect(id).toMatch(/^[0-9a-f]{24}$/)
+      expect(timeOf(id).getTime()).toBe(ms)
+    },
+  )
 
-  test('later ids sort after earlier ones, also across a second', () => {
+  test('later ids sort after earlier ids, also across a second', () => {
     const ids = [0, 1, 999, 1000, 1001, 1e12].map((ms) => timeIdAt(ms, tail))
     expect([...ids].sort()).toEqual(ids)
   })
@@ -113,12 +116,12 @@ describe('time', () => {
 describe('neighbour', () => {
   const id = (text: string) => text as PostId
 
-  test('is one off, carrying through the digits', () => {
+  test('neighbour adds or subtracts one, with carry', () => {
     expect(neighbour(id('0000000000000000000000ff'), 1)).toBe('000000000000000000000100')
     expect(neighbour(id('000000000000000000000100'), -1)).toBe('0000000000000000000000ff')
   })
 
-  test('of the lowest and the highest, which only forged cursors hold, is an id still', () => {
+  test('the lowest and the highest id have neighbours that are ids', () => {
     expect(neighbour(id('0'.repeat(24)), -1)).toBe('0'.repeat(24))
     expect(neighbour(id('f'.repeat(24)), 1)).toBe('f'.repeat(24))
   })
@@ -130,13 +133,13 @@ describe('parsing', () => {
   })
 
   test.each(['', 'A', '.a', 'a.', '-', 'a b', '$ne', 'a\n', 'é', 'a'.repeat(65)])(
-    '%j is no handle',
+    '%j is not a handle',
     (text) => {
       expect(parseUserId(text)).toBeUndefined()
     },
   )
 
-  test('an id is 24 lower-case hex digits and nothing else', () => {
+  test('an id is exactly 24 lower-case hex digits', () => {
     const id = 'abcdef0123456789abcdef01'
     expect(parseTimeId(id)).toBe(id)
     for (const bad of [id.toUpperCase(), id.slice(1), `${id}0`, `${id}\n`, '']) {

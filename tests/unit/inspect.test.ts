@@ -13,7 +13,7 @@ const invariant: Invariant<number, number> = {
   recheck: async () => ({ violations: [] }),
 }
 
-test('a check whose snapshot is dropped three times fails with the name of the invariant', async () => {
+test('a check whose snapshot is dropped three times fails with the name of its invariant', async () => {
   let retries = 0
   const transactions = {
     atSnapshot: async () => {

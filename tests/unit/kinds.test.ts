@@ -10,12 +10,12 @@ describe('the table of engagement kinds', () => {
     ['field of Post', ({ count, viewer }) => [count.field, viewer?.field]],
     ['mutation', ({ add, remove }) => [add.mutation, remove.mutation]],
     ['environment variable', ({ threshold }) => [threshold.variable]],
-  ])('gives no two kinds the same %s', (_, namesOf) => {
+  ])('all engagement kinds have different %s', (_, namesOf) => {
     const names = rows.flatMap(namesOf).filter((name) => name !== undefined)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test('has no optional part: a row without any of them does not compile', () => {
+  test('a kind of engagement without one of its parts does not compile', () => {
     type Likes = (typeof kinds)['likes']
     type Optional = {
       [Part in keyof KindRow]: Omit<Likes, Part> extends KindRow ? Part : never
@@ -24,7 +24,7 @@ describe('the table of engagement kinds', () => {
     expectTypeOf<Optional>().toBeNever()
   })
 
-  test('gives each kind whose entries are known by their ids an index of these in overflow', () => {
+  test('each kind whose key is the entry id has an index of these ids in overflow', () => {
     const { indexes } = catalogue('collection').overflow
     const byId = indexes.filter(({ key }) => 'items._id' in key)
     expect(byId.map((index) => index.partialFilterExpression)).toEqual(

@@ -43,13 +43,13 @@ test('the help of every command uses no avoided word', () => {
   expect(avoidedIn(texts)).toEqual([])
 })
 
-test('error messages, and literals of the CLI, use no avoided word', () => {
+test('error messages and literals of the CLI use no avoided word', () => {
   const texts = sourceFiles('src').flatMap(messageTexts)
   expect(texts.length).toBeGreaterThan(100)
   expect(avoidedIn(texts)).toEqual([])
 })
 
-test('the check finds an avoided word at any case, and a sentence of 26 words', () => {
+test('the word check ignores case, and the sentence check finds a sentence of 26 words', () => {
   const found = avoidedIn([{ place: 'here', text: 'It is free. Nobody\nowns it.' }])
   expect(found).toEqual(['here: "Nobody" in: Nobody owns it.'])
   const long = (words: number) => [{ place: 'here', text: `${'a '.repeat(words - 1)}b. Short.` }]

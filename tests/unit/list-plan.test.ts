@@ -70,7 +70,7 @@ const limits = (threshold: number): ListLimits => ({
 })
 
 describe.each([0, 1, 3])('with a threshold of %i', (threshold) => {
-  test.each(['likes', 'comments'] as const)('%s come out as in a plain list', (kind) => {
+  test.each(['likes', 'comments'] as const)('planned %s equal a plain list', (kind) => {
     const rule = kinds[kind]
     const op = fc.record({ add: fc.boolean(), who: fc.nat(7), late: fc.boolean() })
     const histories = fc.array(fc.array(op, { minLength: 1, maxLength: 5 }), { maxLength: 12 })
@@ -130,7 +130,7 @@ test('a list overflows by bytes as well as by count', () => {
   expect([...stored.levels.values()].map((items) => items.length)).toEqual([2, 2])
 })
 
-test('a batch that changes nothing writes nothing', () => {
+test('a batch without changes writes nothing', () => {
   const entry = entryOf(1, 'ann')
   const plan = new ListPlan(
     kinds.likes,

@@ -21,11 +21,11 @@ test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(
   },
 )
 
-test.each(['a', '😀', '\ufffd'])('the clientMutationId %j is taken as it is', async (id) => {
+test.each(['a', '😀', '\ufffd'])('the clientMutationId %j is accepted unchanged', async (id) => {
   expect(await run(id)).toEqual({ id, clientMutationId: id })
 })
 
-test('a mutation whose waits for the database follow each other is answered within 9 s', async () => {
+test('a mutation that waits for the database several times is answered within 9 s', async () => {
   vi.useFakeTimers()
   try {
     const answer = mutate(context, 'test', {}, () => new Promise<object>(() => {}))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeOpaque, encodeOpaque } from '../../src/lib/opaque.ts'
 
-test('whatever short text is encoded is decoded again, and safe in a URL', () => {
+test('every encoded text decodes to the same parts and is safe in a URL', () => {
   const part = fc.string({ unit: 'grapheme', maxLength: 12 })
   fc.assert(
     fc.property(part, fc.array(part, { maxLength: 3 }), (tag, parts) => {
@@ -14,7 +14,7 @@ test('whatever short text is encoded is decoded again, and safe in a URL', () =>
   )
 })
 
-test('any text is either one that was encoded, or refused: none has two spellings', () => {
+test('every text is refused or is the only encoding of its parts', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
       const decoded = decodeOpaque(text)
@@ -35,6 +35,6 @@ test.each([
   ['padded', `${encodeOpaque('p')}=`],
   ['with a space', ` ${encodeOpaque('p')}`],
   ['too long', encodeOpaque('p', 'x'.repeat(600))],
-])('text that is %s is refused', (_, text) => {
+])('opaque text that is %s is refused', (_, text) => {
   expect(decodeOpaque(text)).toBeUndefined()
 })

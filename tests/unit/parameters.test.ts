@@ -43,6 +43,9 @@ test.each([
   ['\nconstructor(\n  private a: Map<A, B>,\n  b: B, // b, c\n  c,\n  d,\n  e,\n) {}', ['a.ts:2']],
   ["async f<T>(a: T, { b, c }, d = g(1, 2), e = ',', ...h: (i: I) => J): K {}", ['a.ts:1']],
   ['method(a: Map<A, B>, { b, c }: B, /* d, e */ f, g,\n) { h(a, b, c, f, g) }', []],
-])('five parameters are found, four and calls are not: %s', (code, found) => {
-  expect(longLists('a.ts', code)).toEqual(found)
-})
+])(
+  'the parameter check finds five parameters, and ignores four parameters and calls: %s',
+  (code, found) => {
+    expect(longLists('a.ts', code)).toEqual(found)
+  },
+)

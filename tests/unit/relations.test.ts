@@ -48,14 +48,14 @@ describe('the history of a row', () => {
     ['at one moment the source that stands first is the first', [9, 9, 9, 0, 9], '+T9'],
     ['nothing', [], ''],
     ['an unfollow alone', [0, 0, 0, 9, 0], ''],
-  ])('%s', (_, times, expected) => {
+  ])('the history of a row with %s', (_, times, expected) => {
     expect(history(...times)).toBe(expected)
   })
 
   const time = fc.nat({ max: 6 })
   const row = fc.tuple(time, time, time, time, time)
 
-  test('is in the order of time and in turn; its end is the latest event', () => {
+  test('the history of a row is sorted by time, alternates, and ends with the latest event', () => {
     const check = (times: readonly number[]) => {
       const given = relation(...times)
       const { events } = resolveRelation(given)
@@ -69,7 +69,7 @@ describe('the history of a row', () => {
     fc.assert(fc.property(row, check))
   })
 
-  test('tells the state of every moment as the times of the row do', () => {
+  test('the history of a row agrees with the times of the row at every moment', () => {
     const check = (times: readonly number[]) => {
       const { followedAt, unfollowedAt, ...rest } = relation(...times)
       const { events } = resolveRelation({ followedAt, unfollowedAt, ...rest })
@@ -100,7 +100,7 @@ describe('contradictions', () => {
     ['latest is no follow', [0, 0, 9, 0, 11], 'latest-disagrees'],
     ['latest of no source', [0, 0, 0, 0, 5], 'latest-disagrees'],
     ['an unfollow at the moment of the latest', [0, 0, 9, 9, 9], 'latest-disagrees'],
-  ])('%s', (_, times, expected) => {
+  ])('a row contradicts itself: %s', (_, times, expected) => {
     expect(resolveRelation(relation(...times)).contradiction).toBe(expected)
   })
 })
@@ -114,7 +114,7 @@ describe('a row', () => {
     ['milliseconds as text', `${at}`],
     ['ISO 8601 in UTC', '2015-06-01T12:00:00Z'],
     ['ISO 8601 with a zone and a fraction', '2015-06-01T14:00:00.000+02:00'],
-  ])('takes %s', (_, time) => {
+  ])('a row with %s is accepted', (_, time) => {
     expect(parseRelation({ ...pair, twitter_followed_at: time }, nowMs)).toEqual({
       follower: 'ann',
       followee: '42',
@@ -124,7 +124,7 @@ describe('a row', () => {
     })
   })
 
-  test.each([[0], ['0'], [''], [null], ['NULL']])('%j is never', (time) => {
+  test.each([[0], ['0'], [''], [null], ['NULL']])('the time %j means never', (time) => {
     const read = parseRelation({ ...pair, medium_unfollowed_at: time }, nowMs)
     expect(read).toMatchObject({ unfollowedAt: 0 })
   })
@@ -140,7 +140,7 @@ describe('a row', () => {
     [{ ...pair, medium_followed_at: '2015-02-03T00:00:00' }, /ISO 8601 with a zone$/],
     [{ ...pair, medium_followed_at: at / 1000 }, /is before 2000: epoch times are in milli/],
     [{ ...pair, medium_followed_at: nowMs + 1 }, /is in the future$/],
-  ])('%j is refused', (fields, problem) => {
+  ])('a row with %j is refused', (fields, problem) => {
     expect(parseRelation(fields, nowMs)).toMatch(problem)
   })
 })
@@ -168,7 +168,7 @@ describe('a file', () => {
   const at = Date.UTC(2015, 5, 1)
   const csv = `${relationColumns.join(',')}\na,b,${at},0,0,0,${at}\n\nb,c,,,${at},null,${at}\n`
 
-  test('is CSV, with quotes, Windows line ends and columns in any order', async () => {
+  test('a relation file may be CSV with quotes, Windows line ends and columns in any order', async () => {
     const expected = ['2 a>b TWITTER', '4 b>c MEDIUM']
     expect((await read(csv)).rows).toEqual(expected)
     expect((await read(csv.replaceAll(/[^,\n]+/g, '"$&"'))).rows).toEqual(expected)
@@ -177,7 +177,7 @@ describe('a file', () => {
     expect((await read(short)).rows).toEqual(['2 a>b MEDIUM'])
   })
 
-  test('or JSONL; both may be gzipped', async () => {
+  test('a relation file may be JSONL, and both formats may be gzipped', async () => {
     const row = {
       user_id: 'a',
       target_user_id: 'b',
@@ -190,11 +190,11 @@ describe('a file', () => {
     expect((await read(gzipSync(csv))).rows).toHaveLength(2)
   })
 
-  test('empty holds nothing', async () => {
+  test('an empty relation file has no rows', async () => {
     expect(await read('')).toMatchObject({ rows: [], bad: { count: 0 } })
   })
 
-  test('tells its bad lines, and goes on', async () => {
+  test('invalid lines of a relation file are reported, and reading continues', async () => {
     const { rows, bad } = await read(`${csv}a,b\na,a,,,,,\n${'x'.repeat(5_000)}\nc,d,,,,,\n`)
     expect(rows).toHaveLength(3)
     expect(bad).toEqual({
@@ -211,7 +211,7 @@ describe('a file', () => {
     )
   })
 
-  test('keeps the first of many bad lines, and counts all, in each walk anew', async () => {
+  test('the first invalid lines are kept and all are counted, afresh on each read', async () => {
     const file = await open(`${relationColumns.join(',')}\n${'a,a,,,,,\n'.repeat(50)}`)
     for (let walk = 0; walk < 2; walk++) {
       for await (const _ of file.rows(nowMs)) expect.unreachable()
@@ -228,7 +228,7 @@ describe('a file', () => {
       /line 1 "since" is not a known column. Known columns: user_id, /,
     ],
     ['user_id,target_user_id,user_id\n', /line 1 names the column user_id twice$/],
-  ])('with the header %j is refused as a whole', async (content, message) => {
+  ])('a relation file with the header %j is refused', async (content, message) => {
     await expect(open(content)).rejects.toMatchObject({
       code: 'BAD_USER_INPUT',
       message: expect.stringMatching(message),

@@ -18,7 +18,7 @@ import type { Setting, StoredOption } from '../../src/feed/strategies/setting.ts
 const all = Object.values(descriptors)
 const repeatedIn = (names: readonly string[]) => names.filter((one, at) => names.indexOf(one) < at)
 
-test('no two strategies have one name, one setting, one variable or one collection of their own', () => {
+test('no two strategies share a name, an option, a variable or an own collection', () => {
   const settings = all.flatMap((one) => Object.keys(one.settings))
   const variables = all.flatMap((one) =>
     Object.values(one.settings).map(({ variable }) => variable),
@@ -29,7 +29,7 @@ test('no two strategies have one name, one setting, one variable or one collecti
   }
 })
 
-test('a collection of one strategy alone is its own, one of several is shared by all of them', () => {
+test('a collection belongs to one strategy, or is declared as shared by all its strategies', () => {
   const owned = all.flatMap(({ collections }) => collections.own)
   for (const name of materialisedNames) {
     const { own, shared } = descriptors[name].collections
@@ -39,12 +39,12 @@ test('a collection of one strategy alone is its own, one of several is shared by
   }
 })
 
-test('every strategy but FANOUT_ON_READ stores timelines', () => {
+test('every strategy except FANOUT_ON_READ stores timelines', () => {
   expect(feedStrategyNames.filter((name) => !isMaterialised(name))).toEqual(['FANOUT_ON_READ'])
   expect(Object.keys(byStrategy(() => true))).toEqual(materialisedNames)
 })
 
-test('a strategy with a filter shares a collection with one that stores the posts of all authors', () => {
+test('a strategy with an author filter shares its collection with a strategy that stores all authors', () => {
   const filtered = materialisedNames.filter((name) => descriptors[name].authors !== 'all')
   expect([...createFilters({} as StrategyParts).keys()]).toEqual(filtered)
   for (const name of filtered) {
@@ -52,7 +52,7 @@ test('a strategy with a filter shares a collection with one that stores the post
   }
 })
 
-test('what a registration stores of a setting converts back into the value of its variable', () => {
+test('a stored option of a registration converts back to the value of its variable', () => {
   for (const { settings } of all) {
     for (const { schema, option } of Object.values(settings)) {
       const value = schema.parse(undefined)
@@ -64,7 +64,7 @@ test('what a registration stores of a setting converts back into the value of it
 /** The members that a value of this type may leave out. */
 type Optional<T> = { [K in keyof T]-?: Partial<Pick<T, K>> extends Pick<T, K> ? K : never }[keyof T]
 
-test('a descriptor without one of its parts does not compile', () => {
+test('a strategy descriptor without one of its parts does not compile', () => {
   expectTypeOf<Optional<{ a: 1; b?: 2 }>>().toEqualTypeOf<'b'>()
   expectTypeOf<Optional<StrategyDescriptor>>().toBeNever()
   expectTypeOf<Optional<StrategyDescriptor['collections']>>().toBeNever()

@@ -18,23 +18,23 @@ describe('length', () => {
     ['flags', '🇩🇪🇫🇷🇮🇹'],
     ['combining accents', 'e\u0301'.repeat(3)],
     ['nothing', ''],
-  ])('counts %s as a reader does', (_, text) => {
+  ])('the length of %s is counted in graphemes', (_, text) => {
     expect(lengthProblem(text, limits)).toBeUndefined()
     if (text) expect(lengthProblem(`${text}x`, limits)).toBe('must be at most 3 characters')
   })
 
-  test('is bounded in bytes too, which are checked first', () => {
+  test('the length of a text is also limited in bytes, which are checked first', () => {
     expect(lengthProblem('é'.repeat(50), { graphemesMax: 50, bytesMax: 100 })).toBeUndefined()
     const tooLong = lengthProblem('é'.repeat(51), { graphemesMax: 1, bytesMax: 100 })
     expect(tooLong).toBe('must be at most 100 bytes in UTF-8')
   })
 })
 
-test('the same text has the same form', () => {
+test('equal texts have the same normal form', () => {
   expect(normalise('e\u0301')).toBe('é')
 })
 
-test('half a surrogate pair is no Unicode, a whole one is', () => {
+test('half a surrogate pair is refused, a whole pair is accepted', () => {
   expect(unicodeProblem('a\ud83d')).toContain('surrogate')
   expect(unicodeProblem('\ude00a')).toContain('surrogate')
   expect(unicodeProblem('😀')).toBeUndefined()
@@ -44,45 +44,45 @@ describe('checked text', () => {
   const line: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
   const lines: TextRules = { ...line, form: 'lines' }
 
-  test('is refused by its bytes before it is composed', () => {
+  test('a text with too many bytes is refused before it is normalised', () => {
     const composing = vi.spyOn(String.prototype, 'normalize')
     expect(checkedText('\u0301\u0323'.repeat(22_500), line).problem).toContain('640 bytes')
     expect(composing).not.toHaveBeenCalled()
     composing.mockRestore()
   })
 
-  test('is measured again once it is composed, which may make it longer', () => {
+  test('a text is measured again after normalisation, which may lengthen it', () => {
     const grows = '\u0958'.repeat(3)
     expect(checkedText(grows, { ...line, bytesMax: 9 }).problem).toContain('9 bytes')
     expect(checkedText(grows, { ...line, bytesMax: 18 }).text).toBe('\u0915\u093c'.repeat(3))
   })
 
   test.each(['a\nb', 'a\tb', 'a\u2028b', 'a\u0000', 'a\u009fb', 'a\u202eb', '\u2066a', '\ud800'])(
-    'refuses %j in a line',
+    '%j is refused in a one-line text',
     (text) => {
       expect(checkedText(text, line).problem).toBeDefined()
     },
   )
 
-  test.each(['ann', 'Ann\u200dé', 'עברית\u200f', family])('takes %j as a line', (text) => {
+  test.each(['ann', 'Ann\u200dé', 'עברית\u200f', family])('%j is accepted as one line', (text) => {
     expect(checkedText(text, line).text).toBe(text)
   })
 
-  test('has line feeds and tabs where it may have lines, and no other control characters', () => {
+  test('a multi-line text may contain line feeds and tabs, and no other control characters', () => {
     expect(checkedText('a\r\nb\r\tc\n', lines).text).toBe('a\nb\n\tc\n')
     expect(checkedText('a\u0000', lines).problem).toContain('control')
     expect(checkedText('a\u0085', lines).problem).toContain('control')
     expect(checkedText('\ud800', lines).problem).toContain('surrogate')
   })
 
-  test('has something to see, unless it need not', () => {
+  test('a text must have a visible character, unless it may be blank', () => {
     expect(checkedText('\u200b \u3164', line).problem).toBe('must not be empty')
     expect(checkedText('', { ...line, mayBeBlank: true }).text).toBe('')
   })
 })
 
 test.each(['', ' \n\t', '\u200b\u200c\u200d\u2060\ufeff', '\u00ad', '\u3164', '\u202e \ufe0f'])(
-  'nobody sees %j',
+  '%j has no visible character',
   (text) => {
     expect(isBlank(text)).toBe(true)
     expect(isBlank(`${text}.`)).toBe(false)

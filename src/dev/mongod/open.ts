@@ -30,8 +30,8 @@ const stoppingMsMax = 20_000
 const portTries = 3
 const watchMs = 1_000
 
-// Why not MongoMemoryReplSet of mongodb-memory-server: it ends mongod with the process that started it, although others
-// may still use it, and on data of another port it finds no primary.
+// MongoMemoryReplSet of mongodb-memory-server does not fit. It ends mongod with the process that started it, although
+// other processes may still use it. It finds no primary if the data was created under another port.
 
 /** Where an embedded mongod keeps its data, and how it is found and started. */
 export interface MongodOptions {
@@ -64,8 +64,8 @@ export interface EmbeddedMongod {
 /**
  * Opens the database in a data folder: joins the mongod that serves it, takes over one whose users
  * have died, or starts one. It is the writable primary of a one-member replica set, so that
- * transactions work. mongod runs until its last user stops or exits; a user that is killed leaves
- * it running for the next. Openings of one folder go one after the other, in whichever process.
+ * transactions work. mongod runs until its last user stops or exits. A killed user leaves it running
+ * for the next user. Openings of one folder run in sequence, also from several processes.
  * @throws {MongodError} when no mongod can be found or started, or another one holds the folder.
  */
 export async function openMongod(options: MongodOptions): Promise<EmbeddedMongod> {

@@ -23,8 +23,8 @@ export const dbFolderOf = (dataFolder: string): string => join(dataFolder, 'db')
 export const logFileOf = (dataFolder: string): string => join(dataFolder, 'mongod.log')
 
 /**
- * Starts a mongod in a session of its own: a Ctrl-C at the terminal reaches the server, which may
- * still need the database to stop cleanly, and not mongod.
+ * Starts a mongod in its own session. A Ctrl-C at the terminal does not reach it, since the server may still need the
+ * database to stop cleanly.
  * @throws when the binary cannot be started.
  */
 export async function spawnMongod(

@@ -12,7 +12,7 @@ import { selectionOf } from '../selection.ts'
 
 const inputDescription = 'The input of the mutation.'
 
-/** The viewer's own account. */
+/** The mutations of the viewer's own account. */
 @Resolver()
 export class AccountResolver {
   @Mutation(() => UserPayload, {
@@ -75,13 +75,13 @@ export class AccountResolver {
 }
 
 /**
- * The account as the mutation left it, also when this is the repeat of one long ago.
- * @throws {DomainError} NOT_FOUND when it is gone since.
+ * The account as the mutation left it, also for a repeat of an earlier mutation.
+ * @throws {DomainError} NOT_FOUND if the account was deleted since.
  */
 async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo) {
-  const asked = selectionOf(info).of('user')
-  if (!asked.any) return user
-  const presented = await presentUser(ctx, user.handle, asked)
+  const selection = selectionOf(info).of('user')
+  if (!selection.any) return user
+  const presented = await presentUser(ctx, user.handle, selection)
   if (!presented) throw noAccount()
   return Object.assign(presented, { ...user, bio: user.bio })
 }

@@ -29,8 +29,8 @@ import { Post } from '../types/post.ts'
 
 const inputOptions = { description: 'The input of the mutation.' }
 
-/** The list of a kind, as a field of Post. */
-function listOf(kind: EngagementKind) {
+/** The resolver of a kind's list, a field of Post. */
+function listResolverOf(kind: EngagementKind) {
   const { description } = kinds[kind].list
 
   @Resolver(() => Post)
@@ -44,8 +44,8 @@ function listOf(kind: EngagementKind) {
     ) {
       const key = { owner: ref, window: windowOf(args), more: kind }
       const page = await ctx.loaders.engagements.load(key)
-      const asked = selectionOf(info).of('edges', 'node')
-      const nodes = await presentEngagements(ctx, page.items, asked)
+      const selection = selectionOf(info).of('edges', 'node')
+      const nodes = await presentEngagements(ctx, page.items, selection)
       const at = new Map(page.items.map((item, index) => [item, nodes[index]]))
       return connectionFrom(page, (item) => ({ node: at.get(item) ?? null }))
     }
@@ -70,7 +70,7 @@ function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      return change(ctx, info, given, (viewer, post, idempotencyKey) =>
+      return changeEntry(ctx, info, given, (viewer, post, idempotencyKey) =>
         ctx.services.engagements.add(kind, viewer, post, { text: given.text, idempotencyKey }),
       )
     }
@@ -85,7 +85,7 @@ function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      return change(ctx, info, given, (viewer, post, idempotencyKey) =>
+      return changeEntry(ctx, info, given, (viewer, post, idempotencyKey) =>
         ctx.services.engagements.remove(kind, viewer, post, idempotencyKey),
       )
     }
@@ -93,7 +93,7 @@ function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
   return OwnEntryResolver
 }
 
-/** The mutations of a kind whose entries are known by their ids: each add is a new entry. */
+/** The mutations of a kind whose key is the entry's id: each add creates a new entry. */
 function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
   const { add, remove } = kinds[kind]
   const names = schemaNames(kind)
@@ -148,12 +148,12 @@ function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
 
 /** The lists of all kinds, and the mutations that change them. */
 export const engagementResolvers = [
-  ...engagementKinds.map(listOf),
+  ...engagementKinds.map(listResolverOf),
   ...kindsKeyedBy('actor').map(ownEntryMutationsOf),
   ...kindsKeyedBy('_id').map(entryMutationsOf),
 ]
 
-async function change(
+async function changeEntry(
   ctx: Context,
   info: GraphQLResolveInfo,
   given: PostInput,
@@ -171,6 +171,8 @@ async function change(
 }
 
 async function presentPost(ctx: Context, post: PostRef, info: GraphQLResolveInfo) {
-  const asked = selectionOf(info).of('post')
-  return asked.any ? ((await presentPostRefs(ctx, [post], asked)).get(post.id) ?? null) : null
+  const selection = selectionOf(info).of('post')
+  return selection.any
+    ? ((await presentPostRefs(ctx, [post], selection)).get(post.id) ?? null)
+    : null
 }

@@ -9,7 +9,7 @@ import { CreatePostPayload, DeletePostPayload } from '../payloads.ts'
 import { presentPosts } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 
-/** Publishing. */
+/** The mutations that publish and delete posts. */
 @Resolver()
 export class PostResolver {
   @Mutation(() => CreatePostPayload, {

@@ -10,7 +10,7 @@ import { selectionOf } from '../selection.ts'
 import { ErrorCodeEnum, Node } from '../types/common.ts'
 import { User } from '../types/user.ts'
 
-/** Where reading begins. */
+/** The queries for users, objects by global id and error codes. */
 @Resolver()
 export class QueryResolver {
   @Query(() => User, {

@@ -12,7 +12,7 @@ import { selectionOf } from '../selection.ts'
 
 const input = () => Arg('input', () => UserInput, { description: 'The input of the mutation.' })
 
-/** Who follows, mutes and blocks whom. */
+/** The mutations of follows, groups, mutes and blocks. */
 @Resolver()
 export class RelationResolver {
   @Mutation(() => RelationPayload, {
@@ -24,7 +24,7 @@ export class RelationResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(
+    return changeRelation(
       ctx,
       info,
       given,
@@ -43,7 +43,7 @@ export class RelationResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(
+    return changeRelation(
       ctx,
       info,
       given,
@@ -57,7 +57,7 @@ export class RelationResolver {
     description: "Hides the user's posts from the viewer's timelines. The user is not notified.",
   })
   async muteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return change(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
+    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
   }
 
   @Mutation(() => RelationPayload, {
@@ -69,7 +69,7 @@ export class RelationResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(ctx, info, given, (...who) => ctx.services.restrictions.unmute(...who))
+    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.unmute(...who))
   }
 
   @Mutation(() => RelationPayload, {
@@ -82,7 +82,7 @@ export class RelationResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(ctx, info, given, (...who) => ctx.services.restrictions.block(...who))
+    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.block(...who))
   }
 
   @Mutation(() => RelationPayload, {
@@ -94,7 +94,7 @@ export class RelationResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return change(ctx, info, given, (...who) => ctx.services.restrictions.unblock(...who))
+    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.unblock(...who))
   }
 
   @Mutation(() => SetFollowGroupsPayload, {
@@ -115,7 +115,7 @@ export class RelationResolver {
   }
 }
 
-async function change(
+async function changeRelation(
   ctx: Context,
   info: GraphQLResolveInfo,
   given: UserInput,

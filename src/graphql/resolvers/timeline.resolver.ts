@@ -4,7 +4,7 @@ import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
-import { prime } from '../loaders.ts'
+import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
 import { presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
@@ -39,7 +39,7 @@ class TimelineArgs extends ConnectionArgs {
   readonly group?: string | null
 }
 
-/** The home timeline, and why it holds what it does. */
+/** The queries of the home timeline and of the reasons for its posts. */
 @Resolver(() => Timeline)
 export class TimelineResolver {
   @Query(() => Timeline, {
@@ -54,16 +54,16 @@ export class TimelineResolver {
   ) {
     const reader = ctx.requireViewer()
     const group = args.group ?? undefined
-    const asked = selectionOf(info)
+    const selection = selectionOf(info)
     const page = await ctx.services.feed.timeline(reader, {
       window: windowOf(args),
       strategy: args.strategy ?? undefined,
       group,
-      projection: projectionOf(asked.of('edges', 'node')),
-      pending: asked.has('pending'),
+      projection: projectionOf(selection.of('edges', 'node')),
+      pending: selection.has('pending'),
     })
-    prime(ctx.loaders, page.facts, group)
-    const presented = await presentPostPage(ctx, page, asked)
+    primeLoaders(ctx.loaders, page.facts, group)
+    const presented = await presentPostPage(ctx, page, selection)
     return { ...presented, strategy: page.strategy, servedBy: page.servedBy, pending: page.pending }
   }
 
@@ -73,8 +73,8 @@ export class TimelineResolver {
       "The reasons why the viewer's timeline shows a post, or null if the post does not belong there.",
   })
   async whyInTimeline(@Args(() => WhyArgs) args: WhyArgs, @Ctx() ctx: Context) {
-    const { shown, reasons } = await verdictOn(ctx, args)
-    return shown ? reasons.map(present) : null
+    const { shown, reasons } = await explainPost(ctx, args)
+    return shown ? reasons.map(presentReason) : null
   }
 
   @Query(() => [TimelineReason], {
@@ -83,20 +83,20 @@ export class TimelineResolver {
       "All reasons why the viewer's timeline does not show a post, including a pending delivery. Null if there is no reason.",
   })
   async whyNotInTimeline(@Args(() => WhyArgs) args: WhyArgs, @Ctx() ctx: Context) {
-    const { shown, reasons, pending } = await verdictOn(ctx, args)
-    if (!shown) return reasons.map(present)
-    return pending ? [present({ code: 'DELIVERY_PENDING' })] : null
+    const { shown, reasons, pending } = await explainPost(ctx, args)
+    if (!shown) return reasons.map(presentReason)
+    return pending ? [presentReason({ code: 'DELIVERY_PENDING' })] : null
   }
 }
 
-const verdictOn = async (ctx: Context, { post, group }: WhyArgs) =>
+const explainPost = async (ctx: Context, { post, group }: WhyArgs) =>
   ctx.services.reasons.explainPost(
     ctx.requireViewer(),
     parsePostNodeId('post', post),
     group ?? undefined,
   )
 
-const present = ({ code, since, groups }: Reason): TimelineReason => ({
+const presentReason = ({ code, since, groups }: Reason): TimelineReason => ({
   code,
   message: reasonCodes[code],
   since: since ?? null,

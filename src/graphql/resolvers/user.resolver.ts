@@ -24,7 +24,7 @@ class FollowingArgs extends ConnectionArgs {
   readonly group?: string | null
 }
 
-/** The lists of a user. Those of many users in one request are read together. */
+/** The lists of a user. The lists of several users in one request are read together. */
 @Resolver(() => User)
 export class UserResolver {
   @FieldResolver(() => FollowConnection, {
@@ -71,13 +71,17 @@ export class UserResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const asked = selectionOf(info)
-    const more = needsContent(asked.of('edges', 'node'))
-    const [between, page] = await Promise.all([
+    const selection = selectionOf(info)
+    const more = needsContent(selection.of('edges', 'node'))
+    const [restrictions, page] = await Promise.all([
       ctx.loaders.restrictions.load(handle),
       ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more }),
     ])
-    return presentPostPage(ctx, mayRead(ctx.viewer, handle, between) ? page : emptyPage(), asked)
+    return presentPostPage(
+      ctx,
+      mayRead(ctx.viewer, handle, restrictions) ? page : emptyPage(),
+      selection,
+    )
   }
 
   @FieldResolver(() => LikedPostConnection, {
@@ -109,8 +113,8 @@ async function presentEdges(
   otherOf: (edge: CoreEdge) => UserId,
   info: GraphQLResolveInfo,
 ) {
-  const asked = selectionOf(info).of('edges', 'node')
-  const users = await presentUsers(ctx, page.items.map(otherOf), asked)
+  const selection = selectionOf(info).of('edges', 'node')
+  const users = await presentUsers(ctx, page.items.map(otherOf), selection)
   return connectionFrom(page, (edge) => ({
     node: users.get(otherOf(edge)) ?? null,
     followedAt: timeOf(edge.id),

@@ -9,7 +9,7 @@ import { type Selection, selectionOf } from '../selection.ts'
 import { UserConnection } from '../types/user.ts'
 import { FollowGroupConnection, Viewer } from '../types/viewer.ts'
 
-/** What is the viewer's alone (law L6). */
+/** The lists that only the viewer can see (law L6). */
 @Resolver(() => Viewer)
 export class ViewerResolver {
   @Query(() => Viewer, {
@@ -37,7 +37,7 @@ export class ViewerResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return restricted(ctx, 'MUTE', args, selectionOf(info))
+    return restrictedUsers(ctx, 'MUTE', args, selectionOf(info))
   }
 
   @FieldResolver(() => UserConnection, {
@@ -48,7 +48,7 @@ export class ViewerResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return restricted(ctx, 'BLOCK', args, selectionOf(info))
+    return restrictedUsers(ctx, 'BLOCK', args, selectionOf(info))
   }
 
   @FieldResolver(() => FollowGroupConnection, {
@@ -59,14 +59,14 @@ export class ViewerResolver {
   }
 }
 
-async function restricted(
+async function restrictedUsers(
   ctx: Context,
   kind: 'MUTE' | 'BLOCK',
   args: ConnectionArgs,
-  asked: Selection,
+  selection: Selection,
 ) {
   const page = await ctx.services.restrictions.list(ctx.requireViewer(), kind, windowOf(args))
   const others = page.items.map(({ other }) => other)
-  const users = await presentUsers(ctx, others, asked.of('edges', 'node'))
+  const users = await presentUsers(ctx, others, selection.of('edges', 'node'))
   return connectionFrom(page, ({ other }) => ({ node: users.get(other) ?? null }))
 }

@@ -51,7 +51,7 @@ export class Post extends Node {
   })
   readonly createdAt!: Date
 
-  /** What its lists are read by. */
+  /** The reference by which the post's lists are read. Not in the schema. */
   readonly ref!: PostRef
 }
 

@@ -20,7 +20,7 @@ export class UserStats implements Stats {
   readonly posts!: number
 }
 
-/** What stands between the viewer and a user. */
+/** The relations between the viewer and a user. */
 interface ViewerRelation {
   readonly viewerFollows?: boolean
   readonly followsViewer?: boolean

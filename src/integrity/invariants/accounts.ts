@@ -12,7 +12,7 @@ import {
 
 const invariant = { name: 'accounts', law: 'L3' } as const
 
-/** What a handle lacks or has too much. */
+/** Documents that a handle lacks, or has and should not have. */
 type Problem = 'NO_COUNTERS' | 'NO_ACCOUNT' | 'SPARE_COUNTERS' | 'NO_JOB'
 
 interface AccountViolation extends Violation {
@@ -20,19 +20,19 @@ interface AccountViolation extends Violation {
   readonly problem: Problem
 }
 
-/** Whether a scan must look at a handle again: also every deleted account, whose job the scan does not read. */
+/** Whether a handle needs a recheck. Every deleted account does, since the scan does not read its job. */
 export const isSuspectAccount = ({ account, stats, ...stored }: CountedUser): boolean =>
   account === 'LEAVING' ||
   (account === 'LIVE') !== (stats !== undefined) ||
   (account === undefined && Boolean(stored.followers || stored.following || stored.posts))
 
 /**
- * Law L3: exactly the live accounts have counters, edges and posts belong to an account, and a deleted account has a
- * job that clears it. The suspects come from the scan of the counters. A recheck is three commands, and three for each
- * handle without an account.
+ * Law L3: exactly the live accounts have counters. Edges and posts belong to an account. A deleted account has a job
+ * that deletes its data. The suspects come from the scan of the counters. A recheck is three commands, and three more
+ * for each handle without an account.
  *
- * Edges and posts without an account and without counters are cleared as those of a deleted account are. Where the
- * counters are there still, only the account's document is lost: nothing is removed.
+ * Edges and posts without an account and without counters are deleted like the data of a deleted account. If the
+ * counters still exist, only the account document is lost, and nothing is deleted.
  */
 export const accounts = (
   services: IntegrityServices,
@@ -124,7 +124,7 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
 const lostAccount =
   'The account document is lost. Restore it from a backup, or delete the counters. The next run then removes all data of the account.'
 
-/** What is stored under a handle, e.g. `followers, posts`. Three commands that read one key each. */
+/** The kinds of data that a handle has, e.g. `followers, posts`. Three commands that read one key each. */
 async function storedUnder(
   { collections: { posts }, edges }: IntegrityServices,
   handle: string,

@@ -30,8 +30,9 @@ interface MirrorViolation extends Violation {
 }
 
 /**
- * A BLOCK has its mirror BLOCKED_BY on the other side, and no mirror is alone (what law L1 is read by). A block that
- * lacks its mirror gets it. A mirror alone is removed: only the owner's side records an act of the owner.
+ * Law L3: each BLOCK has its mirror BLOCKED_BY under the other user, and each mirror has its BLOCK. Timeline reads rely
+ * on the mirrors (law L1). The repair inserts a missing mirror. It deletes a mirror without a BLOCK, since only the
+ * BLOCK records an action of a user.
  */
 export const blockMirrors = ({
   collections: { restrictions, users },
@@ -74,7 +75,7 @@ export const blockMirrors = ({
     const alone = blocks.filter(
       (one) => standing.has(keyOf(one)) && !standing.has(keyOf(mirrorOf(one))),
     )
-    // A purge removes the two documents one after the other.
+    // A purge deletes the two documents in two commands.
     const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
     const violations = lasting.map(({ owner, other, kind }) => ({
       block: { owner, other, kind },
@@ -87,7 +88,7 @@ export const blockMirrors = ({
     }))
     return { violations, inFlight: alone.length - lasting.length }
   },
-  // An unblock deletes the document that this changes, so the two cannot both commit.
+  // An unblock deletes the document that this command changes, so only one of the two commits.
   lock: ({ session }, blocks) =>
     restrictions.updateMany(
       { $or: blocks.map(({ owner, other, kind }) => ({ owner, other, kind })) },

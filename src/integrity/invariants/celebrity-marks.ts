@@ -9,15 +9,17 @@ interface CelebrityViolation extends Violation {
   readonly problem: 'GONE' | 'NO_JOB'
 }
 
-/** The job that ends each change of an author's standing, and how its payload names the change. */
+/**
+ * For each change of an author's delivery mode: the job that ends it, and the payload field with the id of the change.
+ */
 const changes = {
   promoting: { kind: 'author.promoted', payload: 'promotion' },
   falling: { kind: 'author.fell', payload: 'fall' },
 } as const
 
 /**
- * Law L1: an author whom HYBRID reads instead of delivering has an account, and one whose standing changes has the job
- * that ends the change. The scan reads all such authors, a recheck is three commands.
+ * Law L1: a celebrity of HYBRID has an account. A celebrity that is being promoted or demoted has the job that ends the
+ * change. The scan reads all celebrities. A recheck is three commands.
  */
 export const celebrityMarks = ({
   collections: { celebrities, users, outbox },
@@ -83,7 +85,7 @@ export const celebrityMarks = ({
   },
 })
 
-/** The change of an author's standing that is going on. */
+/** The unfinished change of an author's delivery mode. */
 function changeOf({ promoting, falling }: CelebrityDoc) {
   if (promoting) return { ...changes.promoting, id: promoting.toHexString() }
   return falling && { ...changes.falling, id: falling.toHexString() }

@@ -34,7 +34,7 @@ export const crossedBlocks = (services: IntegrityServices) =>
     }
   })
 
-/** A block, with an edge from its owner and an edge back where there are such. */
+/** A block, with the edge from its owner and the edge to its owner, if they exist. */
 interface Crossed {
   readonly owner: string
   readonly other: string

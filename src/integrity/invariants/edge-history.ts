@@ -6,19 +6,19 @@ import type { IntegrityServices } from '../invariant.ts'
 import { mergeJoin } from '../merge-join.ts'
 import type { Pair } from '../pairs.ts'
 
-/** What {@link edgeHistory} checks. */
+/** The rule of {@link edgeHistory}. */
 export const historyRule: PairRule = {
   ...{ name: 'edge-history', law: 'L3', kinds: ['history', 'history-repeat'] },
 }
 
 /**
- * Law L3: an edge stands exactly while FOLLOWED is the last event of its pair, and events alternate. The range is a
+ * Law L3: an edge exists exactly while FOLLOWED is the last event of its pair, and events alternate. The range is a
  * condition on the follower's handle.
  */
 export const edgeHistory = (services: IntegrityServices) =>
   pairInvariant(services, [historyRule], (handles: object) => inconsistentPairs(services, handles))
 
-/** A pair's edge and events; the key is in the order of both handles, since no handle contains a space. */
+/** The edge and the events of a pair. The key sorts by follower, then followee, since no handle contains a space. */
 interface Row extends Partial<Pair> {
   readonly key: string
   readonly edge?: true
@@ -28,7 +28,10 @@ interface Row extends Partial<Pair> {
 
 const keyOf = (follower: string, followee: string) => `${follower} ${followee}`
 
-/** Two commands in the order of an index, one pair held at a time. Under `reverse-index` the server sorts. */
+/**
+ * Yields the pairs whose edge contradicts their history, or whose events repeat. Holds one pair at a time. Two commands
+ * in the order of an index. Under `reverse-index` the server sorts.
+ */
 export async function* inconsistentPairs(
   { collections: { follow_events }, edges: { following } }: IntegrityServices,
   handles: object,
@@ -57,7 +60,7 @@ async function* edgesOf(
   }
 }
 
-/** Events in the order of pairs and time, as one row for each pair. */
+/** Reduces events, sorted by pair and time, to one row for each pair. */
 async function* historiesOf(
   events: AsyncIterable<Pick<FollowEventDoc, 'user' | 'followee' | 'type'>>,
 ): AsyncGenerator<Row> {

@@ -8,8 +8,9 @@ import { historyRule, inconsistentPairs } from './edge-history.ts'
 const sidesRule: PairRule = { name: 'edge-sides', law: 'L3', kinds: ['sides'] }
 
 /**
- * Law L3: both collections hold the same edges. Scans all edges of a stretch of ids. Nothing under `reverse-index`.
- * @param onRead called for each stretch with the number of documents that were read.
+ * Law L3: both collections hold the same edges. Scans all edges in a range of ids. Checks nothing under
+ * `reverse-index`.
+ * @param onRead called for each range with the number of documents that were read.
  */
 export const edgeSides = (services: IntegrityServices, onRead: (documents: number) => void) =>
   pairInvariant(services, [sidesRule], async function* (ids: object) {
@@ -18,8 +19,8 @@ export const edgeSides = (services: IntegrityServices, onRead: (documents: numbe
   })
 
 /**
- * As {@link edgeSides} and {@link edgeHistory} together, of the edges of some users: cheaper where they are few. The
- * range is a condition on a handle.
+ * Checks {@link edgeSides} and {@link edgeHistory} together, for the edges of some users. Cheaper than both for few
+ * users. The range is a condition on a handle.
  */
 export const edgesOf = (services: IntegrityServices) =>
   pairInvariant(services, [sidesRule, historyRule], async function* (handles: object) {
@@ -32,8 +33,9 @@ export const edgesOf = (services: IntegrityServices) =>
   })
 
 /**
- * The edges of some users in one collection without the same edge in the other. Joined by `_id` alone, which the server
- * does fastest. One command that seeks once for each edge. On a sharded cluster each seek asks all shards.
+ * Yields the edges of some users in one collection without the same edge in the other. Joins by `_id` alone, which is
+ * the fastest join of the server. One command that seeks once for each edge. On a sharded cluster each seek asks all
+ * shards.
  * @param field the field of `from` that names the other end.
  */
 async function* unmatchedEdges(
@@ -61,12 +63,12 @@ async function* unmatchedEdges(
   }
 }
 
-/** Edges in one answer of the server. */
+/** The most edges in one answer of the server. */
 const readAtOnce = 5_000
 
 /**
- * The edges that are not the same in both collections. Two commands in the order of `_id`, merged: a hundredth of the
- * cost of a seek for each edge.
+ * Yields the edges that differ between the collections. Two commands in the order of `_id`, merged. This costs a
+ * hundredth of a seek for each edge.
  * @param ids a condition on an edge's id.
  * @param onRead called at the end with the number of documents that were read.
  */
@@ -92,14 +94,16 @@ async function* mismatchedEdges(
     while (!one.done || !other.done) {
       const order = one.done ? 1 : other.done ? -1 : orderOf(one.value._id, other.value._id)
       if (order <= 0 && !one.done) {
-        const ahead = one.value
-        const back = order === 0 && !other.done ? other.value : undefined
+        const inFollowers = one.value
+        const inFollowing = order === 0 && !other.done ? other.value : undefined
         const same =
-          back?.user === ahead.follower &&
-          back?.followee === ahead.user &&
-          back?.source === ahead.source
-        if (!same) yield { follower: ahead.follower ?? '', followee: ahead.user }
-        if (back && !same) yield { follower: back.user, followee: back.followee ?? '' }
+          inFollowing?.user === inFollowers.follower &&
+          inFollowing?.followee === inFollowers.user &&
+          inFollowing?.source === inFollowers.source
+        if (!same) yield { follower: inFollowers.follower ?? '', followee: inFollowers.user }
+        if (inFollowing && !same) {
+          yield { follower: inFollowing.user, followee: inFollowing.followee ?? '' }
+        }
         one = await next(left)
         if (order === 0) other = await next(right)
       } else if (!other.done) {

@@ -7,7 +7,7 @@ import { lockPosts, readParts, writePart } from '../list-documents.ts'
 
 const invariant = { name: 'engagement-log', law: 'L2' } as const
 
-/** A like, comment or share without the same entry in its user's log. */
+/** A like, comment or share without its row in the log of its user. */
 interface Unlogged {
   /** The `_id` of the post or overflow document that holds it. An entry never moves. */
   readonly _id: unknown
@@ -19,14 +19,14 @@ interface Unlogged {
 
 interface UnloggedViolation extends Violation {
   readonly entry: Unlogged & { readonly author: string }
-  /** The actor has no account: the entry would become a like of the next owner of the handle. */
+  /** The actor has no account. The entry would become a like of the next owner of the handle. */
   readonly gone: boolean
 }
 
 /**
- * Law L2: each like, comment and share is in its user's log `engaged`. Without it the purge of the user would miss
- * the entry, and no list of the user would show it. The scan is two commands that seek once for each entry. The repair
- * writes the log. An entry of a user without an account is removed.
+ * Law L2: each like, comment and share has a row in its user's log `engaged`. Without the row, the purge of the user
+ * would miss the entry, and no list of the user would show it. The scan is two commands that seek once for each entry.
+ * The repair inserts the row. It deletes the entry of a user without an account.
  */
 export const engagementLog = ({
   collections,
@@ -48,7 +48,7 @@ export const engagementLog = ({
     for await (const entry of unlogged(collections, where, { ids: among, at })) {
       const { post, kind, id, actor } = entry
       const author = authors.get(post.toHexString())
-      // The log of a deleted post is removed before its overflow.
+      // The deletion of a post deletes its rows before its overflow documents.
       if (author === undefined) continue
       const subject = `${post}.${kind} ${id} of ${actor}`
       const gone = !known.has(actor)
@@ -71,7 +71,7 @@ export const engagementLog = ({
       ({ gone, entry: { id: _id, actor: user, kind, post, author } }) =>
         gone ? [] : [{ _id, user, kind, post, author }],
     )
-    // A row under the same id that says otherwise belongs to no entry.
+    // A row with the same id and other fields belongs to no entry.
     await collections.engaged.deleteMany({ _id: { $in: entries.map(({ id }) => id) } }, { session })
     if (rows.length > 0) await collections.engaged.insertMany(rows, { session })
     for (const { gone, entry } of violations) {
@@ -87,7 +87,10 @@ export const engagementLog = ({
   },
 })
 
-/** @param only the ids of the entries to check, and the snapshot. Default: all, on none. */
+/**
+ * Yields the entries without their row in the log.
+ * @param only a condition on the ids of the entries, and the snapshot. Default: all entries, without a snapshot.
+ */
 async function* unlogged(
   { posts, overflow, engaged }: IntegrityServices['collections'],
   where: { readonly posts: Document; readonly overflow: Document },
@@ -97,7 +100,7 @@ async function* unlogged(
     { $unwind: '$entry' },
     { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
     ...(only ? [{ $match: { id: only.ids } }] : []),
-    // Joined by `_id` alone, which the server does fastest.
+    // Joins by `_id` alone, which is the fastest join of the server.
     { $lookup: { from: engaged.collectionName, localField: 'id', foreignField: '_id', as: 'log' } },
     { $set: { log: { $first: '$log' } } },
     { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
@@ -124,7 +127,7 @@ async function* unlogged(
   )
 }
 
-/** Whether the log differs from the entry in a field, or is absent. */
+/** Whether the row of the log differs from the entry in a field, or is missing. */
 const differs = (field: string) => ({
   $ne: [`$${field}`, `$log.${field === 'actor' ? 'user' : field}`],
 })

@@ -10,7 +10,7 @@ import { findingOf, type IntegrityServices, type Invariant, type Violation } fro
 
 const invariant = { name: 'engagement-rows', law: 'L2' } as const
 
-/** The age at which a row must have its entry, in milliseconds by the database's clock: a row is written first. */
+/** The age at which a row must have its entry, in milliseconds by the database's clock. The row is written first. */
 const settledMs = 30_000
 const rowsAtOnce = 1_000
 
@@ -19,8 +19,8 @@ interface RowViolation extends Violation {
 }
 
 /**
- * Law L2: a row of the log `engaged` has its entry in the post's list. Reading passes over a row without one, and the
- * repair removes it. The range is a condition on the handle of a user: three commands for 1,000 rows.
+ * Law L2: each row of the log `engaged` has its entry in the post's list. Reads skip a row without an entry, and the
+ * repair deletes it. The range is a condition on the handle of a user. Three commands for 1,000 rows.
  */
 export const engagementRows = (
   services: IntegrityServices,
@@ -56,7 +56,7 @@ export const engagementRows = (
   },
 })
 
-/** Those of the rows whose entry is in no list. Two commands. */
+/** The rows whose entry is in no list. Two commands. */
 async function unbacked(
   { collections: { posts, overflow } }: IntegrityServices,
   rows: readonly EngagedDoc[],

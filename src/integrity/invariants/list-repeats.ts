@@ -9,10 +9,10 @@ import type { PostLists } from '../post-lists.ts'
 
 const invariant = { name: 'list-repeats', law: 'L2' } as const
 
-/** Repeats of one list that one scan yields. */
+/** The most repeats of one list that a scan yields. */
 const repeatsMax = 100
 
-/** A list, and a key that it holds more than once: an actor, for comments an id. */
+/** A list, and a key that it holds more than once: an actor, or the id of a comment. */
 interface Repeat extends ListRef {
   readonly key: unknown
 }
@@ -23,7 +23,7 @@ interface RepeatViolation extends Violation {
 
 /**
  * Law L2: a user is in a list of likes or shares once, and a comment in its list once. The range is the lists of some
- * posts: one command for each list that overflows or shows a repeat. The repair keeps the entry of the lowest place.
+ * posts. One command for each list that overflows or repeats. The repair keeps the entry with the lowest place.
  */
 export const listRepeats = (
   services: IntegrityServices,
@@ -81,7 +81,7 @@ async function removeRepeats(services: IntegrityServices, repeat: Repeat, tx: Tx
   if (rows.length > 0) await collections.engaged.deleteMany({ $or: rows }, { session: tx.session })
 }
 
-/** The keys of the entries in one document, each in a row. */
+/** The stages that yield the key of each entry in one document. */
 const keysIn = (list: unknown, kind: EngagementKind) => [
   { $project: { _id: 0, key: { $map: { input: list, in: `$$this.${kinds[kind].key}` } } } },
   { $unwind: '$key' },
@@ -92,7 +92,7 @@ async function* repeatsIn(
   lists: PostLists,
 ): AsyncGenerator<Repeat> {
   for (const post of lists.posts) {
-    for (const kind of lists.mayRepeat(post)) {
+    for (const kind of lists.kindsThatMayRepeat(post)) {
       const levels = { $match: { '_id.post': post._id, '_id.kind': kind } }
       const beyond = [levels, ...keysIn('$items', kind)]
       const found = posts.aggregate<{ _id: unknown }>(

@@ -11,7 +11,7 @@ interface OrphanViolation extends Violation {
 }
 
 /**
- * Law L2: likes, comments and shares of a deleted post have a job that clears them. The suspects come from a
+ * Law L2: likes, comments and shares of a deleted post have a job that deletes them. The suspects come from a
  * {@link SnapshotScan}. A recheck is two commands.
  */
 export const orphanedEngagement = ({

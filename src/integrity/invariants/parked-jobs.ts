@@ -5,7 +5,7 @@ const invariant = { name: 'parked-jobs', law: 'L4' } as const
 
 const advice = 'Look at it with "feedline jobs", then retry or drop it.'
 
-/** Law L4: no job is parked. What a parked job would do is not done. A recheck is one command. */
+/** Law L4: no job is parked. The work of a parked job stays undone. A recheck is one command. */
 export const parkedJobs = ({
   collections: { outbox },
 }: IntegrityServices): Invariant<object, JobDoc> => ({

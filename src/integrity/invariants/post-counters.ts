@@ -4,12 +4,12 @@ import type { Difference } from '../ledger.ts'
 const invariant = { name: 'post-counters', law: 'L2' } as const
 
 /**
- * Law L2: the counts of a post equal the entries in its lists. {@link PostLists} counts both on one snapshot, so a
- * difference needs no recheck. Repaired by the {@link Ledger}.
- * @returns a finding for each count of the difference.
+ * Law L2: the counts of a post equal the numbers of entries in its lists. {@link PostLists} counts both on one
+ * snapshot, so a difference needs no recheck. The {@link Ledger} repairs it.
+ * @returns one finding for each counter that differs.
  */
-export const postFindings = ({ id, by, counted }: Difference): Finding[] =>
-  Object.entries(by).map(([name, count]) => {
+export const postFindings = ({ id, delta, counted }: Difference): Finding[] =>
+  Object.entries(delta).map(([name, count]) => {
     const found = counted[name] ?? 0
     const subject = `${id}.${name}`
     return findingOf(invariant, { kind: 'counts', subject, expected: found + count, found })

@@ -17,7 +17,7 @@ import { type PostFacts, PostLists } from '../post-lists.ts'
 
 const invariant = { name: 'post-lists', law: 'L2' } as const
 
-/** Entries of one list that a transaction puts in order. */
+/** The most entries of one list that a transaction sorts. */
 const reorderMax = 10_000
 
 interface ListViolation extends Violation {
@@ -27,7 +27,7 @@ interface ListViolation extends Violation {
 /**
  * Law L2: a post's levels, flag and `last` agree with its stored entries, and places rise from the post through the
  * levels. The suspects come from a {@link SnapshotScan}. A recheck is two commands. A repair is ten for each post, and
- * one for each document of a list that is out of order.
+ * one for each document of an unsorted list.
  */
 export const postLists = ({
   collections,
@@ -71,12 +71,12 @@ async function listsOf(
   tx: Tx,
 ): Promise<PostLists> {
   const among = { $in: [...ids] }
-  const lists = await PostLists.of(posts, { _id: among }, { tx })
-  for await (const _ of lists.take(overflow, among, tx));
+  const lists = await PostLists.load(posts, { _id: among }, { tx })
+  for await (const _ of lists.addOverflow(overflow, among, tx));
   return lists
 }
 
-/** Sorts the entries of a list over its documents, of which each keeps its number of entries. */
+/** Sorts the entries of a list across its documents. Each document keeps its number of entries. */
 async function reorder(collections: Collections, list: ListRef, tx: Tx): Promise<void> {
   const parts = await readParts(collections, list, tx)
   const entries = parts

@@ -8,20 +8,20 @@ import { storedEntries, storedReaders } from '../stored-entries.ts'
 
 const invariant = { name: 'timeline-entries', law: 'L1' } as const
 
-/** What is wrong with the stored form of one timeline. */
+/** A problem with the stored form of one timeline. */
 export interface EntryVerdict {
   readonly finding: Finding
   /** Entries of posts that do not exist. */
   readonly dead: readonly PostId[]
-  /** Authors of entries, not followed by the reader. */
+  /** Authors of entries that the reader does not follow. */
   readonly strangers: readonly UserId[]
   /** Whether the timeline must be rebuilt. */
   readonly flawed: boolean
 }
 
 /**
- * Law L1: a stored timeline holds each entry once and in its place, of posts that exist, by the reader's
- * followees. Reading passes over posts that do not exist and over strangers. Two commands for each document or 500 entries.
+ * Law L1: a stored timeline holds each entry once and in its place. Its posts exist, and the reader follows their
+ * authors. Reads skip entries of deleted posts and of strangers. Two commands for each document or 500 entries.
  * @param onRead called with the number of entries that were read.
  */
 export async function* checkEntries(
@@ -59,7 +59,7 @@ export async function* checkEntries(
   }
 }
 
-/** A finding that no page shows. */
+/** A harmless finding: no page shows the entries. */
 const leftover = (subject: string, expected: string, found: string): Finding =>
   findingOf(invariant, { kind: 'leftover', subject, expected, found, harmless: true })
 
@@ -75,8 +75,8 @@ async function authorsOf(
 }
 
 /**
- * Law L1: a reader whose timeline is stored has an account.
- * @param after a handle; only readers after it, up to `upTo`, are checked. Two commands.
+ * Law L1: each reader with stored entries has an account. Two commands.
+ * @param after checks only readers after this handle, up to `upTo`.
  */
 export async function strayTimelines(
   services: IntegrityServices,
@@ -98,8 +98,8 @@ export async function strayTimelines(
 }
 
 /**
- * Removes leftovers. Entries of strangers are removed by the job of an unfollow, which looks whether the edge stands
- * again. One command for dead entries, one transaction for strangers.
+ * Removes leftovers. The job of an unfollow removes entries of strangers, since it checks whether the edge exists
+ * again. One command for entries of deleted posts, one transaction for strangers.
  */
 export async function removeLeftovers(
   { strategies, transactions, outbox }: IntegrityServices,

@@ -13,29 +13,29 @@ import { isComparable } from '../stored-entries.ts'
 
 const invariant = { name: 'timelines', law: 'L1' } as const
 
-/** How often a timeline that differs is compared in all. */
+/** How often a timeline that differs is compared in total. */
 const comparisons = 3
-/** Posts that a finding names. */
+/** The most posts that a finding names. */
 const namedMax = 5
 
-/** What is wrong with the timelines of one reader, and what repairs it. */
+/** The findings about the timelines of one reader, and the strategies to repair. */
 export interface ReaderVerdict {
   readonly findings: readonly Finding[]
   /** Posts that a waiting job will deliver. */
   readonly inFlight: number
-  /** How many timelines were compared. */
+  /** The number of compared timelines. */
   readonly timelines: number
-  /** Strategies whose timeline of this reader lacks posts, and no more than that. */
+  /** Strategies whose timeline of this reader only lacks posts. */
   readonly lacking: readonly MaterialisedName[]
-  /** Strategies whose timeline of this reader shows too many posts, or another order. */
+  /** Strategies whose timeline of this reader shows extra posts, or another order. */
   readonly wrong: readonly MaterialisedName[]
 }
 
 /**
- * Law L1: a stored timeline shows the same posts as FANOUT_ON_READ. Compared for every strategy that the database
- * maintains and that covers the reader. Posts that a waiting job will deliver are in flight; parked jobs are no excuse.
- * A timeline that reading would create, such as a CACHE, is not compared. Walks the timeline once for each
- * strategy, and up to twice more where one differs.
+ * Law L1: a stored timeline shows the same posts as FANOUT_ON_READ. Compares every strategy that the database maintains
+ * and that covers the reader. A missing post is in flight if a waiting job will deliver it, but not if the job is
+ * parked. Does not compare a timeline that the read would create, such as a CACHE. Walks the timeline once for each
+ * strategy, and up to twice more if one differs.
  */
 export async function compareReader(
   services: IntegrityServices,
@@ -50,7 +50,7 @@ export async function compareReader(
     const differing = [...found].filter(([, one]) => differs(one))
     if (differing.length === 0)
       return { findings: [], inFlight: 0, timelines, lacking: [], wrong: [] }
-    // Before the next comparison: a job that is done by now has delivered before that comparison.
+    // Reads the jobs before the next comparison, which then shows the posts of all jobs that are already done.
     jobs = await jobsFor(
       services,
       reader,
@@ -86,8 +86,8 @@ function namesOf(
 }
 
 /**
- * Rebuilds the timelines of a reader: fills in what they lack, and drops before what is stored wrongly. A cache is
- * always dropped, and filled on the next read. What is delivered in between is kept.
+ * Rebuilds the timelines of a reader. First deletes the timelines that are wrong, and every cache, which the next read
+ * fills. Then back-fills the missing posts. Keeps concurrent deliveries.
  */
 export async function rebuildReader(
   { strategies, backfill }: IntegrityServices,
@@ -103,7 +103,7 @@ export async function rebuildReader(
   }
 }
 
-/** The strategies whose stored timeline of the reader can be compared. One command for each that reading may create. */
+/** The strategies whose stored timeline of the reader can be compared. At most one command for each strategy. */
 async function strategiesFor(
   services: IntegrityServices,
   reader: UserId,
@@ -115,7 +115,7 @@ async function strategiesFor(
   return names
 }
 
-/** The posts that a job will deliver, or would if it were not parked. */
+/** The posts of waiting jobs and of parked jobs. */
 interface Jobs {
   readonly waiting: ReadonlySet<string>
   readonly parked: ReadonlySet<string>
@@ -127,7 +127,7 @@ const edgeJobs = [
   subscriptions['follow.ended'].timelines,
 ]
 
-/** One command for 200 posts, over the outbox. */
+/** Finds the jobs that deliver these posts. One command on the outbox for 200 posts. */
 async function jobsFor(
   { collections: { outbox } }: IntegrityServices,
   reader: UserId,
@@ -145,7 +145,7 @@ async function jobsFor(
       $or: [
         ...delivered,
         {
-          // The end of an edge that stands again has the posts delivered again.
+          // The job of an unfollow delivers the posts again if the edge exists again.
           kind: { $in: edgeJobs },
           'payload.author': null,
           'payload.follower': reader,
@@ -166,7 +166,9 @@ async function jobsFor(
 const differs = ({ missing, extra, misplaced }: Comparison): boolean =>
   missing.length + extra.length + misplaced.length > 0
 
-/** What two comparisons agree about. The order of a walk needs no second one: traffic cannot disturb it. */
+/**
+ * The differences that two comparisons share. Misplaced posts need no second comparison: writes cannot reorder a walk.
+ */
 function both(one: Comparison | undefined, other: Comparison | undefined): Comparison {
   const shared = (what: 'missing' | 'extra') => {
     const ids = new Set(one?.[what].map(({ id }) => id))

@@ -5,9 +5,9 @@ import { type Difference, differenceOf } from '../ledger.ts'
 const invariant = { name: 'user-counters', law: 'L3' } as const
 
 /**
- * Law L3: `followers`, `following` and `posts` of a live account equal its stored edges and posts. Scanned on one
- * snapshot, so a difference needs no recheck. Repaired by the {@link Ledger}.
- * @returns undefined when all counters are right.
+ * Law L3: `followers`, `following` and `posts` of a live account equal the numbers of its stored edges and posts. The
+ * scan reads them on one snapshot, so a difference needs no recheck. The {@link Ledger} repairs it.
+ * @returns undefined if all counters are right.
  */
 export function userDifference({
   key,
@@ -23,9 +23,9 @@ export function userDifference({
   )
 }
 
-/** A difference of a user as `verify` prints it: a finding for each counter. */
-export const userFindings = ({ id: subject, by, counted }: Difference): Finding[] =>
-  Object.entries(by).map(([kind, count]) => {
+/** The findings of a user's difference as `verify` prints them: one for each counter that differs. */
+export const userFindings = ({ id: subject, delta, counted }: Difference): Finding[] =>
+  Object.entries(delta).map(([kind, count]) => {
     const found = counted[kind] ?? 0
     return findingOf(invariant, { kind, subject, expected: found + count, found })
   })

@@ -1,17 +1,17 @@
 import closeWithGrace from 'close-with-grace'
 import type { Log } from '../log.ts'
 
-/** How long a stop may take before the process ends all the same, in milliseconds. */
+/** The most time that a stop may take before the process ends without it, in milliseconds. */
 const stopMsMax = 15_000
 
-/** Something that runs until it is told to stop. */
+/** A server or worker that runs until a signal. */
 export interface Running extends AsyncDisposable {
-  /** Resolves, with a sentence, when there is no way to go on: the embedded mongod ended unasked. */
+  /** Resolves with a sentence if the embedded mongod ends unexpectedly. */
   readonly lost: Promise<string>
 }
 
-/** Disposes of what runs on SIGTERM, SIGINT, an error nobody caught, or when it is lost: then the process ends with 1. */
-export function untilTold(running: Running, log: Log): void {
+/** Stops `running` on SIGTERM, SIGINT or an uncaught error. Stops it with exit code 1 if its database is lost. */
+export function runUntilSignal(running: Running, log: Log): void {
   const closing = closeWithGrace({ delay: stopMsMax, logger: false }, async ({ err }) => {
     if (err) log.fatal({ err }, 'the process failed')
     await running[Symbol.asyncDispose]()

@@ -11,29 +11,29 @@ import type { PageFacts, PageFactsReader } from '../../src/feed/timeline/page-fa
 import { type TimeId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
-/** Broken on purpose: page facts without the named part, such as mutes and blocks. */
-export function forgetful(right: PageFactsReader, spoilt?: keyof PageFacts): PageFactsReader {
-  if (!spoilt) return right
+/** A mutant whose page facts lack one field, such as `restrictions`. Without a field: the original. */
+export function withoutFacts(right: PageFactsReader, omitted?: keyof PageFacts): PageFactsReader {
+  if (!omitted) return right
   return Object.create(right, {
     load: {
       value: async (...asked: Parameters<PageFactsReader['load']>) => ({
         ...(await right.load(...asked)),
-        [spoilt]: new Map(),
+        [omitted]: new Map(),
       }),
     },
   })
 }
 
-/** Breaks the strategies of one process on purpose. */
-type Spoil = (services: Services) => void
+/** Mutates the strategies of one process. */
+type Mutate = (services: Services) => void
 
-/** Ways to break a strategy, by the broken guarantee. */
-type Spoils = Readonly<Record<string, Spoil>>
+/** The mutants of a strategy, by their fault. */
+type Mutants = Readonly<Record<string, Mutate>>
 
-/** Known bugs of systems with stored timelines, for each strategy that can have them. */
-export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
+/** Mutants of each strategy, with known faults of stored timelines. The law tests must find each of them. */
+export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
   TIME_BUCKETS: {
-    'an entry goes into the period of its arrival': ({ strategies }) => {
+    'an entry is stored in the period of its delivery': ({ strategies }) => {
       const right = strategies.TIME_BUCKETS
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const periodOf = (_: TimeId, registration: StrategyDoc) =>
@@ -41,7 +41,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       const late = Object.assign(Object.create(right), { periodOf })
       right.deliver = (...given) => TimeBuckets.prototype.deliver.apply(late, given)
     },
-    'period numbers repeat': ({ strategies: { TIME_BUCKETS } }) => {
+    'periods repeat': ({ strategies: { TIME_BUCKETS } }) => {
       const periodOf = (id: TimeId, registration: StrategyDoc) =>
         timeOf(id).getTime() % optionOf(registration, 'periodMs')
       Object.assign(TIME_BUCKETS, { periodOf })
@@ -59,7 +59,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
         return { entries: entries.slice(0, range.limit), complete: true }
       }
     },
-    'a page ends with the buckets that fill it, and ignores overlaps': (services) => {
+    'a page ignores buckets that overlap its last bucket': (services) => {
       const { sized_buckets } = services.collections
       services.strategies.SIZED_BUCKETS.proposeCandidates = async ({ reader, range }) => {
         const { oldestFirst, limit } = range
@@ -75,10 +75,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
     },
   },
   CACHE: {
-    'a cache is written after its build and takes no delivery before': ({
-      strategies,
-      collections,
-    }) => {
+    'a delivery during the creation of the cache is lost': ({ strategies, collections }) => {
       const { timeline_cache } = collections
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
       const build = async (reader: UserId, epoch: StrategyDoc['epoch'], depth: number) => {
@@ -94,18 +91,18 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       }
       Object.assign(strategies.CACHE, { build })
     },
-    'a cache counts as the whole timeline': ({ strategies: { CACHE } }) => {
+    'the cache claims to be the whole timeline': ({ strategies: { CACHE } }) => {
       const right = CACHE.proposeCandidates.bind(CACHE)
       CACHE.proposeCandidates = async (ask) => ({ ...(await right(ask)), complete: true })
     },
-    'a page that continues past a cache says that no delivery is pending': ({ feed }) => {
+    'a page beyond the end of the cache is never pending': ({ feed }) => {
       const right = feed.timeline.bind(feed)
       feed.timeline = async (...asked) => {
         const page = await right(...asked)
         return { ...page, pending: page.pending && page.servedBy !== 'FANOUT_ON_READ' }
       }
     },
-    'a full cache loses a post and keeps its floor': ({ strategies, collections }) => {
+    'a full cache loses a post and still claims the same range': ({ strategies, collections }) => {
       strategies.CACHE.remove = async (readers, posts) => {
         const gone = { post: { $in: posts.map(toObjectId) } }
         const theirs = { _id: { $in: [...readers] } }
@@ -114,7 +111,7 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
     },
   },
   INBOX: {
-    'a batch is skipped if one of its readers has the post': ({ strategies, collections }) => {
+    'a partly delivered batch is not delivered again': ({ strategies, collections }) => {
       const right = strategies.INBOX.deliver.bind(strategies.INBOX)
       strategies.INBOX.deliver = async (entry, readers, registration) => {
         const post = toObjectId(entry.id)
@@ -123,12 +120,12 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
         await right(entry, readers, registration)
       }
     },
-    'a new follower gets later posts only': ({ strategies }) => {
+    'a new follow back-fills nothing': ({ strategies }) => {
       strategies.INBOX.merge = async () => {}
     },
   },
   HYBRID: {
-    'the note of an author comes after the first post left out': ({ celebrities }) => {
+    'an author becomes a celebrity after a first undelivered post': ({ celebrities }) => {
       const updateDeliveryMode = celebrities.updateDeliveryMode.bind(celebrities)
       const deliveryModeOf = celebrities.deliveryModeOf.bind(celebrities)
       const [known, leftOut] = [new Set<UserId>(), new Set<UserId>()]
@@ -142,25 +139,28 @@ export const breaks: Readonly<Partial<Record<MaterialisedName, Spoils>>> = {
       celebrities.deliveryModeOf = async (author) =>
         leftOut.delete(author) ? 'READ' : deliveryModeOf(author)
     },
-    'posts are left out before every follower has the note': ({ celebrities, collections }) => {
+    'posts are not delivered before each follower has the pulled author': ({
+      celebrities,
+      collections,
+    }) => {
       const updateDeliveryMode = celebrities.updateDeliveryMode.bind(celebrities)
       celebrities.updateDeliveryMode = async (author, followers, registration) => {
         await updateDeliveryMode(author, followers, registration)
         await collections.celebrities.updateOne({ _id: author }, { $unset: { promoting: '' } })
       }
     },
-    'a new follower of a celebrity gets no note': ({ celebrities }) => {
+    'a new follower of a celebrity gets no pulled author': ({ celebrities }) => {
       celebrities.noteFollow = async () => {}
     },
   },
 }
 
-/** Private parts of CACHE. */
+/** The private dependencies of a strategy. */
 interface Parts {
   readonly fanoutOnRead: FanoutOnRead
   readonly entries: EntryReader
   readonly now: () => number
 }
 
-/** What is private of a thing. */
+/** Access to the private fields of an object. */
 const inside = <T>(thing: object): T => thing as T

@@ -13,30 +13,30 @@ import type { Window } from '../../src/lib/page.ts'
 import type { ServiceConfig } from '../../src/services.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from './services.ts'
 
-/** What is small enough that every test passes its edges. */
+/** Sizes so small that every test reaches them. */
 export const sizes = { cacheSize: 4, sizedBucketSize: 3, hybridThreshold: 2 } as const
-/** Some minutes, so that a few posts already lie in several periods. */
+/** Some minutes, so that a few posts are already in several periods. */
 const timeBucketDays = 0.01
 export const periodMs = timeBucketDays * 86_400_000
 
-/** A job as its task is given it. */
+/** The kind and the payload of a job. */
 export interface Job {
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** How a page is asked for, apart from its window. */
+/** A page request without its window. */
 export interface Asked {
   readonly strategy?: FeedStrategyName
   readonly group?: string
   readonly projection?: Projection
 }
 
-/** The helpers of a test of one strategy. */
-export type FeedStage = ReturnType<typeof useFeedStage>
+/** Users, posts and pages of one strategy, for its tests. */
+export type FeedFixture = ReturnType<typeof useFeedFixture>
 
-/** Gives a test file services whose timelines come from one strategy. Jobs run only when the test runs them. */
-export function useFeedStage(
+/** Gives a test file services whose timelines come from one strategy. Jobs run only in `run` and `rest`. */
+export function useFeedFixture(
   strategy: FeedStrategyName,
   entries: EntryContent,
   maintained: readonly FeedStrategyName[] = ['FANOUT_ON_READ', strategy],
@@ -52,7 +52,7 @@ export function useFeedStage(
   })
   let scenes = 0
 
-  /** Accounts of these names, in a scene of its own. */
+  /** Opens accounts with these names, under a new prefix. */
   async function people<Name extends string>(...names: Name[]) {
     const scene = `f${scenes++}-`
     const ids = names.map((name) => handle(scene + name))
@@ -75,7 +75,7 @@ export function useFeedStage(
     }
   }
 
-  /** The whole timeline, page by page along its cursors. */
+  /** Reads the whole timeline, page by page along its cursors. */
   async function walked(
     reader: UserId,
     { limit = 100, backward = false, group = undefined as string | undefined, between = nothing },
@@ -91,7 +91,7 @@ export function useFeedStage(
     }
   }
 
-  /** Posts of one author, as many as in an import, without jobs. @returns their ids, newest first. */
+  /** Inserts posts of one author without jobs, like an import. @returns their ids, newest first. */
   async function stored(author: UserId, count: number, { fromMs = startMs, stepMs = 60_000 } = {}) {
     const { posts, user_stats } = harness.services.collections
     const docs = Array.from({ length: count }, (_, n) => ({
@@ -136,11 +136,11 @@ export function useFeedStage(
       return harness.services.collections
     },
     rest: () => harness.rest(),
-    /** A post with its job. @returns its id. */
+    /** Creates a post with its job. @returns its id. */
     post: async (author: UserId, text = 'hello') =>
       (await harness.services.posts.create(author, { text })).id,
     remove: (author: UserId, id: PostId) => harness.services.posts.delete(author, { id, author }),
-    /** Takes out of the outbox what has not been done. */
+    /** Removes all jobs from the outbox. @returns the jobs, oldest first. */
     takeJobs: async (): Promise<Job[]> => {
       const { outbox } = harness.services.collections
       const found = await outbox.find().sort({ _id: 1 }).toArray()

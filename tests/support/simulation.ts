@@ -7,23 +7,23 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { Deliveries } from './deliveries.ts'
 import { sameLimits } from './engagement.ts'
-import { Killed, mortal, slow } from './faulty.ts'
+import { heldAtCall, Killed, killedAtWrite } from './faulty.ts'
 import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
-import { Cast, groupNames, Model } from './model.ts'
+import { Actors, groupNames, Model } from './model.ts'
 import { servicesOver } from './services.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
 import { type Seen, Timelines } from './timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
-/** Plays one history and compares whatever it sees with the model: law L1. */
-export class Stage {
+/** Runs one history and compares every page with the model: law L1. */
+export class Simulation {
   private readonly processes: readonly [Services, Services]
-  private readonly cast: Cast
+  private readonly actors: Actors
   private readonly model = new Model()
   private readonly deliveries: Deliveries
   private readonly timelines: Timelines
-  /** Every timeline there was since a page was held, if one is. */
+  /** Records the timelines while a page is held. Undefined without a held page. */
   private snapshots: (() => void) | undefined
 
   private constructor(
@@ -32,56 +32,56 @@ export class Stage {
   ) {
     const { db } = setting.harness.database
     this.processes = [this.process(db, 0), this.process(db, 1)]
-    this.cast = new Cast(this.processes[0])
+    this.actors = new Actors(this.processes[0])
     const { outbox } = this.processes[0].collections
     const count = (what: string) => this.count(what)
     this.deliveries = new Deliveries(outbox, count)
-    this.timelines = new Timelines(this.model, this.cast, this.deliveries, count)
+    this.timelines = new Timelines(this.model, this.actors, this.deliveries, count)
   }
 
   /** Opens an empty database with four users, the edges of the plan, and undelivered posts. */
-  static async open(setting: Setting, plan: Plan): Promise<Stage> {
-    const stage = new Stage(setting, plan)
-    const { processes, cast, model } = stage
+  static async open(setting: Setting, plan: Plan): Promise<Simulation> {
+    const simulation = new Simulation(setting, plan)
+    const { processes, actors, model } = simulation
     await emptied(processes[0], setting)
-    await stage.register(setting.registered)
-    await begin(processes[0], plan, cast, model, setting.harness.clock.now)
-    return stage
+    await simulation.register(setting.registered)
+    await begin(processes[0], plan, actors, model, setting.harness.clock.now)
+    return simulation
   }
 
-  /** Plays all steps; then, at rest, every page of every strategy is what the model says. */
+  /** Runs all steps. Then runs all jobs and compares every page of every strategy with the model. */
   async run(): Promise<void> {
-    for (const step of this.plan.steps) await this.play(step)
+    for (const step of this.plan.steps) await this.applyStep(step)
     await this.settle(this.plan.turn % 2 === 0)
     await Promise.all(this.model.users().map((reader, n) => this.compare(reader, n)))
   }
 
   private process(db: Db, by: number): Services {
-    const { harness, feed, spoil } = this.setting
+    const { harness, feed, mutate } = this.setting
     const { client } = harness.database
     const own = { ...feed, entries: this.plan.entries[by] ?? 'author' }
     const services = servicesOver({ client, db }, harness.clock, engagement, harness.following, own)
-    spoil?.(services)
+    mutate?.(services)
     return services
   }
 
-  private async play(step: Step): Promise<void> {
+  private async applyStep(step: Step): Promise<void> {
     this.snapshots?.()
-    await this.do(step)
-    await this.freed()
+    await this.runStep(step)
+    await this.updateFreedHandles()
     this.snapshots?.()
   }
 
-  private async do(step: Step): Promise<void> {
+  private async runStep(step: Step): Promise<void> {
     const [main, other] = this.processes
     const { deliveries } = this
     switch (step.kind) {
-      case 'look':
-        return this.look(step)
+      case 'page':
+        return this.readPage(step)
       case 'walk':
         return this.walk(step)
       case 'slow':
-        return this.slowly(step)
+        return this.runHeld(step)
       case 'work': {
         const job = await deliveries.nth(step.job)
         if (job) await deliveries.run(this.by(step.by), job, step)
@@ -106,7 +106,7 @@ export class Stage {
       case 'kill': {
         const job = await deliveries.nth(step.job)
         if (!job) return
-        const { db, ended } = mortal(this.setting.harness.database.db, step.at, step.effect)
+        const { db, ended } = killedAtWrite(this.setting.harness.database.db, step.at, step.effect)
         await deliveries.run(this.process(db, 1), job, step).catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)
@@ -123,21 +123,21 @@ export class Stage {
       case 'advance':
         return this.setting.harness.clock.advance(step.ms)
       case 'expire':
-        await main.collections.timeline_cache.deleteOne({ _id: this.cast.user(step.user) })
+        await main.collections.timeline_cache.deleteOne({ _id: this.actors.user(step.user) })
         return
       case 'rest':
         return this.settle(step.newestFirst)
       default: {
         const sure = this.model.leavers().length === 0
-        const { found, expected } = await this.cast.play(step, this.model)
+        const { found, expected } = await this.actors.apply(step, this.model)
         if (sure) expect(found, step.kind).toBe(expected)
       }
     }
   }
 
-  /** Holds one call of a page or a job while other steps are played; a page is asked again after that. */
-  private async slowly({ held, at, expired, meanwhile }: SlowStep): Promise<void> {
-    const { db, reached, go } = slow(this.setting.harness.database.db, at)
+  /** Holds one call of a page or a job while other steps run. Then requests a held page again. */
+  private async runHeld({ held, at, expired, concurrent }: SlowStep): Promise<void> {
+    const { db, reached, go } = heldAtCall(this.setting.harness.database.db, at)
     const process = this.process(db, held.by)
     const job = held.kind === 'work' ? await this.deliveries.nth(held.job) : undefined
     // A held deletion would run into the next owner of the handle.
@@ -145,10 +145,10 @@ export class Stage {
     if (held.kind === 'work' && !job) return
     const ever = new Set<PostId>()
     let always: ReadonlySet<PostId> | undefined
-    if (held.kind === 'look') {
-      if (expired) await this.do({ kind: 'expire', user: held.user })
+    if (held.kind === 'page') {
+      if (expired) await this.runStep({ kind: 'expire', user: held.user })
       this.snapshots = () => {
-        const now = this.model.timeline(this.cast.user(held.user), held.group)
+        const now = this.model.timeline(this.actors.user(held.user), held.group)
         for (const id of now) ever.add(id)
         always = new Set(now.filter((id) => !always || always.has(id)))
       }
@@ -161,14 +161,14 @@ export class Stage {
       },
     }
     const running =
-      held.kind === 'look'
-        ? this.look(held, process, seen)
+      held.kind === 'page'
+        ? this.readPage(held, process, seen)
         : job && this.deliveries.run(process, job, held)
     const ended = running?.catch((error) => ({ error }))
     await Promise.race([reached, ended])
     this.count(`slow ${job?.kind ?? held.kind}`)
     try {
-      for (const step of meanwhile) await this.play(step)
+      for (const step of concurrent) await this.applyStep(step)
     } finally {
       this.snapshots = undefined
       go()
@@ -176,31 +176,33 @@ export class Stage {
     }
     const failed = await ended
     if (failed) throw failed.error
-    if (held.kind === 'look') await this.look(held)
+    if (held.kind === 'page') await this.readPage(held)
   }
 
-  private async look(
+  private async readPage(
     { user, group, size, backward, content, after, before, strategy, by }: PageStep,
     services = this.by(by),
     seen?: Seen,
   ): Promise<void> {
-    const reader = this.cast.user(user)
+    const reader = this.actors.user(user)
     if (!this.model.users().includes(reader)) return
     const post = (n: number | undefined) =>
-      n === undefined ? undefined : this.cast.posts[n % Math.max(1, this.cast.posts.length)]?.id
+      n === undefined ? undefined : this.actors.posts[n % Math.max(1, this.actors.posts.length)]?.id
     const window = { limit: size, backward, after: post(after), before: post(before) }
     const asked = { reader, group, content, strategy: this.strategy(strategy) }
-    await this.timelines.inFlight(services, asked, window, seen)
+    await this.timelines.comparePage(services, asked, window, seen)
   }
 
   private async walk({ user, size, backward, strategy, by, ...asked }: WalkStep): Promise<void> {
-    const reader = this.cast.user(user)
+    const reader = this.actors.user(user)
     if (!this.model.users().includes(reader)) return
     const all = { ...asked, reader, strategy: this.strategy(strategy) }
-    await this.timelines.walkInFlight(this.by(by), all, size, backward)
+    await this.timelines.compareWalk(this.by(by), all, size, backward)
   }
 
-  /** All of one reader's pages at rest: of each strategy, of a group, and of one strategy after the other along one walk. */
+  /**
+   * Compares all pages of a reader after all jobs: of each strategy, of a group, and of changing strategies in a walk.
+   */
   private async compare(reader: UserId, n: number): Promise<void> {
     const { plan, processes, timelines } = this
     const { asked } = this.setting
@@ -208,15 +210,19 @@ export class Stage {
     const walk = { reader, content: true, sizes: plan.sizes, backward: (plan.turn + n) % 2 === 0 }
     for (const strategy of new Set(asked)) {
       if (strategy === 'FANOUT_ON_READ') continue
-      await timelines.atRest(processes, { ...walk, content: false, strategyOf: () => strategy })
+      await timelines.compareAtRest(processes, {
+        ...walk,
+        content: false,
+        strategyOf: () => strategy,
+      })
     }
     const group = groupNames[plan.turn % groupNames.length]
-    await timelines.atRest(processes, { ...walk, group, strategyOf: () => nth(n) })
+    await timelines.compareAtRest(processes, { ...walk, group, strategyOf: () => nth(n) })
     const backward = !walk.backward
-    await timelines.atRest(processes, { ...walk, backward, strategyOf: nth, probed: true })
+    await timelines.compareAtRest(processes, { ...walk, backward, strategyOf: nth, probed: true })
   }
 
-  /** Runs every job to its end, ends every drop, and registers again what is not. */
+  /** Runs every job to its end, ends every drop, and registers missing strategies. */
   private async settle(newestFirst: boolean): Promise<void> {
     await this.drain(newestFirst)
     for (const { _id: name, dropping } of (await this.processes[0].registry.read()).values()) {
@@ -229,14 +235,14 @@ export class Stage {
   private async drain(newestFirst: boolean): Promise<void> {
     for (let tries = 0; tries < 500; tries++) {
       const job = (await this.deliveries.waiting()).at(newestFirst ? -1 : 0)
-      if (!job) return this.freed()
+      if (!job) return this.updateFreedHandles()
       await this.deliveries.run(this.by(tries), job)
     }
-    throw new Error('jobs do not come to an end')
+    throw new Error('jobs do not end')
   }
 
-  /** Tells the model of those whose handles have become free. */
-  private async freed(): Promise<void> {
+  /** Updates the model with the handles that purges released. */
+  private async updateFreedHandles(): Promise<void> {
     for (const user of this.model.leavers()) {
       if (!(await this.processes[0].users.leavingSince(user))) this.model.purged(user)
     }

@@ -33,7 +33,7 @@ const harnesses = {
   hybrid: useServices('collection', engagement, feeds.hybrid),
 }
 
-/** Another process, whose every driver call goes through `around`. */
+/** Another process whose driver calls go through `around`. */
 function processOver(which: Which, around: Around): Services {
   const { database, clock } = harnesses[which]
   const over = watchedDatabase(database, around)
@@ -46,8 +46,8 @@ const [reader, fan, author, other, late] = people as [UserId, UserId, UserId, Us
 type Step = (main: Services) => Promise<unknown>
 
 /**
- * Two processes that meet, after what was given: the one is held at each of its driver calls in turn, and dies there
- * or goes on, while the other does all it has to.
+ * A race of two processes, after `given` steps. The first process is held at each of its driver calls in turn, and then
+ * dies or continues. The second process runs its steps while the first is held.
  */
 type Race = [given: Step, held: Step, concurrent: Step, dies?: 'dies']
 type Row = [name: string, ...Race]
@@ -57,7 +57,7 @@ const all =
   async (main) => {
     for (const step of steps) await step(main)
   }
-/** Runs what is due, and takes nothing away from others. */
+/** Runs all due jobs, and takes no job from other workers. */
 const work: Step = ({ queue, tasks }) =>
   new Worker(queue, tasks, silent, { concurrency: 1, pollMs: 20, leaseMs: 30_000 }).drain()
 const post =
@@ -73,7 +73,7 @@ const unfollow =
   (main) =>
     main.follows.unfollow(one, of)
 const again = all(unfollow(), work, follow(), work)
-/** The leases that others hold end, and somebody else does their jobs. */
+/** Ends the leases of other workers and runs their jobs. */
 const takeOver = all(
   ({ collections }) =>
     collections.outbox.updateMany({ leased: { $exists: true } }, { $set: { runAt: new Date(0) } }),
@@ -95,7 +95,7 @@ async function read(services: Services, of: UserId, strategy: FeedStrategyName, 
 }
 const readCache: Step = (main) => read(main, reader, 'CACHE')
 const readHybrid: Step = (main) => read(main, fan, 'HYBRID')
-/** A page while at most one post is on its way: it is right, that post aside. */
+/** A page while at most one delivery waits. It is right, except for this post. */
 const readRight: Step = async (slow) => {
   const found = await read(slow, fan, 'HYBRID')
   const right = await read(slow, fan, 'FANOUT_ON_READ', 4)
@@ -104,7 +104,7 @@ const readRight: Step = async (slow) => {
 
 const beginnings = new Map<Which, Documents>()
 
-/** People, posts, edges and caches, at rest: made once. */
+/** The users, posts, edges and caches at the start of all races, without jobs. Created once. */
 async function beginning(which: Which): Promise<Documents> {
   const { services, rest } = harnesses[which]
   const before = beginnings.get(which)
@@ -118,7 +118,7 @@ async function beginning(which: Which): Promise<Documents> {
   return beginning(which)
 }
 
-/** Plays a race once. @returns where the process can be held, and what is wrong at rest. */
+/** Runs a race once. @returns the calls at which the process can be held, and the problems after all jobs. */
 async function runRace(
   which: Which,
   given: Documents,
@@ -135,7 +135,7 @@ async function runRace(
     await Promise.race([reached, running])
     await using meeting = firstConflict(harnesses[which].database.client)
     const other = concurrent(main)
-    // Whoever meets a transaction that is held would try in vain until it goes on.
+    // A write that conflicts with the held transaction would be retried until the held call continues.
     await Promise.race([other, meeting.met])
     go(dies !== undefined)
     await other
@@ -155,7 +155,7 @@ async function runRace(
   problems.push(...(await repeatsStored(main.collections)))
   const left = new Set(await postsAndEdges(main))
   problems.push(...there.filter((one) => !left.has(one)).map((one) => `${one} is lost`))
-  // What the other process has seen by now is no reason to read something else.
+  // The knowledge of the other process must not change its pages.
   for (const services of which === 'stored' ? [main] : [main, slow]) {
     const pending = await compare(services, 'at rest')
     problems.push(...pending.map((walk) => `pending at rest: ${walk}`))
@@ -167,7 +167,7 @@ const served = new Set<FeedStrategyName>()
 let held = 0
 afterAll(() => console.info(`L1, races: held at ${held} calls, served by ${[...served]}`))
 
-/** Plays a race with its process held at each call that it makes; by day at one in four. */
+/** Runs a race for each call of its process, held there. In normal runs, for every fourth call. */
 const everywhere =
   (which: Which) =>
   async (_: string, ...race: Race) => {
@@ -196,30 +196,30 @@ const emptied: Step = async ({ collections: { timed_buckets, posts } }) => {
 }
 const first = all(follows, emptied, post(author))
 
-describe('where all is stored', () => {
+describe('races of stored timelines', () => {
   test.each<Row>([
-    ['a cache is made, a post delivered', made, readCache, posted],
-    ['a cache is made, a followee filled in', uncache, readCache, follows],
-    ['a cache is made, an edge ended and made anew', made, readCache, again],
-    ['a cache is made twice', made, readCache, all(readCache, posted)],
-    ['a cache’s maker dies', made, readCache, posted, 'dies'],
-    ['a post is delivered, the reader follows', post(author), work, follows],
-    ['a post is delivered, the reader unfollows', delivered, work, all(unfollow(), work)],
-    ['a post is delivered, an edge ended and made anew', delivered, work, again],
-    ['a post is delivered and deleted', delivered, work, all(deletePost, work)],
-    ['a post is delivered by two workers', delivered, work, takeOver],
-    ['a deliverer dies', delivered, work, all(takeOver, again), 'dies'],
+    ['a post is delivered while a cache is created', made, readCache, posted],
+    ['a follow is back-filled while a cache is created', uncache, readCache, follows],
+    ['an edge ends and begins again while a cache is created', made, readCache, again],
+    ['two caches of a reader are created', made, readCache, all(readCache, posted)],
+    ['the creator of a cache dies', made, readCache, posted, 'dies'],
+    ['the reader follows during a delivery', post(author), work, follows],
+    ['the reader unfollows during a delivery', delivered, work, all(unfollow(), work)],
+    ['an edge ends and begins again during a delivery', delivered, work, again],
+    ['a post is deleted during its delivery', delivered, work, all(deletePost, work)],
+    ['two workers deliver a post', delivered, work, takeOver],
+    ['a worker dies during a delivery', delivered, work, all(takeOver, again), 'dies'],
     ['two posts are delivered', delivered, work, posted],
     ['the first two posts of a period are delivered', first, work, all(post(other), work)],
-    ['a followee is filled in, a post delivered', follow(), work, posted],
-    ['a followee is filled in, an earlier post delivered', filled, work, work],
-    ['a followee is filled in by two workers', follow(), work, takeOver],
-    ['an edge is cleared and made anew', cleared, work, follows],
-    ['an edge is cleared by two workers and made anew', cleared, work, all(takeOver, follows)],
-    ['a follow commits, a post is delivered', post(author), follow(), work],
-    ['a post commits, a followee is filled in', follow(), post(author), work],
-    ['a post commits, a cache is made', made, post(author), readCache],
-  ])('%s', everywhere('stored'), 60_000)
+    ['a post is delivered during a back-fill', follow(), work, posted],
+    ['an earlier post is delivered during a back-fill', filled, work, work],
+    ['two workers run a back-fill', follow(), work, takeOver],
+    ['an edge begins again during its removal', cleared, work, follows],
+    ['two workers remove an edge that begins again', cleared, work, all(takeOver, follows)],
+    ['a post is delivered during the commit of a follow', post(author), follow(), work],
+    ['a follow is back-filled during the commit of a post', follow(), post(author), work],
+    ['a cache is created during the commit of a post', made, post(author), readCache],
+  ])('no page lacks or repeats a post when %s', everywhere('stored'), 60_000)
 })
 
 const more = all(follow(other), work)
@@ -248,35 +248,40 @@ const returns = all(
   work,
 )
 
-describe('under HYBRID', () => {
+describe('races of HYBRID', () => {
   test.each<Row>([
-    ['an author rises, followed by one more', rising, work, more],
-    ['an author rises, left and followed anew', rising, work, again],
-    ['an author rises, a reader knew others', rising, work, readHybrid],
-    ['an author rises with two posts', rising, work, posted],
-    ['an author rises and falls', rising, work, sinks],
-    ['an author falls, followed by one more', falling, work, more],
-    ['an author falls, left and followed anew', falling, work, again],
-    ['an author falls with two posts', falling, work, posted],
-    ['an author falls and rises again', falling, work, rises],
-    ['an author falls, rises and falls again', falling, work, all(rises, falls)],
-    ['an author falls by two workers and rises again', falling, work, all(takeOver, rises)],
-    ['pages are read while an author rises', rising, twice, work],
-    ['pages are read while an author falls', falling, twice, work],
-    ['pages are read while their strategy is dropped', all(delivered, work), twice, drop],
-    ['a strategy is registered, a post delivered', drop, register, posted],
-    ['a strategy is registered, somebody joins', drop, register, joins],
-    ['a strategy is registered by two', drop, register, register],
-    ['a strategy is registered, an author rises', all(rising, work, drop), register, posted],
-    ['a post is delivered, a strategy registered', all(drop, delivered), work, register],
-    ['a post commits, a strategy is registered', all(drop, follows), post(author), register],
-    ['a followee is filled in, a strategy registered', all(drop, follow()), work, register],
+    ['a user follows during a promotion', rising, work, more],
+    ['an edge ends and begins again during a promotion', rising, work, again],
+    ['a page is read during a promotion', rising, work, readHybrid],
+    ['two posts are published during a promotion', rising, work, posted],
+    ['a demotion runs during a promotion', rising, work, sinks],
+    ['a user follows during a demotion', falling, work, more],
+    ['an edge ends and begins again during a demotion', falling, work, again],
+    ['two posts are published during a demotion', falling, work, posted],
+    ['a promotion runs during a demotion', falling, work, rises],
+    ['a promotion and a demotion run during a demotion', falling, work, all(rises, falls)],
+    ['two workers demote an author who is promoted again', falling, work, all(takeOver, rises)],
+    ['a promotion runs while pages are read', rising, twice, work],
+    ['a demotion runs while pages are read', falling, twice, work],
+    ['a strategy is dropped while pages are read', all(delivered, work), twice, drop],
+    ['a post is delivered during a registration', drop, register, posted],
+    ['a user joins during a registration', drop, register, joins],
+    ['two processes register a strategy', drop, register, register],
+    ['an author is promoted during a registration', all(rising, work, drop), register, posted],
+    ['a strategy is registered during a delivery', all(drop, delivered), work, register],
     [
-      'many posts are cleared by two workers, the edge made anew',
+      'a strategy is registered during the commit of a post',
+      all(drop, follows),
+      post(author),
+      register,
+    ],
+    ['a strategy is registered during a back-fill', all(drop, follow()), work, register],
+    [
+      'two workers remove many posts of an edge that begins again',
       long,
       work,
       all(takeOver, follows),
     ],
-    ['an account is purged by two workers and opened anew', leaves, work, all(takeOver, returns)],
-  ])('%s', everywhere('hybrid'), 60_000)
+    ['two workers purge an account that is opened again', leaves, work, all(takeOver, returns)],
+  ])('no HYBRID page lacks or repeats a post when %s', everywhere('hybrid'), 60_000)
 })

@@ -105,7 +105,7 @@ async function contents() {
   )
 }
 
-/** What was logged meanwhile. */
+/** The log lines during `work`. */
 async function logged<T>(work: () => Promise<T>) {
   const seen = app.logged.length
   const result = await work()

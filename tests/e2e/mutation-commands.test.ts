@@ -60,7 +60,7 @@ const inputTypes = Object.fromEntries(
   ]),
 )
 
-/** What a first run sends, which must all reach one shard and come to an end; the mutation alone. */
+/** The commands of a mutation’s first run, each of which must reach one shard and have a time limit. */
 async function commandsOf(name: MutationName, pair: Pair) {
   const input = { ...(await cases[name].ready(pair)), clientMutationId: 'once' }
   const query = `mutation ($input: ${inputTypes[name]}) { ${name}(input: $input) { clientMutationId } }`

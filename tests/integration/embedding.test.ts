@@ -20,7 +20,7 @@ interface Embedded {
   readonly text: string
 }
 
-/** How many documents of posts the read of what is true fetched, and how many keys it looked at. */
+/** The numbers of posts and index keys that the read of the page facts examined. */
 async function postsFetched({ db }: TestDatabase, { command }: RecordedCommand) {
   const { lsid, $db, $clusterTime, $readPreference, readConcern, ...bare } = command
   const { stages } = await db.command({ explain: bare, verbosity: 'executionStats' })
@@ -66,7 +66,7 @@ describe.each(['text', 'author'] as const)('a query with entries of content %s',
       expect(labelsOf(commands)).toEqual([visibilityRead, entryReads[name]].sort())
       const looked = commands.find(({ command }) => command.pipeline?.[0]?.$documents)
       const { docs, keys } = await postsFetched(app.database, looked as RecordedCommand)
-      // A page looks at one more than it shows.
+      // A page reads one item more than it shows.
       expect(docs).toBe(embedded ? 0 : 11)
       expect(keys).toBeGreaterThanOrEqual(11)
     })

@@ -19,7 +19,7 @@ for (const [n, strategy] of feedStrategyNames.entries()) {
 }
 
 describe.each(['INBOX', 'HYBRID'] as const)('every strategy together with %s', (inbox) => {
-  // The two store in one collection, and HYBRID leaves out nobody where INBOX is maintained.
+  // INBOX and HYBRID share a collection, and HYBRID delivers to all followers if INBOX is maintained.
   const names = feedStrategyNames.filter(
     (name) => name !== (inbox === 'INBOX' ? 'HYBRID' : 'INBOX'),
   )
@@ -54,7 +54,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('every strategy together with %s', (
 })
 
 describe('concurrent deliveries', () => {
-  /** An author, whom nothing was delivered to, and posts of theirs, newest first. */
+  /** An author without a stored timeline, and the author’s posts, newest first. */
   async function scene(fixture: FeedFixture, count: number, stepMs = 1_000) {
     const { author } = await fixture.people('author')
     const all = await fixture.stored(author, count, { stepMs })

@@ -79,7 +79,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 })
 
-/** Lets something happen once, right after a transaction has looked. */
+/** Runs a function once, right after a transaction’s first read. */
 class Interrupted extends Restrictions {
   private happened = false
 

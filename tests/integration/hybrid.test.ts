@@ -49,7 +49,7 @@ const inboxOf = async (reader: UserId) => {
   const found = await inbox.find({ '_id.reader': reader }).sort({ _id: -1 }).toArray()
   return found.map(({ _id }) => _id.post.toHexString())
 }
-/** Has the delivery of a post find few followers; the fall that it begins stays in the outbox. */
+/** Makes the delivery of a post find few followers. The job of the demotion stays in the outbox. */
 const beginFall = async () => {
   await unfollow(...fans.slice(2))
   await publish()
@@ -82,7 +82,7 @@ describe('an author who gets many followers', () => {
     expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) {
       expect(await page(reader)).toEqual(posts)
-      // The second one found the many followers: it was delivered, and the author noted with each of them.
+      // The second post found many followers: it was delivered, and the author became a pulled author of each.
       expect(await inboxOf(reader)).toEqual(posts.slice(2))
     }
   })

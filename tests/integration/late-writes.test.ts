@@ -10,7 +10,7 @@ const limits = sameLimits({ threshold: 1, capacity: 2 })
 const harness = useServices('collection', limits)
 let scenes = 0
 
-/** A post, and someone who is about to like it; so many others have. */
+/** A post with `likes` likes, and a user who has not liked it yet. */
 async function newScene(likes: number) {
   const prefix = `late${scenes++}-`
   const users = Array.from({ length: likes + 2 }, (_, n) => handle(`${prefix}u${n}`))
@@ -42,7 +42,7 @@ const run = {
 
 test.each([0, 3])('a like that arrives too late is refused, next to %d likes', async (likes) => {
   const { post, ben, fans, likers } = await newScene(likes)
-  // An id of 13 seconds ago is what a write has that was held up for so long.
+  // A write that is delayed for 13 seconds has an id of 13 seconds ago.
   const held = watched(async () => {}, 13_000)
   await expect(held.engagements.add('likes', ben, post)).rejects.toMatchObject({
     code: 'UNAVAILABLE',

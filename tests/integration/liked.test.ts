@@ -8,7 +8,7 @@ const harness = useServices('collection', sameLimits({ threshold: 1, capacity: 2
 const all: Window = { limit: 20, backward: false }
 let scenes = 0
 
-/** Posts of `ann`, liked by `ben` and `carl`; of each post, the second to like it stands beyond the post. */
+/** Posts of `ann`, liked by `ben` and `carl`. The second like of each post is in the overflow. */
 async function scene(count = 3) {
   const prefix = `s${scenes++}-`
   const [ann, ben, carl] = ['ann', 'ben', 'carl'].map((name) => handle(prefix + name)) as [

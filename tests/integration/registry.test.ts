@@ -45,7 +45,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     const services = later()
     await registerStrategies(services, maintained)
     const whole = async () => {
-      // Who is covered meanwhile is noticed with the next page; who is not any more, at once.
+      // The process notices newly covered readers with the next page, and uncovered readers at once.
       await services.registry.read()
       const by = new Map<string, number>()
       for (const reader of readers) {
@@ -68,7 +68,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     )
     // The first twenty handles: the author's, and nineteen readers'.
     expect(await whole()).toEqual({ [strategy]: 19, FANOUT_ON_READ: 26 })
-    // The process that was there before does not know of it, and promises deliveries all the same.
+    // The first process does not know the registration, but still inserts the jobs of deliveries.
     await publish()
     expect(await page(services, readers[30] as UserId, strategy)).toEqual({
       ids: posts,
@@ -91,7 +91,7 @@ describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
     const { registrations, transactions } = harness.services
     await transactions.run((tx) => registrations.invalidate(tx, 60_000))
-    // Behind the services' back, as an import writes.
+    // Bypasses the services, as an import does.
     posts.unshift(neighbour(posts[0] as PostId, 1))
     const _id = toObjectId(posts[0] as PostId)
     await harness.services.collections.posts.insertOne({ _id, author, text: 'imported' })

@@ -9,7 +9,7 @@ import { activity, addJob, newId, verified } from '../support/verify.ts'
 
 const names = ['ann', 'bob', 'cem', 'dan', 'eve', 'fay', 'gil', 'hal', 'ida'] as const
 
-/** The database that is tampered with, and whose post is which. */
+/** The damaged database, and the post of each user. */
 interface Place {
   readonly services: Services
   readonly post: (author: string) => PostRef

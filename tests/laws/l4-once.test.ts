@@ -201,7 +201,7 @@ describe.each(mutations)('%s with an idempotency key', (mutation) => {
   })
 })
 
-/** The deadline comes nearer with every failure, so that nobody waits for it. */
+/** Advances the clock with every failure, so that the test does not wait for the deadline. */
 function hurry(): void {
   aheadMs += 2_000
 }

@@ -9,7 +9,7 @@ const bounds: GroupCommitBounds = {
   begins: 'AT_ONCE',
 }
 
-/** A combiner whose commits end when told to. */
+/** A group commit whose commits end on demand. */
 function held(given: Partial<GroupCommitBounds> = {}) {
   const batches: string[] = []
   const ends: ((error?: Error) => void)[] = []

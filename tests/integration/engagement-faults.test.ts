@@ -15,7 +15,9 @@ const limits = { threshold: 1, capacity: 2 }
 const harness = useServices('collection', sameLimits(limits))
 let scenes = 0
 
-/** Concurrent writes to a post with `before` likes: `come` users like it, and the users at the places `go` unlike it. */
+/**
+ * Concurrent writes to a post with `before` likes: `come` users like it, and the users at the places `go` unlike it.
+ */
 interface Scene {
   readonly before: number
   readonly come: number

@@ -43,7 +43,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     const { result, commands } = await recorded(harness.database.client, () => run())
     const none = { off: 0, repaired: 0, mended: 0, accounts: 0, remaining: 0 }
     expect(result.tally).toMatchObject({ users: 12, posts: 1, ...none })
-    // Each edge from both sides, where there are two, and counted at both ends; people and the post; the post and its likes.
+    // The documents: each edge in each collection and at both ends, the users, the post and its likes.
     const edges = await harness.services.collections.followers.countDocuments()
     const sides = following === 'collection' ? 2 * edges : 0
     expect(result.tally.documents).toBe(sides + 2 * edges + 12 + 1 + 1 + 7)

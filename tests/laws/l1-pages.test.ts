@@ -7,7 +7,7 @@ describe('timeline pages of FANOUT_ON_READ', () => {
   const harness = useServices()
   let scenes = 0
 
-  /** Accounts of these names, in a scene of its own. */
+  /** Opens accounts with these names, under a new prefix. */
   async function people<Name extends string>(...names: Name[]) {
     const scene = `s${scenes++}-`
     const ids = names.map((name) => handle(scene + name))
@@ -65,7 +65,7 @@ describe('timeline pages of FANOUT_ON_READ', () => {
       source: 'IMPORT' as const,
     }))
     await transactions.run((tx) => edges.insert(tx, made))
-    // Neighbours in time are far apart among the followees.
+    // Posts that are neighbours in time are by followees that are far apart.
     const docs = authors.flatMap((author, n) =>
       [0, 1].map((k) => {
         const at = 1.1e12 + k * 1000 + ((n * 197) % 450)

@@ -24,7 +24,7 @@ const histories = lawRuns(50)
 
 const group = fc.constantFrom(undefined, undefined, ...groupNames)
 
-/** A history: writes, pages and rests in any order; then walks in pages of these sizes. */
+/** A history: writes, page reads and runs of all jobs in any order. Then walks in pages of these sizes. */
 const history = fc.record({
   steps: fc.array(
     fc.oneof(
@@ -39,7 +39,7 @@ const history = fc.record({
   group,
 })
 
-/** Law L1 on one history: whatever is asked of the feed, it answers as the model does. */
+/** Law L1 on one history: every page of the feed equals the model’s. */
 function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => services.feed) {
   return fc.asyncProperty(history, async ({ steps, sizes, content, group }) => {
     const { services, rest } = harness

@@ -10,10 +10,10 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const harness = useServices()
 let scenes = 0
 
-/** One kind of mutation, and how its trace in the database is counted. */
+/** A kind of mutation, and how to count its effects in the database. */
 interface Scene {
   readonly run: (once: OnceKey | undefined) => Promise<unknown>
-  /** How often it has taken effect: every counter and collection that it touches agrees. */
+  /** The number of its effects, on which all counters and collections that it changes agree. */
   readonly effects: () => Promise<number>
 }
 
@@ -92,7 +92,7 @@ function agreed(...counts: (number | undefined)[]): number {
   return counts[0] ?? Number.NaN
 }
 
-/** What a client learns: the result, or the code of the error. */
+/** The answer to a client: the result, or the code of the error. */
 async function resultOf(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
   try {
     return { result: await work }
@@ -188,9 +188,9 @@ describe.each(mutations)('%s with an idempotency key', (mutation) => {
       if (code === undefined) expect(await effects()).toBe(1)
       else expect(code).toBe('UNAVAILABLE')
       const committed = failure.writeConcernError !== undefined || code === undefined
-      // The server answers with a write concern error before a majority has the commit: reads see it soon after.
+      // The server answers with a write concern error before a majority has the commit. Reads see it soon after.
       await vi.waitFor(async () => expect(await effects()).toBe(committed ? 1 : 0))
-      // What the server does some seconds later: it gives up a transaction whose commit never came.
+      // The server aborts a transaction without a commit some seconds later. This aborts it now.
       for (const session of sessions) {
         await client.db('admin').command({ killSessions: [session] })
       }

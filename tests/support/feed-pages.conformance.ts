@@ -4,7 +4,7 @@ import type { Window } from '../../src/lib/page.ts'
 import { deliveryOf, type FeedFixture, newestFirst, periodMs, sizes } from './feed-fixture.ts'
 import { pageOf } from './model.ts'
 
-/** How one timeline is read: from where, how much of it, and in which direction. */
+/** Pages of one timeline: their start, size and direction. */
 export function describeFeedPages(fixture: FeedFixture): void {
   const { page, walked, strategy } = fixture
 
@@ -12,7 +12,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     let reader: UserId
     let all: PostId[]
 
-    // Back-filled the older half, delivered the newer, of two authors and the reader, over many periods.
+    // The older half of the posts is back-filled, the newer half delivered, over many periods.
     beforeAll(async () => {
       const users = await fixture.people('reader', 'fan', 'loud', 'quiet')
       reader = users.reader

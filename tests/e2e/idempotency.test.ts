@@ -10,7 +10,7 @@ import {
   newPair,
   ownEntryDocuments,
   type Pair,
-  somebodyElse,
+  thirdUser,
 } from '../support/mutation-cases.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -19,7 +19,7 @@ const cases = mutationCases(app)
 const id = 'the-id'
 const names = Object.keys(cases) as Name[]
 
-beforeAll(() => openAccounts(app.services, [somebodyElse]))
+beforeAll(() => openAccounts(app.services, [thirdUser]))
 
 const send = (name: Name, as: UserId | undefined, input: Input, clientMutationId?: string | null) =>
   app.send({
@@ -222,9 +222,9 @@ const failing: readonly (Failing & { readonly prepare?: (pair: Pair) => unknown 
   isGone('blockUser'),
   {
     name: 'setFollowGroups',
-    input: { handle: somebodyElse, groups: ['a'] },
+    input: { handle: thirdUser, groups: ['a'] },
     code: 'NOT_FOUND',
-    repair: ({ viewer }) => app.services.follows.follow(viewer, somebodyElse),
+    repair: ({ viewer }) => app.services.follows.follow(viewer, thirdUser),
   },
 ]
 

@@ -16,7 +16,7 @@ describe.each(strategies)('a concurrently deleted post, under %s', (name) => {
     return users
   }
 
-  /** Deletes the post and runs the whole walk of its deletion, right before the strategy is called. */
+  /** Deletes the post and runs all jobs of its deletion, right before the strategy is called. */
   function deleteBefore(method: 'deliver' | 'merge', author: string, id: PostId) {
     const strategy = fixture.services.strategies[name]
     const right = strategy[method].bind(strategy) as (...given: unknown[]) => Promise<void>

@@ -15,7 +15,7 @@ const others = (count: number) =>
     servicesOver(harness.database, harness.clock, sameLimits(limits)),
   )
 
-/** A key whose writes add to the posts counter of the account it names; commits itself as `commit` says. */
+/** A key whose writes add to the posts counter of its account. The process commits them with `commit`. */
 function counting(commit: () => Promise<never> = () => Promise.reject(new Contended())) {
   const { collections, transactions } = harness.services
   const applied: (readonly number[])[] = []

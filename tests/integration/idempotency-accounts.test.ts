@@ -31,7 +31,7 @@ test('idempotency keys end with their account: the next owner of the handle star
   await services.users.delete(ann, deleted)
   await harness.rest()
 
-  // A record that came late, from a process that still saw an earlier account, means nothing to a later one.
+  // A late record from a process that still saw an earlier account does not apply to a later account.
   await services.users.create(ann, { name: 'Third Ann' })
   const stale = { viewer: ann, since: new Date(0), id: 'x' }
   await mutations.insertOne({

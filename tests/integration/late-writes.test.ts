@@ -95,7 +95,7 @@ test('a purge conflicts with a like in an open transaction, and removes it', asy
   await harness.services.users.delete(ben)
   harness.clock.advance(20_000)
   const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
-  // The purge waits for the lock of the post, or the like would stay behind it.
+  // The purge waits for the lock of the post. Otherwise the like would survive it.
   await new Promise((resolve) => setTimeout(resolve, 200))
   going.open()
   await like.catch(() => {})
@@ -116,7 +116,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
   await services.restrictions.block(ben, other)
   await services.users.delete(ben)
   harness.clock.advance(20_000)
-  // One purge is held before its first removal of a block, another before that of the like.
+  // One purge is held before it deletes a block, another before it removes the like.
   const moments = [
     ({ collection, method }: Call) => collection === 'restrictions' && method === 'deleteMany',
     ({ collection, method }: Call) => collection === 'posts' && method === 'findOneAndUpdate',
@@ -133,7 +133,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
     stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, run)))
     await reached.opened
     goOn.push(going.open)
-    // The second is held at the like only after another removed the block.
+    // The second purge is held at the like only after another purge deleted the block.
     if (stale.length === 1) {
       await services.collections.restrictions.deleteMany({ owner: ben })
       await services.collections.restrictions.deleteMany({ owner: other })

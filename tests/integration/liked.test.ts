@@ -123,7 +123,7 @@ test('a page of liked posts skips likes that a crash left only in the log', asyn
   const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, ben)).get(ben)
   expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
   expect(await page?.hasNextPage()).toBe(false)
-  // Liked again, the old entry is not mistaken for the new like.
+  // After a second like, the old entry is not mistaken for the new like.
   await like(ben, posts[2])
   expect(await liked(ben)).toEqual([posts[2]?.id, posts[0]?.id])
 })

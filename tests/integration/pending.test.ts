@@ -13,7 +13,7 @@ const mint = new IdMint(Date.now)
 
 const pending = (reader: UserId, group?: string) => fixture.services.pending.to(reader, group)
 
-/** Waiting jobs, as writes leave them. */
+/** Inserts waiting jobs, as writes do. */
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
   const jobs = payloads.map((payload) => ({
     _id: toObjectId(mint.next<TimeId>()),

@@ -100,7 +100,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
       type: 'UNFOLLOWED',
     })
     const { tally, reported } = await run()
-    // With one collection, what it lacks is lacking on both sides.
+    // With one collection, a missing edge is missing in both directions.
     const both = following === 'collection'
     expect(tally).toMatchObject({ remaining: 0, mended: both ? 2 : 0 })
     const left = await followers.find({ follower: ann }).project({ _id: 0, user: 1 }).toArray()
@@ -125,7 +125,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await services.follows.unfollow(ann, carl)
     await services.follows.follow(ann, carl)
     await harness.rest()
-    // Two hosts whose clocks differ: the last two events of each pair have their ids in reverse order.
+    // The clocks of two hosts differ: the last two events of each pair have ids in reverse order.
     for (const pair of [
       { user: ben, followee: ann },
       { user: ann, followee: carl },

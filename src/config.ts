@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
 
-/** Where "whom does this user follow" is answered from: a second collection, or the reverse index on followers (seed 4). */
+/** The storage of a user's followees: a second collection, or the reverse index on followers (seed 4). */
 export type FollowingMode = 'collection' | 'reverse-index'
 
 const hmacAlgorithms = ['HS256', 'HS384', 'HS512'] as const
@@ -104,7 +104,7 @@ export interface Config {
   readonly drift: {
     /** Which share of all users is looked at every hour; 0: none. */
     readonly sharePerHour: number
-    /** Whether what has drifted is repaired, or only told of. */
+    /** Whether drift is repaired, or only logged. */
     readonly repair: boolean
   }
   readonly auth: AuthConfig

@@ -173,10 +173,7 @@ class PresentedPost {
   }
 }
 
-/**
- * Posts by reference, as {@link presentPosts}, with content only if it is selection for. Those that are gone are
- * absent.
- */
+/** Posts by reference, as in {@link presentPosts}. Loads their content only if selected. Deleted posts are absent. */
 export async function presentPostRefs(
   ctx: Context,
   refs: readonly PostRef[],

@@ -63,9 +63,9 @@ const [rangesAtOnce, usersAtOnce, repairsAtOnce] = [2, 500, 32]
 const scansMax = 3
 
 /**
- * Repairs every repairable violation, while the database is in use. Holds one range at a time. If the two edge
- * collections disagree, the history decides. Counters and the documents that they count are then read on one snapshot.
- * Each difference is added in a transaction that records it (law L3). Posts, timelines and jobs follow.
+ * Repairs every repairable violation while the database is in use, one range at a time. The history decides if the two
+ * edge collections disagree. Counters are compared with their documents on one snapshot. Each difference is added in a
+ * transaction that records it (law L3). Posts, timelines and jobs follow.
  * @throws {DomainError} CONFLICT if another process takes over the run; UNAVAILABLE.
  */
 export async function reconcile(
@@ -106,7 +106,7 @@ class Reconciliation {
     const { collections, transactions } = services
     this.ledger = new Ledger(collections, transactions, services.now)
     this.throttle = new Throttle(options.perSecond)
-    this.scan = new SnapshotScan(services, () => this.addToTally({ renewed: 1 }))
+    this.scan = new SnapshotScan(services, () => this.count({ renewed: 1 }))
     this.position = held ?? { part: 'edges', after: '', tally: emptyTally }
   }
 
@@ -118,9 +118,9 @@ class Reconciliation {
     await this.reconcileTimelines()
     for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
       if (options.users !== 'all') break
-      await this.checkInvariant<object, unknown>(invariant(services), {}, 'others')
+      await this.check<object, unknown>(invariant(services), {}, 'others')
     }
-    await this.savePosition({ part: 'timelines', after: this.position.after }, true)
+    await this.save({ part: 'timelines', after: this.position.after }, true)
     const largest = await this.report.largest(services.collections.repairs, held?.id)
     return { run: held?.id, tally: this.position.tally, largest, reported: this.report.reported }
   }
@@ -134,16 +134,16 @@ class Reconciliation {
       let done = 0
       for await (const some of batches(edgeSegments(services.edges, from), rangesAtOnce)) {
         const before = this.position.tally.documents
-        const sides = edgeSides(services, (documents) => this.addToTally({ documents }))
-        await Promise.all(some.map(({ ids }) => this.checkInvariant(sides, ids, 'mended')))
+        const sides = edgeSides(services, (documents) => this.count({ documents }))
+        await Promise.all(some.map(({ ids }) => this.check(sides, ids, 'mended')))
         const read = this.position.tally.documents - before
         await this.throttle.spend(read, options.signal)
-        await this.savePosition({ part: 'edges', after: some.at(-1)?.upTo.toHexString() ?? '' })
+        await this.save({ part: 'edges', after: some.at(-1)?.upTo.toHexString() ?? '' })
         done = Math.min(total, done + read / 2)
         options.onProgress?.({ part: 'edges', done, total })
       }
     }
-    await this.savePosition({ part: 'users', after: '' })
+    await this.save({ part: 'users', after: '' })
   }
 
   private async reconcileUsers(): Promise<void> {
@@ -152,26 +152,26 @@ class Reconciliation {
     const total = listed === 'all' ? await users.estimatedDocumentCount() : listed.length
     const ranges = userRanges(users, listed, this.position.after)
     for await (const some of batches(ranges, rangesAtOnce)) {
-      await Promise.all(some.map(({ handles }) => this.reconcileUserRange(handles)))
-      await this.savePosition({ part: 'users', after: some.at(-1)?.upTo ?? this.position.after })
+      await Promise.all(some.map(({ handles }) => this.repairUsers(handles)))
+      await this.save({ part: 'users', after: some.at(-1)?.upTo ?? this.position.after })
       this.parts.options.onProgress?.({ part: 'users', done: this.position.tally.users, total })
     }
-    await this.savePosition({ part: 'posts', after: '' })
+    await this.save({ part: 'posts', after: '' })
   }
 
-  private async reconcileUserRange(handles: object): Promise<void> {
+  private async repairUsers(handles: object): Promise<void> {
     const { services, options } = this.parts
     const touched = new Set<string>()
     const pairs = [
       options.users === 'all' ? edgeHistory(services) : edgesOf(services),
       crossedBlocks(services),
     ]
-    for (const invariant of pairs) await this.checkInvariant(invariant, handles, 'mended', touched)
-    await this.checkInvariant(blockMirrors(services), handles, 'others')
-    await this.checkInvariant(engagementRows(services), handles, 'others')
+    for (const invariant of pairs) await this.check(invariant, handles, 'mended', touched)
+    await this.check(blockMirrors(services), handles, 'others')
+    await this.check(engagementRows(services), handles, 'others')
     let scanned = await this.scan.countUsers(handles)
-    this.addToTally({ users: scanned.checked })
-    const changed = await this.checkInvariant(accounts(services), scanned.suspects, 'accounts')
+    this.count({ users: scanned.checked })
+    const changed = await this.check(accounts(services), scanned.suspects, 'accounts')
     if (changed > 0) scanned = await this.scan.countUsers(handles)
     await this.repairCounters(scanned, (ids) => this.scan.countUsersOnce({ $in: ids }))
     await this.throttle.spend(scanned.documents, options.signal)
@@ -185,39 +185,32 @@ class Reconciliation {
   private async reconcilePosts(): Promise<void> {
     const { users } = this.parts.options
     const total = await this.parts.services.collections.posts.estimatedDocumentCount()
-    if (users === 'all') await this.reconcilePostsOf({}, this.position.after, total)
-    else
-      for (const author of [...new Set(users)].sort())
-        await this.reconcilePostsOf({ author }, '', total)
-    await this.savePosition({ part: 'timelines', after: '' })
+    const authors = users === 'all' ? [] : [...new Set(users)].sort()
+    if (users === 'all') await this.repairPosts({}, this.position.after, total)
+    for (const author of authors) await this.repairPosts({ author }, '', total)
+    await this.save({ part: 'timelines', after: '' })
   }
 
-  private async reconcilePostsOf(
-    which: { author?: string },
-    from: string,
-    total: number,
-  ): Promise<void> {
+  private async repairPosts(which: { author?: string }, from: string, total: number) {
     const { services, options } = this.parts
     const { posts } = services.collections
     const after = from === '' ? lowestId : toObjectId(from as PostId)
     for await (const { filter, ids, upTo } of postSegments(posts, which, after)) {
-      let changed = await this.checkInvariant(engagementLog(services), ids, 'others')
+      let changed = await this.check(engagementLog(services), ids, 'others')
       let scanned = await this.scan.countPosts(filter, ids)
-      changed += await this.checkInvariant(listRepeats(services), scanned.lists, 'others')
+      changed += await this.check(listRepeats(services), scanned.lists, 'others')
       if (changed > 0) scanned = await this.scan.countPosts(filter, ids)
-      await this.checkInvariant(orphanedEngagement(services), scanned.orphans, 'others')
-      if (
-        (await this.checkInvariant(postLists(services), suspectPosts(scanned.lists), 'others')) > 0
-      ) {
+      await this.check(orphanedEngagement(services), scanned.orphans, 'others')
+      if ((await this.check(postLists(services), suspectPosts(scanned.lists), 'others')) > 0) {
         scanned = await this.scan.countPosts(filter, ids)
       }
-      this.addToTally({ posts: scanned.checked })
+      this.count({ posts: scanned.checked })
       await this.repairCounters(scanned, (some) => {
         const those = { $in: some.map((id) => toObjectId(id as PostId)) }
         return this.scan.countPosts({ ...which, _id: those }, those)
       })
       await this.throttle.spend(scanned.documents, options.signal)
-      await this.savePosition({ part: 'posts', after: upTo.toHexString() })
+      await this.save({ part: 'posts', after: upTo.toHexString() })
       options.onProgress?.({ part: 'posts', done: this.position.tally.posts, total })
     }
   }
@@ -230,17 +223,16 @@ class Reconciliation {
     let done = 0
     const which = { readers, repair: held !== undefined, after: this.position.after }
     for await (const one of checkTimelines(services, which)) {
-      this.addToTally({ others: one.findings.length, documents: one.entries })
+      this.count({ others: one.findings.length, documents: one.entries })
       await this.throttle.spend(one.entries, options.signal)
       done += one.readers
-      if (typeof readers !== 'number')
-        await this.savePosition({ part: 'timelines', after: one.upTo })
+      if (typeof readers !== 'number') await this.save({ part: 'timelines', after: one.upTo })
       options.onProgress?.({ part: 'timelines', done, total: Math.max(done, total) })
     }
   }
 
   /** Checks one invariant and repairs its violations. @returns the number of repaired violations. */
-  private async checkInvariant<Range, Suspect>(
+  private async check<Range, Suspect>(
     invariant: Invariant<Range, Suspect>,
     range: Range,
     name: 'mended' | 'accounts' | 'others',
@@ -250,14 +242,14 @@ class Reconciliation {
     const inspection = {
       transactions: services.transactions,
       repair: held !== undefined,
-      onRetry: () => this.addToTally({ renewed: 1 }),
+      onRetry: () => this.count({ renewed: 1 }),
     }
     let repaired = 0
     for await (const outcome of inspect(inspection, invariant, range)) {
       const subjects = new Set<string>()
       for (const { finding, touched: ends = [] } of outcome.violations) {
         if (finding.unrepairable !== undefined) {
-          this.addToTally({ reported: 1 })
+          this.count({ reported: 1 })
           this.report.addUnrepairable(finding)
           continue
         }
@@ -265,7 +257,7 @@ class Reconciliation {
         if (!subjects.has(finding.subject)) this.report.addEdge(ends)
         subjects.add(finding.subject)
       }
-      this.addToTally({ [name]: subjects.size, remaining: outcome.busy })
+      this.count({ [name]: subjects.size, remaining: outcome.busy })
       repaired += outcome.repaired.length
     }
     return repaired
@@ -277,28 +269,28 @@ class Reconciliation {
     scan: (ids: readonly string[]) => Promise<Scanned>,
   ): Promise<void> {
     const { held } = this.parts
-    this.addToTally({ documents: first.documents, off: first.differences.length })
+    this.count({ documents: first.documents, off: first.differences.length })
     for (const one of first.differences) this.report.addDifference(one)
     if (!held) return
     let drifted = first.differences
     for (let scans = 0; drifted.length > 0 && scans < scansMax; scans++) {
       for (const some of chunks(drifted, repairsAtOnce)) {
         const applied = await this.ledger.apply(held.id, some, this.report.edgesRepairedOf)
-        this.addToTally({ repaired: applied.length })
+        this.count({ repaired: applied.length })
       }
       drifted = (await scan(drifted.map(({ id }) => id))).differences
     }
-    this.addToTally({ remaining: drifted.length })
+    this.count({ remaining: drifted.length })
   }
 
-  private async savePosition(to: Omit<Position, 'tally'>, done = false): Promise<void> {
+  private async save(to: Omit<Position, 'tally'>, done = false): Promise<void> {
     const { options, held, runs } = this.parts
     options.signal?.throwIfAborted()
     this.position = { ...to, tally: this.position.tally }
     if (held) await runs.save(held, this.position, done)
   }
 
-  private addToTally(more: Partial<Tally>): void {
+  private count(more: Partial<Tally>): void {
     const tally: Record<string, number> = { ...this.position.tally }
     for (const [name, count] of Object.entries(more)) tally[name] = (tally[name] ?? 0) + count
     this.position = { ...this.position, tally: tally as unknown as Tally }

@@ -4,7 +4,9 @@ import { useApp } from '../support/app.ts'
 
 const app = useApp()
 
-/** GETs without a header that makes a browser ask first: prevention of cross-site requests refuses them, as it should. */
+/**
+ * GETs without a header that makes a browser ask first: prevention of cross-site requests refuses them, as it should.
+ */
 const refusedGets = [
   'MAY accept application/x-www-form-urlencoded formatted GET requests',
   'MAY allow URL-encoded JSON string {variables} parameter in GETs when accepting application/graphql-response+json',

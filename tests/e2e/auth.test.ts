@@ -83,20 +83,20 @@ interface Person {
   readonly viewerGroups: readonly string[]
 }
 
-/** Everyone in an answer, however deep. */
+/** All users in an answer, at any depth. */
 function peopleIn(data: unknown): Person[] {
   if (typeof data !== 'object' || data === null) return []
   return 'viewerGroups' in data ? [data as Person] : Object.values(data).flatMap(peopleIn)
 }
 
 const nothing = { viewerHasMuted: false, viewerHasBlocked: false, viewerGroups: [] }
-/** What only ann knows. */
+/** The data that only ann may see. */
 const secrets: Readonly<Record<string, object>> = {
   bob: { viewerGroups: ['secret'] },
   cat: { viewerHasMuted: true },
   dan: { viewerHasBlocked: true },
 }
-/** Lists that are empty for others than ann. */
+/** Lists that are empty for all viewers except ann. */
 const ofOwner = /Viewer\.(mutes|blocks)/
 
 describe('private data', () => {

@@ -8,7 +8,7 @@ import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
 const reader = handle('reader')
-/** More than the 101 documents that MongoDB puts into a first answer unless told otherwise. */
+/** More users than the 101 documents of MongoDB’s default first batch. */
 const people = Array.from({ length: 130 }, (_, n) => handle(`p${n}`))
 let postIds: string[]
 let userIds: string[]
@@ -59,7 +59,7 @@ async function commandsOf(query: string, as: string = reader): Promise<readonly 
   return commands
 }
 
-/** The labels of what a request sends, which must all reach one shard and come to an end. */
+/** The labels of a request’s commands, each of which must reach one shard and have a time limit. */
 async function labelsFor(query: string, as?: string): Promise<string[]> {
   const commands = await commandsOf(query, as)
   expect(commands.flatMap((sent) => shardProblemOf(sent) ?? [])).toEqual([])

@@ -6,7 +6,7 @@ import { useApp } from '../support/app.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-/** Relay's four arguments; cursors as places in the list of everything that ever stood in it. */
+/** Relay's four arguments. A cursor is a place in the list of all items, also removed items. */
 interface Window {
   readonly first?: number
   readonly last?: number
@@ -14,19 +14,19 @@ interface Window {
   readonly before?: number
 }
 
-/** A list with a viewer of its own, `made` items, of which some are removed again. */
+/** A list with its own viewer and `made` items, some of which are removed. */
 interface List {
   readonly field: string
   readonly arguments?: string
-  /** Where the field stands. */
+  /** The path to the field. */
   readonly inside?: 'user' | 'viewer'
-  /** Adds an item, and gives what removes it. */
+  /** Adds an item. Returns the function that removes it. */
   readonly add: (owner: UserId, n: number) => Promise<() => Promise<unknown>>
 }
 
 const app = useApp()
 const made = 10
-/** The ends and the middle, in the order of the list: seven are left. */
+/** The removed places: both ends and the middle. Seven items remain. */
 const removed = [0, 4, 9]
 const others = Array.from({ length: 20 }, (_, n) => handle(`other${n}`))
 const author = handle('author')
@@ -97,7 +97,7 @@ const lists: Readonly<Record<string, List>> = {
   groups: {
     field: 'groups',
     inside: 'viewer',
-    // Lists of names run from A to Z, all others from the newest.
+    // Lists of names are sorted from A to Z, all others newest first.
     add: (owner, n) => follow(owner, other(n), `group ${made - n + 10}`),
   },
 }
@@ -106,7 +106,7 @@ beforeAll(() => openAccounts(app.services, [author, ...others]))
 
 const page = '{ edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } }'
 
-/** What one request answers to many uses of a list's field, by alias. */
+/** The answers of one request to many uses of a list's field, by alias. */
 async function asked(list: List, owner: UserId, uses: readonly string[]) {
   const fields = uses.map((given, at) => {
     const inside = [list.arguments, given].filter((text) => text).join(', ')
@@ -127,7 +127,7 @@ async function pageOf(list: List, owner: UserId, given: string) {
 
 const cursorsOf = ({ edges }: { edges: { cursor: string }[] }) => edges.map(({ cursor }) => cursor)
 
-/** The algorithm of https://relay.dev/graphql/connections.htm, where the server knows all there is. */
+/** The algorithm of https://relay.dev/graphql/connections.htm, applied to the whole list. */
 function relay(cursors: readonly string[], { first, last, after, before }: Window) {
   const live = cursors
     .map((cursor, at) => ({ cursor, at }))
@@ -169,7 +169,7 @@ describe.each(Object.keys(lists))('%s', (name) => {
   const list = lists[name] as List
   const owner = handle(`owner-of-${name.replaceAll(' ', '-')}`)
   const lonely = handle(`lonely-${name.replaceAll(' ', '-')}`)
-  /** Of everything that ever stood in the list, in its order. */
+  /** The cursors of all items, also removed items, in the order of the list. */
   let cursors: string[]
 
   beforeAll(async () => {

@@ -14,12 +14,12 @@ beforeAll(async () => {
   await app.services.follows.follow(handle('ann'), handle('bob'))
 })
 
-/** A request that meets an error, and what of the answer is particular to it. */
+/** A request with an error, and the parts of the answer that are specific to it. */
 interface Case {
   readonly request: GraphqlRequest
   /** The HTTP status under `application/graphql-response+json`. Errors of a field come with 200. */
   readonly status: number
-  /** The HTTP status under `application/json`, where it is another. */
+  /** The HTTP status under `application/json`, if it differs. */
   readonly legacyStatus?: number
   readonly argument?: string
   readonly limit?: string
@@ -81,10 +81,10 @@ const cases = {
   },
 } satisfies Record<ErrorCode, Case>
 
-/** What a server keeps to itself: stacks, files, and the words of its driver and libraries. */
+/** Internals that no answer may contain: stacks, files, and texts of the driver and libraries. */
 const inner = /mongo|bson|E11000|node_modules|\bat .*:\d+|failpoint|failcommand|apollo|\.[jt]s\b/i
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify'])
-/** A write that no abort undoes. */
+/** A write outside the transaction, which no abort undoes. */
 const lasts = ({ name, command }: RecordedCommand) =>
   name === 'commitTransaction' || (writes.has(name) && command.autocommit !== false)
 
@@ -95,7 +95,7 @@ async function meet({ request, failure }: Case, accept: string): Promise<Answer>
   return await app.send({ ...request, headers })
 }
 
-/** Everything that is stored. */
+/** All stored documents. */
 async function contents() {
   const collections = await app.database.db.collections()
   return Promise.all(
@@ -105,7 +105,7 @@ async function contents() {
   )
 }
 
-/** What was logged meanwhile. */
+/** The log lines during `work`. */
 async function logged<T>(work: () => Promise<T>) {
   const seen = app.logged.length
   const result = await work()

@@ -67,7 +67,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
-/** Sends a request as it is: `fetch` would mend the URL. */
+/** Sends a request unchanged: `fetch` would correct the URL. */
 async function send({ path = '/graphql', method = 'GET', headers = {}, body }: Case) {
   const sent = request(app.url, { path, method, headers }).end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]

@@ -10,7 +10,7 @@ import {
   newPair,
   ownEntryDocuments,
   type Pair,
-  somebodyElse,
+  thirdUser,
 } from '../support/mutation-cases.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -19,7 +19,7 @@ const cases = mutationCases(app)
 const id = 'the-id'
 const names = Object.keys(cases) as Name[]
 
-beforeAll(() => openAccounts(app.services, [somebodyElse]))
+beforeAll(() => openAccounts(app.services, [thirdUser]))
 
 const send = (name: Name, as: UserId | undefined, input: Input, clientMutationId?: string | null) =>
   app.send({
@@ -35,13 +35,13 @@ async function result(name: Name, as: UserId, input: Input, clientMutationId?: s
   return data[name]
 }
 
-/** Name and bio, or that they are as the account was opened. */
+/** The name and bio, or a note that they are unchanged since the account was opened. */
 async function profileOf(user: UserId) {
   const found = await app.services.collections.users.findOne({ _id: user })
   return found?.name === user ? 'as opened' : { name: found?.name, bio: found?.bio }
 }
 
-/** All that any mutation changes about the two, without ids and times. */
+/** All data of the two users that a mutation can change, without ids and times. */
 async function state({ viewer, other }: Pair) {
   const { collections } = app.services
   const sideOf = async (user: UserId) => ({
@@ -84,7 +84,7 @@ describe.each(names)('%s', (name) => {
     expect(await state(pair)).toEqual(after)
   })
 
-  // What deleteUser keeps ends with the account.
+  // The idempotency keys of the account are deleted with it.
   test.skipIf(name === 'deleteUser')(
     'a repeated mutation returns the first result also after other changes',
     async () => {
@@ -222,9 +222,9 @@ const failing: readonly (Failing & { readonly prepare?: (pair: Pair) => unknown 
   isGone('blockUser'),
   {
     name: 'setFollowGroups',
-    input: { handle: somebodyElse, groups: ['a'] },
+    input: { handle: thirdUser, groups: ['a'] },
     code: 'NOT_FOUND',
-    repair: ({ viewer }) => app.services.follows.follow(viewer, somebodyElse),
+    repair: ({ viewer }) => app.services.follows.follow(viewer, thirdUser),
   },
 ]
 

@@ -7,7 +7,7 @@ import { expectUnauthenticated, now, who } from '../support/sign-in.ts'
 
 const published: JWK[] = []
 let fetches = 0
-/** What the URL of the sick app answers with. */
+/** The answers of the key URL of the failing app. */
 let sick = { status: 200, body: '' }
 const keyServer = await new Promise<Server>((resolve) => {
   const server = createServer(({ url }, response) => {

@@ -9,7 +9,7 @@ import { handle } from '../support/services.ts'
 const app = useApp()
 const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: 's'.repeat(32) })
 
-/** How a request that passes a limit is answered. */
+/** The expected answer to a request beyond a limit. */
 interface Refusal {
   readonly request: GraphqlRequest
   readonly status: number
@@ -30,14 +30,14 @@ const beyond = (limit: keyof typeof limits, query: string, variables = {}): Refu
   message: new RegExp(limit, 'i'),
 })
 
-/** `leaf` of a user stands twelve deep. */
+/** A query with `leaf` of a user at depth twelve. */
 const twelve = (leaf: string) =>
   `viewer { user { ${'followers(first: 1) { edges { node { '.repeat(3)}${leaf}${' } } }'.repeat(3)} } }`
 
 const aliases = (count: number) => `{ ${times(count, (n) => `a${n}: viewer { handle }`)} }`
 const directives = (count: number) =>
   `{ viewer { ${times(count, () => 'handle @include(if: true)')} } }`
-/** A list of ids that are not used, and 26 tokens around it. */
+/** A query with a list of unused ids and 26 other tokens. */
 const tokens = (count: number): GraphqlRequest => ({
   query: `query ($ids: [ID!]! = [${times(count - 26, () => '1')}]) { nodes(ids: $ids) { id } }`,
   variables: { ids: [] },

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await befriend(famous, crowd)
 })
 
-/** Everyone follows the user, and the user everyone. */
+/** All other users follow the user, and the user follows all of them. */
 async function befriend(user: UserId, others: readonly UserId[]) {
   const { edges, transactions } = app.services
   const edge = (follower: UserId, followee: UserId) => {
@@ -33,7 +33,7 @@ async function befriend(user: UserId, others: readonly UserId[]) {
   await transactions.run((tx) => edges.insert(tx, both))
 }
 
-/** The most commands that each may take where it changes something. */
+/** The most commands of each mutation that changes something. */
 const commandsMax = {
   ...forOwnEntries(() => 9),
   addComment: 9,
@@ -60,7 +60,7 @@ const inputTypes = Object.fromEntries(
   ]),
 )
 
-/** What a first run sends, which must all reach one shard and come to an end; the mutation alone. */
+/** The commands of a mutation’s first run, each of which must reach one shard and have a time limit. */
 async function commandsOf(name: MutationName, pair: Pair) {
   const input = { ...(await cases[name].ready(pair)), clientMutationId: 'once' }
   const query = `mutation ($input: ${inputTypes[name]}) { ${name}(input: $input) { clientMutationId } }`

@@ -1,36 +1,12 @@
-import { type DocumentNode, getOperationAST } from 'graphql'
 import { expect, test } from 'vitest'
 import { kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { errorCodes } from '../../src/errors.ts'
-import { useApp } from '../support/app.ts'
+import { useOperations } from '../support/executed-operations.ts'
 import { ownEntryDocuments } from '../support/mutation-cases.ts'
 import * as operations from '../support/operations.ts'
 import { readOperations } from '../support/written-operations.ts'
 
-const app = useApp()
-const executed = new Set<string>()
-
-/** Asks by HTTP, and remembers which operation of schema/operations it was. */
-const ask: typeof app.ask = async (handle, document, ...variables) => {
-  const data = await app.ask(handle, document, ...variables)
-  executed.add(nameOf(document))
-  return data
-}
-
-const nameOf = (document: DocumentNode) => getOperationAST(document)?.name?.value ?? ''
-
-const open = (...handles: readonly string[]) =>
-  Promise.all(
-    handles.map((handle) => ask(handle, operations.CreateUserDocument, { input: inputOf(handle) })),
-  )
-
-const inputOf = (handle: string) => ({ name: `${handle} by name`, bio: `I am ${handle}` })
-
-const follow = (follower: string, handle: string) =>
-  ask(follower, operations.FollowUserDocument, { input: { handle } })
-
-const publish = async (author: string, text: string) =>
-  (await ask(author, operations.CreatePostDocument, { input: { text } })).createPost.post
+const { app, ask, open, follow, publish, executed } = useOperations()
 
 test('an account is created, read, updated and deleted by its owner', async () => {
   const [opened] = await open('owner')

@@ -9,7 +9,7 @@ import { importGraph } from '../../src/imports/import-graph.ts'
 import { seedPosts } from '../../src/imports/seed-posts.ts'
 import { useDatabase } from '../support/mongo.ts'
 
-/** FEEDLINE_GRAPH names an edge list of one's own; else 300 people with 20 friendships each are made up. */
+/** FEEDLINE_GRAPH names an edge list. Default: 300 synthetic users with 20 friendships each. */
 const given = process.env.FEEDLINE_GRAPH
 const postsPerUser = 20
 
@@ -114,7 +114,7 @@ interface Answer {
   readonly errors?: unknown[]
 }
 
-/** Who is whose friend, read from the file by the plainest means. */
+/** The friends of each user, parsed from the file as simply as possible. */
 function friendsIn(text: string): Map<string, Set<string>> {
   const friends = new Map<string, Set<string>>()
   const add = (one: string, other: string) => {
@@ -129,7 +129,7 @@ function friendsIn(text: string): Map<string, Set<string>> {
   return friends
 }
 
-/** A ring, so that everyone has a friend, and more from a fixed sequence. */
+/** A ring, so that each user has a friend, and more friendships from a fixed sequence. */
 function madeUpFriendships(people: number, count: number): string {
   const lines = new Set<string>()
   for (let n = 0; n < people; n++) lines.add(`${n} ${(n + 1) % people}`)

@@ -13,7 +13,7 @@ const some = crowd.slice(0, 50)
 const first: Window = { limit, backward: false }
 const postsEach = 10
 
-/** What one command examined, `$lookup` stages and what they start from together. */
+/** The keys and documents that one command examined, including its `$lookup` stages. */
 interface Examined {
   keys: number
   docs: number
@@ -51,7 +51,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     )
   })
 
-  /** The only command of `work`, explained as it was sent. */
+  /** Explains the only command of `work`. */
   async function examinedBy(name: string, work: () => Promise<unknown>): Promise<Examined> {
     const { commands } = await recorded(harness.database.client, work)
     expect(commands.map((command) => command.name)).toEqual([

@@ -20,10 +20,10 @@ const compared = [
   ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'restrictions'] as const),
   ...(['posts', 'overflow', 'engaged', 'celebrities'] as const),
 ]
-/** Raised by repairs, and by what must meet them. */
+/** The field that repairs and conflicting writes increment. */
 const uncompared = { projection: { repairs: 0, guard: 0 } }
 
-/** All documents by the row that they belong to; what belongs to none, under an empty name. */
+/** All documents by their row of the table; documents of no row under an empty name. */
 async function documents({ collections }: Services, scenes: readonly Scene[]) {
   const tags = new Map(scenes.map(({ post, a }) => [post.id as string, a.slice(0, -1)]))
   const rows = new Map<string, string[]>()
@@ -54,13 +54,13 @@ const sorted = (value: unknown): unknown =>
       : value
 
 const nameOf = ({ law, kind, subject }: Finding) => `${law} ${kind} ${subject}`
-/** Whether a finding is what a row announces: ids that only the damage knows are left out. */
+/** Whether a finding is the one of a row, without ids that only the damage knows. */
 const isNoticed = (found: string, noticed: string) =>
   found === noticed ||
   found.startsWith(`${noticed} `) ||
   found.replace(/ [0-9a-f]{24} of/, ' of') === noticed
 
-/** Does all damage of a table at once, each to users and posts of its own, and then reconciles. */
+/** Applies all damage of a table at once, each to its own users and posts, and then reconciles. */
 function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
   const all = damages.filter(({ only = harness.following }) => only === harness.following)
   const result = {

@@ -58,7 +58,7 @@ const quick: Failures = {
   'write concern error 50': writeConcernError(50),
   'write concern error 64': writeConcernError(64),
 }
-/** After these the driver looks for a primary for half a second, so few commands meet them. */
+/** Codes after which the driver searches a primary for half a second, so few commands get them. */
 const slow: Failures = {
   'code 91': { errorCode: 91 },
   'code 11600': { errorCode: 11600 },

@@ -10,7 +10,7 @@ import { handle, openAccounts } from '../support/services.ts'
 
 const [batchSize, windowSize] = [500, 2_000]
 const text = 'x'.repeat(100)
-/** What a delivery reads first, the first 2,000 followers among it. */
+/** The first reads of a delivery, including the first 2,000 followers. */
 const facts = 'read strategies, posts, user_stats, followers'
 
 /** The commands of one delivery to a batch of readers, in order. */
@@ -82,7 +82,7 @@ async function crowdOf(fixture: FeedFixture, count: number) {
   const { followers, user_stats, timeline_cache, strategies } = fixture.collections
   if (count > 0) await followers.insertMany(edges)
   await user_stats.updateOne({ _id: author }, { $set: { followers: count } })
-  // Only those who read have a cache.
+  // Only readers who read their timeline have a cache.
   if (fixture.strategy === 'CACHE') {
     const registered = await strategies.findOne({ _id: 'CACHE' })
     const epoch = registered?.epoch ?? lowestId
@@ -92,7 +92,7 @@ async function crowdOf(fixture: FeedFixture, count: number) {
   return { author, readers: [author, ...readers] }
 }
 
-/** What a job sends, without what settles it. */
+/** The commands of a job, without those that finish it. */
 async function sentBy(fixture: FeedFixture, job: Job): Promise<readonly RecordedCommand[]> {
   return (await recorded(fixture.harness.database.client, () => fixture.run(job))).commands
 }
@@ -109,14 +109,14 @@ async function delivered(
 
 const labels = (commands: readonly RecordedCommand[]) => commands.map(labelOf).sort()
 
-/** The longest list in what a command says. */
+/** The length of the longest list in a command. */
 function longestIn(value: unknown): number {
   if (Array.isArray(value)) return Math.max(value.length, ...value.map(longestIn))
   const isPlain = typeof value === 'object' && value?.constructor === Object
   return isPlain ? Math.max(0, ...Object.values(value).map(longestIn)) : 0
 }
 
-/** The most writes that are on their way at the same time while `work` goes on. */
+/** The most concurrent writes during `work`. */
 async function writesAtOnce(fixture: FeedFixture, work: () => Promise<unknown>): Promise<number> {
   const { client } = fixture.harness.database
   const running = new Set<number>()
@@ -186,7 +186,7 @@ describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
         const most = await writesAtOnce(fixture, async () => {
           commands = (await delivered(fixture, author))[1]
         })
-        // Four of followers, and one for the author beside the first four.
+        // Four batches of followers, and one for the author.
         expect(most).toBeLessThanOrEqual(5)
         const walk = ['read followers', 'read followers', 'read posts', 'read posts']
         expect(labels(commands)).toEqual(sent(11, some, ...begin, ...walk))

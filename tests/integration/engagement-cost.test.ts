@@ -42,7 +42,7 @@ beforeAll(async () => {
   }
 }, 600_000)
 
-/** What a call sends and gets back. */
+/** The commands of a call, and the bytes that it sends and receives. */
 async function costOf(call: () => Promise<unknown>) {
   let bytes = 0
   const count = ({ reply }: CommandSucceededEvent) => {
@@ -121,7 +121,7 @@ describe('the cost at 2,000 likes and at five times as many', () => {
         verbosity: 'executionStats',
       })
       const stats = (explained.stages?.[0]?.$cursor ?? explained).executionStats
-      // MongoDB reads so many ahead before the page can tell it to stop.
+      // MongoDB reads this far ahead before the page can stop it.
       expect(stats.totalDocsExamined).toBeLessThanOrEqual(32)
     }
     expect(like).toHaveLength(1)
@@ -136,7 +136,7 @@ test('fifty posts with ten popular ones transfer as many bytes as fifty quiet po
   const bytesOf = async (posts: readonly PostRef[]) =>
     (await costOf(() => harness.services.posts.byRefs(posts))).bytes
   const [calm, popularToo] = [await bytesOf(quiet), await bytesOf(mixed)]
-  // Ten of them have counts to tell.
+  // Ten of them have counts.
   expect(popularToo - calm).toBeLessThan(10 * 40)
   const engagementOf = (posts: readonly PostRef[]) =>
     costOf(() => harness.services.engagementReader.entries(['likes', 'shares'], posts, [viewer]))

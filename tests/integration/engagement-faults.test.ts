@@ -15,7 +15,9 @@ const limits = { threshold: 1, capacity: 2 }
 const harness = useServices('collection', sameLimits(limits))
 let scenes = 0
 
-/** What is done to a post: so many come, and those who stand at these places go, all at once. */
+/**
+ * Concurrent writes to a post with `before` likes: `come` users like it, and the users at the places `go` unlike it.
+ */
 interface Scene {
   readonly before: number
   readonly come: number
@@ -40,7 +42,7 @@ const failures: Readonly<Record<string, Omit<Failure, 'failCommands'>>> = {
   'the primary steps down': { errorCode: 10107 },
 }
 
-/** What a call sends: a bulk one command for each sort of write in it. */
+/** The commands of a call. A bulk write sends one command for each kind of write. */
 function commandsOf({ method, args }: Call): string[] {
   if (method !== 'bulkWrite') return [commandNames[method] ?? method]
   const writes = args[0] as unknown as object[]
@@ -58,13 +60,13 @@ const commandNames: Readonly<Record<string, string>> = {
   deleteMany: 'delete',
 }
 
-/** One command of a scene: the how manieth, what it is, and whether it is part of a transaction. */
+/** A command of a scene: its number, its name, and whether it is part of a transaction. */
 interface Step {
   readonly name: string
   readonly inTransaction: boolean
 }
 
-/** What a client learns of one write. */
+/** The answer to one write. */
 interface Told {
   readonly key: string
   readonly comes: boolean
@@ -72,7 +74,7 @@ interface Told {
   readonly error?: DomainError | undefined
 }
 
-/** Plays a scene on a post of its own, and fails the step at `failing` once. */
+/** Runs a scene on a new post, and fails the step at `failing` once. */
 async function runScene(kind: EngagementKind, scene: Scene, failing?: number, how?: object) {
   const prefix = `f${scenes++}-`
   const users = Array.from({ length: scene.before + scene.come + 1 }, (_, n) =>
@@ -137,10 +139,10 @@ async function resultOf(
   }
 }
 
-/** Whether what everyone was told is so, and the lists are sound. */
+/** Expects that all answers are true, and that the lists are sound. */
 async function isTrue({ post, outcomes, stored, actors }: Awaited<ReturnType<typeof runScene>>) {
   for (const { key, comes, result, error } of outcomes) {
-    // A comment that came is known by its author, who wrote no other.
+    // Each author has at most one comment, so the author identifies it.
     const isThere = comes ? actors.has(key as UserId) : stored.has(key)
     if (result) expect({ ...result, isThere }).toMatchObject({ changed: true, isThere: comes })
     else expect(error?.code).toBe('UNAVAILABLE')
@@ -165,7 +167,7 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
         for (const [at, step] of share(3, [...steps.entries()])) {
           const result = await runScene(kind, scene, at, failures[name])
           await isTrue(result)
-          // Who meets whom differs from play to play, and with it what fails.
+          // The order of concurrent writes differs between runs, and with it the failing command.
           if (moment === 'several meet') continue
           expect(result.wasArmed, step.name).toBe(true)
           if (step.inTransaction) expect(errorsOf(result), step.name).toEqual([])

@@ -159,7 +159,7 @@ describe('engagement', () => {
     const { client, db } = harness.database
     const watched = { client, db: intercepted(db, { before }) }
     const other = servicesOver(watched, harness.clock, sameLimits(limits))
-    // The first goes alone, the others share a command; one of them finds no room, so that both are looked for.
+    // The first like commits alone, the others share a command. One finds no room, so both are looked up.
     const likes = [busy.post, one.post, full.post].map((post) =>
       other.engagements.add('likes', post === full.post ? full.ann : ben, post),
     )
@@ -174,7 +174,7 @@ describe('engagement', () => {
   const like = (user: UserId, post: PostRef) =>
     harness.services.engagements.add('likes', user, post)
 
-  /** Until the client begins a command on a collection. */
+  /** Resolves when the client begins a command on a collection. */
   const commandOn = (collection: string) =>
     new Promise<void>((resolve) => {
       const { client } = harness.database

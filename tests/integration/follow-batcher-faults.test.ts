@@ -57,7 +57,7 @@ describe('a failed transaction of the follow batcher', () => {
   )
 
   test('a follow batch that fails permanently changes nothing, and all users get an error', async () => {
-    // Every write begins with the first step; those that a failing step does not concern go through.
+    // Every write begins with the first step. Writes that do not need the failing step succeed.
     const result = await runScene(0, { ...failures['it conflicts'] })
     expect(new Set(errorsOf(result))).toEqual(new Set(['UNAVAILABLE']))
     expect(result.outcomes.every(({ message }) => message?.includes('Nothing was changed'))).toBe(
@@ -66,7 +66,7 @@ describe('a failed transaction of the follow batcher', () => {
     await isTrue(result)
   })
 
-  /** Six come and three go in one batch, whose step at `failing` fails. */
+  /** Six follows and three unfollows in one batch, whose step at `failing` fails. */
   async function runScene(failing?: number, how?: Omit<Failure, 'failCommands'>) {
     const { prefix, star, opener, fans } = await newScene(harness, 9)
     for (const fan of fans.slice(0, 3)) await harness.services.follows.follow(fan, star)
@@ -77,7 +77,7 @@ describe('a failed transaction of the follow batcher', () => {
     const before = async ({ collection, method, args }: Call) => {
       const session = args.find((argument) => argument?.session)?.session
       if (session) sessions.add(session)
-      // The first is the opener's, who was alone.
+      // The first transaction is the opener's, who follows alone.
       if (!session || session === [...sessions][0]) return
       const command = method === 'bulkWrite' ? 'update' : method.replace(/(One|Many)$/, '')
       const at = steps.push(`${command} ${collection}`) - 1
@@ -108,7 +108,7 @@ describe('a failed transaction of the follow batcher', () => {
 
   const errorsOf = ({ outcomes }: SceneResult) => outcomes.flatMap(({ code }) => code ?? [])
 
-  /** Whether everybody was told the truth, and all that is stored agrees. */
+  /** Expects that all answers are true, and that edges, counters and history agree. */
   async function isTrue({ prefix, star, fans, outcomes }: SceneResult) {
     const now = await harness.services.follows.followersAmong(star, fans)
     for (const [at, fan] of fans.entries()) {

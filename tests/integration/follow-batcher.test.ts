@@ -29,7 +29,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(came.result.map(({ changed, edge }) => [changed, edge?.follower])).toEqual(
       all.map((fan) => [true, fan]),
     )
-    // Who is first finds the lane idle; the others look besides who has an account.
+    // The first follow finds the key idle. The batch of the others also reads the accounts.
     const alone = 8 + secondCollection
     expect(came.commands).toHaveLength(alone + alone + 1)
     const counted = came.commands.filter(({ collection }) => collection === 'user_stats')
@@ -133,7 +133,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   test('follows and unfollows of one pair apply in the order of their arrival', async () => {
     const { follows } = harness.services
     const { prefix, star, opener, fans } = await newScene(harness, 16)
-    // Every order of four, one for each of 16: together one batch.
+    // Every order of four writes, one order for each of 16 users: together one batch.
     const comes = (fan: number, at: number) => ((fan >> at) & 1) === 1
     const writes = [0, 1, 2, 3].flatMap((at) =>
       fans.map((user, fan) => ({ user, comes: comes(fan, at) })),
@@ -205,7 +205,7 @@ describe('idempotency keys and jobs in a batch', () => {
     expect(own).toMatchObject({ result: { changed: true, edge: { follower: other } } })
     expect(conflict).toMatchObject({ code: 'CONFLICT' })
     expect([refused.code, twice.code]).toEqual(['FORBIDDEN', 'FORBIDDEN'])
-    // Later, alone and among others.
+    // Repeats later, alone and in a batch.
     expect(await follow(fan)).toEqual(first)
     const [, later] = await Promise.all([follow(opener), follow(fan), unfollow(other, 'u')])
     expect(later).toEqual(first)

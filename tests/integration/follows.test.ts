@@ -12,7 +12,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   test('concurrent changes of groups keep the limit of groups', async () => {
     const { follows } = harness.services
     const ann = handle('g-ann')
-    // Two more than have room: each further one makes all wait, and a wait has its end.
+    // Two more than the limit: each further change makes all wait, and a wait has a time limit.
     const others = Array.from({ length: 12 }, (_, n) => handle(`g-${n}`))
     await openAccounts(harness.services, [ann, ...others])
     for (const other of others) await follows.follow(ann, other)
@@ -79,7 +79,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   })
 })
 
-/** Lets something happen once, right after a transaction has looked. */
+/** Runs a function once, right after a transaction’s first read. */
 class Interrupted extends Restrictions {
   private happened = false
 

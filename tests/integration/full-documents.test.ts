@@ -3,7 +3,7 @@ import { highestId, lowestId, toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { handle, openAccounts, storeOf, useServices } from '../support/services.ts'
 
-// The largest that may be configured, with the longest handles and texts.
+// The largest sizes that may be configured, with the longest handles and texts.
 const size = 4_000
 const maintained = ['CACHE', 'SIZED_BUCKETS', 'TIME_BUCKETS'] as const
 const harness = useServices('collection', undefined, {

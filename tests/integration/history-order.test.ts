@@ -7,7 +7,7 @@ import { handle, openAccounts, servicesOver, useServices } from '../support/serv
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const harness = useServices('collection', engagement)
 
-/** The services of a process whose clock is ahead of the database's by so much; negative: behind it. */
+/** The services of a process whose clock is ahead of the database's; negative: behind it. */
 function process(aheadMs: number) {
   const clock = { now: () => Date.now() + aheadMs, advance: () => {} }
   return servicesOver(harness.database, clock, engagement)

@@ -18,7 +18,7 @@ let processes: readonly Services[]
 let post: PostRef
 let next = 0
 
-/** Every process adds a like of someone new, at once. */
+/** Adds a like of a new user in every process, concurrently. */
 const likeTogether = () =>
   Promise.all(
     processes.map(({ engagements }) =>
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 
 test('the owner of a hot post checks the likes of all processes in three commands', async () => {
-  // Until every process knows that the post is hot.
+  // Repeats until every process knows that the post is hot.
   for (let round = 0; round < 12; round++) await likeTogether()
   const { commands } = await recorded(harness.database.client, async () => {
     for (let round = 0; round < 20; round++) await likeTogether()

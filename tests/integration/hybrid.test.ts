@@ -61,7 +61,7 @@ const runJob = async (kind: 'post.created', about: { post: PostId | undefined })
   expect(job).not.toBeNull()
   await harness.services.tasks[kind]?.(job?.payload ?? {}, freshRun())
 }
-/** A job's first try. */
+/** The run of a job's first attempt. */
 const freshRun = () => {
   const { signal } = new AbortController()
   return { checkpoint: undefined, inline: false, save: async () => {}, signal }

@@ -36,7 +36,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   const preview = async (options: Options = {}) =>
     previewRelations(harness.services, { file: await RelationFile.open(file), ...options })
 
-  /** Everything stored, but for what collides with deletions. */
+  /** All stored data, except fields that only conflict with deletions. */
   async function snapshot() {
     const { users, user_stats, followers, following, follow_events, imports } =
       harness.database.collections

@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Six people, each of whom has posted, and whose timelines every strategy keeps. */
+/** Creates six users with posts, whose timelines every strategy stores. */
 beforeEach(async () => {
   const { users, posts } = harness.services
   const scene = scenes++
@@ -45,7 +45,7 @@ beforeEach(async () => {
   await expectRight()
 })
 
-/** A file in which each follows the next. @param large whether it is long enough to be a large import. */
+/** A file in which each user follows the next. @param large whether its length makes the import large. */
 async function ring(large: boolean): Promise<string> {
   const file = join(folder, `${files++}.txt`)
   const edges = people.map((one, n) => `${one} ${people[(n + 1) % people.length]}`)
@@ -69,7 +69,7 @@ async function expectRight(): Promise<void> {
   for (const name of maintained) expect(served).toContain(name)
 }
 
-/** Every strategy serves, or has a job that will make it serve. */
+/** Expects that every strategy serves pages, or has a job that restores it. */
 async function expectRestorable(): Promise<void> {
   const restored = (await backfills()).map(({ payload }) => payload.strategy)
   for (const { _id, complete } of await registrations()) {
@@ -119,7 +119,7 @@ describe('a large import', () => {
     const upkeep: Services['upkeep'] = {
       beginRebuilds: () => services.upkeep.beginRebuilds(),
       leaveJobs: async (tx, written, size) => {
-        // What the batches before left to do is done while this one is under way.
+        // The jobs of earlier batches run during this batch.
         await harness.rest()
         expect(await isServed()).toBe(true)
         await services.upkeep.leaveJobs(tx, written, size)

@@ -12,7 +12,7 @@ describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
   const { database, services, graph, posts, expectExact } = imports
   const all = () => Object.values(database.collections)
 
-  /** Everything stored, but for ids made by the clock. */
+  /** All stored data, except ids from the clock. */
   async function snapshot() {
     const { users, user_stats, followers, following, posts, imports } = database.collections
     const read = [users, user_stats, followers, following, posts, imports].map((collection) =>

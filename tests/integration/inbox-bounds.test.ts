@@ -10,7 +10,7 @@ const harness = useServices()
 const mint = new IdMint(Date.now)
 const idsOf = (count: number) => Array.from({ length: count }, () => mint.next<PostId>())
 
-/** How many entries each statement that deletes looks at, as if it came again. */
+/** The entries that each delete statement examines when it is explained again. */
 async function examinedBy(commands: readonly RecordedCommand[]): Promise<number[]> {
   const statements = commands.filter(({ name }) => name === 'delete').flatMap(statementsOf)
   const examined: number[] = []
@@ -43,7 +43,7 @@ test('a removal of posts from inboxes reads only their entries (INBOX)', async (
   expect(removed.commands).toHaveLength(1)
   const each = await examinedBy(removed.commands)
   expect(each).toHaveLength(78)
-  // A range of a clustered collection looks at the entry behind its end as well.
+  // A range of a clustered collection also examines the entry after its end.
   expect(Math.max(...each)).toBeLessThanOrEqual(2)
   expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(1_200 - 39)
 

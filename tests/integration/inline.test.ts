@@ -14,7 +14,7 @@ const { database, mint, outbox, transactions, newQueue, claimed, becomeDue, stor
 const insertOne = (jobs: JobWriter, tx: Tx, job: Partial<NewJob> = {}) =>
   new Outbox(outbox(), mint).insert(tx, [jobs.prepare(tx, { kind: 'greet', payload: {}, ...job })])
 
-/** A process that writes: what it does about its own jobs is `greet`. */
+/** A process that writes and runs its own jobs with `greet`. */
 function newProcess(greet: Task, { slots = 2, leaseMs: ownLeaseMs = leaseMs } = {}) {
   const { lines, log } = recordingLog()
   const inline = new InlineRunner(newQueue(), slots, ownLeaseMs)

@@ -100,7 +100,7 @@ describe('a worker with batches', () => {
     }
     for (let n = 0; n < 20; n++) await append('small', { n })
     await drain()
-    // One slot of two is all that a lane may take.
+    // A queue may take only one of two slots.
     expect(most).toBe(8)
     const left = await outbox().find().toArray()
     expect(left).toMatchObject([{ payload: { n: 7 }, error: 'Error: not this one' }])
@@ -137,7 +137,7 @@ describe('deliveries to small audiences', () => {
     const { commands } = await recorded(harness.database.client, () => harness.rest())
     const problems = await storedProblems(services.collections, expected, 50)
     expect(problems.filter((problem) => /^(inbox|timeline_cache)/.test(problem))).toEqual([])
-    // Alone, each post would take five.
+    // Alone, each post would take five commands.
     expect(commands.length).toBeLessThanOrEqual(32)
   })
 })

@@ -11,7 +11,7 @@ async function run(...args: string[]) {
   return { code, out: command.out(), err: command.err() }
 }
 
-/** A job that was given up, from a checkpoint on. */
+/** A parked job with a checkpoint. */
 async function park(kind: string, error: string): Promise<Job> {
   await append(kind)
   const queue = newQueue(1)

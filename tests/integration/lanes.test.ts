@@ -8,7 +8,7 @@ import { gate, leaseMs, silent, useJobs } from '../support/jobs.ts'
 
 const { outbox, newQueue, append } = useJobs()
 
-/** A worker that never looks by itself for what has become due since. */
+/** A worker that polls only when it is nudged. */
 const newWorker = (
   tasks: Record<string, Task>,
   concurrency: number,

@@ -12,7 +12,7 @@ let scenes = 0
 const mint = new IdMint(Date.now)
 const newId = () => mint.next<EngagementId>()
 
-/** A post, and someone who is about to like it; so many others have. */
+/** A post with `likes` likes, and a user who has not liked it yet. */
 async function newScene(likes: number) {
   const prefix = `late${scenes++}-`
   const users = Array.from({ length: likes + 2 }, (_, n) => handle(`${prefix}u${n}`))
@@ -44,7 +44,7 @@ const run = {
 
 test.each([0, 3])('a like that arrives too late is refused, next to %d likes', async (likes) => {
   const { post, ben, fans, likers } = await newScene(likes)
-  // An id of 13 seconds ago is what a write has that was held up for so long.
+  // A write that is delayed for 13 seconds has an id of 13 seconds ago.
   const held = watched(async () => {}, 13_000)
   await expect(held.engagements.add('likes', ben, post)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
@@ -108,7 +108,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
   await harness.services.users.delete(ben)
   harness.clock.advance(20_000)
   const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
-  // The purge waits for the lock of the post, or the like would stay behind it.
+  // The purge waits for the lock of the post. Otherwise the like would survive it.
   await new Promise((resolve) => setTimeout(resolve, 200))
   going.open()
   await like.catch(() => {})
@@ -129,7 +129,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
   await services.restrictions.block(ben, other)
   await services.users.delete(ben)
   harness.clock.advance(20_000)
-  // One purge is held before its first removal of a block, another before that of the like.
+  // One purge is held before it deletes a block, another before it removes the like.
   const moments = [
     ({ collection, method }: Call) => collection === 'restrictions' && method === 'deleteMany',
     ({ collection, method }: Call) => collection === 'posts' && method === 'findOneAndUpdate',
@@ -146,7 +146,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
     stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, run)))
     await reached.opened
     goOn.push(going.open)
-    // The second is held at the like only after another removed the block.
+    // The second purge is held at the like only after another purge deleted the block.
     if (stale.length === 1) {
       await services.collections.restrictions.deleteMany({ owner: ben })
       await services.collections.restrictions.deleteMany({ owner: other })

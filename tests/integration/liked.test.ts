@@ -8,7 +8,7 @@ const harness = useServices('collection', sameLimits({ threshold: 1, capacity: 2
 const all: Window = { limit: 20, backward: false }
 let scenes = 0
 
-/** Posts of `ann`, liked by `ben` and `carl`; of each post, the second to like it stands beyond the post. */
+/** Posts of `ann`, liked by `ben` and `carl`. The second like of each post is in the overflow. */
 async function scene(count = 3) {
   const prefix = `s${scenes++}-`
   const [ann, ben, carl] = ['ann', 'ben', 'carl'].map((name) => handle(prefix + name)) as [
@@ -123,7 +123,7 @@ test('a page of liked posts skips likes that a crash left only in the log', asyn
   const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, ben)).get(ben)
   expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
   expect(await page?.hasNextPage()).toBe(false)
-  // Liked again, the old entry is not mistaken for the new like.
+  // After a second like, the old entry is not mistaken for the new like.
   await like(ben, posts[2])
   expect(await liked(ben)).toEqual([posts[2]?.id, posts[0]?.id])
 })

@@ -7,7 +7,7 @@ import { handle, openAccounts, problemsOf, useServices } from '../support/servic
 
 const harness = useServices('collection', sameLimits({ threshold: 3, capacity: 2 }))
 const lockMs = 1_500
-/** Far less than the lock lasts; more than what a loaded machine adds to a write. */
+/** Far less than the lock, and more than the delay of a write on a loaded machine. */
 const unrelatedMsMax = 1_000
 
 /** Locks a document as a process does that dies in the middle of a transaction. @returns the function that ends it. */
@@ -106,7 +106,7 @@ describe('damaged data', () => {
     await first
     const results = await Promise.all(works)
     expect(results.every(({ changed }) => changed)).toBe(true)
-    // The pair is whole again too.
+    // The follow also restores the pair.
     expect(await problemsOf(harness, 'dr-')).toEqual([])
   })
 

@@ -6,7 +6,7 @@ import { useFeedFixture } from '../support/feed-fixture.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, storeOf } from '../support/services.ts'
 
-/** Entries of muted authors, above all others. */
+/** The number of entries of muted authors, newer than all other entries. */
 const hidden = 5_000
 const strategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const
 

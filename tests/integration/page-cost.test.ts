@@ -16,7 +16,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
   const feed = { maintained: [...names], cacheSize: 100 }
   const harness = useServices('collection', engagement, feed)
   const crowd = Array.from({ length: 300 }, (_, n) => handle(`u${n}`))
-  /** So many followees, and at least 130 posts of theirs, of which the newest came one by one. */
+  /** The numbers of followees. Each reader’s followees have at least 130 posts. */
   const readers = [10, 300] as const
   const reader = (followees: number) => handle(`reader-${followees}`)
 
@@ -57,7 +57,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
     }
   })
 
-  /** What the first page sends, all of which must reach one shard and come to an end. */
+  /** The commands of the first page, each of which must reach one shard and have a time limit. */
   async function sentFor(
     strategy: FeedStrategyName,
     followees: number,
@@ -88,7 +88,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
     async (name) => {
       const notes = name === 'HYBRID' ? ['read pulled_authors'] : []
       for (const followees of readers) {
-        // Makes the cache.
+        // Creates the cache.
         await sentFor(name, followees, 1)
         for (const limit of [1, 100]) {
           const all = [visibilityRead, entryReads[name], ...notes].sort()

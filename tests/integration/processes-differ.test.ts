@@ -16,7 +16,7 @@ afterAll(() => {
   for (const { child } of running) child.kill('SIGKILL')
 })
 
-/** Settings of which none equals that of another process, apart from the database's name and place. */
+/** Options that differ from those of the other processes, except the database's name and address. */
 const settings = {
   first: {
     FEED_STRATEGY: 'CACHE',
@@ -127,7 +127,7 @@ test('a server, a worker and a second server with other options lose no post and
   await delivered()
   await stopped(first)
 
-  // The worker alone delivers these; the readers' caches were made before, under the first server's size.
+  // Only the worker delivers these posts. The readers' caches have the size of the first server.
   const celebrity = () => collections.celebrities.findOne({ _id: famous })
   const maintaining = servicesOver(
     database,
@@ -147,7 +147,7 @@ test('a server, a worker and a second server with other options lose no post and
   await follow(quiet, friend)
   await delivered()
 
-  // As an older version left it: pages come from FANOUT_ON_READ, and no job changes that.
+  // The state of an older version: pages come from FANOUT_ON_READ, and no job changes this.
   const uncovered = { $set: { complete: false, covered: '' } }
   await collections.strategies.updateOne({ _id: 'SIZED_BUCKETS' }, uncovered)
   const second = started('serve', settings.second)

@@ -9,7 +9,7 @@ import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 
 const fansCount = 1_100
-/** Documents that one command of a purge may remove. */
+/** The most documents that one command of a purge may delete. */
 const batchMax = 1_000
 
 describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
@@ -77,7 +77,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     ])
   })
 
-  /** A user whom many follow: deleted, not purged. */
+  /** A deleted user with many followers, before the purge. */
   async function popular(prefix: string): Promise<UserId> {
     const { services, clock } = harness
     const star = handle(`${prefix}star`)

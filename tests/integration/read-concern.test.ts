@@ -9,7 +9,7 @@ const harness = useServices('collection', undefined, {
 const [ann, ben] = [handle('ann'), handle('ben')]
 const window = { limit: 5, backward: false }
 
-/** The read concerns of reads that are in no transaction, each once. */
+/** The distinct read concerns of reads outside transactions. */
 const concernsOf = (commands: readonly RecordedCommand[]) => [
   ...new Set(
     commands

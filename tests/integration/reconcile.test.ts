@@ -43,7 +43,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     const { result, commands } = await recorded(harness.database.client, () => run())
     const none = { off: 0, repaired: 0, mended: 0, accounts: 0, remaining: 0 }
     expect(result.tally).toMatchObject({ users: 12, posts: 1, ...none })
-    // Each edge from both sides, where there are two, and counted at both ends; people and the post; the post and its likes.
+    // The documents: each edge in each collection and at both ends, the users, the post and its likes.
     const edges = await harness.services.collections.followers.countDocuments()
     const sides = following === 'collection' ? 2 * edges : 0
     expect(result.tally.documents).toBe(sides + 2 * edges + 12 + 1 + 1 + 7)
@@ -100,7 +100,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
       type: 'UNFOLLOWED',
     })
     const { tally, reported } = await run()
-    // With one collection, what it lacks is lacking on both sides.
+    // With one collection, a missing edge is missing in both directions.
     const both = following === 'collection'
     expect(tally).toMatchObject({ remaining: 0, mended: both ? 2 : 0 })
     const left = await followers.find({ follower: ann }).project({ _id: 0, user: 1 }).toArray()
@@ -125,7 +125,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     await services.follows.unfollow(ann, carl)
     await services.follows.follow(ann, carl)
     await harness.rest()
-    // Two hosts whose clocks differ: the last two events of each pair have their ids in reverse order.
+    // The clocks of two hosts differ: the last two events of each pair have ids in reverse order.
     for (const pair of [
       { user: ben, followee: ann },
       { user: ann, followee: carl },

@@ -9,7 +9,7 @@ import { activity, addJob, newId, verified } from '../support/verify.ts'
 
 const names = ['ann', 'bob', 'cem', 'dan', 'eve', 'fay', 'gil', 'hal', 'ida'] as const
 
-/** The database that is tampered with, and whose post is which. */
+/** The damaged database, and the post of each user. */
 interface Place {
   readonly services: Services
   readonly post: (author: string) => PostRef
@@ -138,7 +138,7 @@ const level = (post: PostRef, kind: EngagementKind, number: number) => ({
   _id: { post: toObjectId(post.id), kind, level: number },
 })
 
-/** Each list has ten entries: three in the post, seven in four levels; less one of those who left. */
+/** Each list has ten entries: three in the post and seven in four levels, minus one of a deleted user. */
 const inLists: readonly Fault[] = [
   {
     name: 'counts, levels and a flag that do not fit what is stored',
@@ -233,7 +233,7 @@ const inLists: readonly Fault[] = [
   },
 ]
 
-/** The table of damages covers the same with two collections. */
+/** The table of damages covers the same faults with two collections. */
 describe.each(['reverse-index'] as const)('behind the back of %s', (following) => {
   const harness = useServices(following)
   const faults = [...inGraph, ...inLists].filter(({ only = following }) => only === following)

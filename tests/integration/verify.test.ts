@@ -101,7 +101,7 @@ describe('a stored timeline', () => {
     await rest()
   })
 
-  /** Takes the post out of ann's timeline under each strategy. */
+  /** Removes the post from ann's timeline under each strategy. */
   async function lose() {
     const { timed_buckets, sized_buckets, timeline_cache, inbox } = harness.services.collections
     const _id = toObjectId(post.id)
@@ -111,7 +111,7 @@ describe('a stored timeline', () => {
     await timeline_cache.updateOne({ _id: 'ann' }, pull)
     await inbox.deleteOne({ _id: { reader: 'ann', post: _id } })
   }
-  /** Gives it back. */
+  /** Inserts it again. */
   async function deliver(): Promise<void> {
     for (const name of everyStrategy) {
       const store = await storeOf(harness.services, name)
@@ -175,7 +175,7 @@ describe('a stored timeline', () => {
     )
     await timeline_cache.deleteOne({ _id: 'ann' })
     const { differences, tally } = await verified(services)
-    // Nothing fills them either.
+    // No job fills them either.
     expect(differences.map(({ kind, subject }) => `${kind} ${subject}`).sort()).toEqual(
       everyStrategy.flatMap((name) => (name === 'CACHE' ? [] : [`backfill ${name}`])).sort(),
     )

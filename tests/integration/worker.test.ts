@@ -15,7 +15,7 @@ function newWorker(tasks: Record<string, Task>, given: Given = {}) {
   return new Worker(queue, tasks, log, { concurrency: 3, pollMs: 20, leaseMs, ...options })
 }
 
-/** A task that goes on until its signal aborts, and a promise of its beginning. */
+/** A task that runs until its signal aborts, and a promise that resolves when it begins. */
 function endlessTask() {
   let begin = () => {}
   const begun = new Promise<void>((resolve) => {

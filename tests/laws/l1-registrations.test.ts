@@ -26,17 +26,17 @@ const harness = useServices('collection', engagement, { ...feed, maintained: [] 
 const people = ['ann', 'bob', 'cat'].map(handle) as [UserId, UserId, UserId]
 const [ann, bob, cat] = people
 
-/** What one process does next. */
+/** The next step of a process. */
 const step = fc.record({
   act: fc.constantFrom('register', 'drop', 'drop cut off', 'rebuild', 'post', 'follow', 'work'),
   name: fc.constantFrom(...names),
   who: fc.nat(2),
-  /** How long each call to the database waits, in milliseconds. */
+  /** The delays of the calls to the database, in milliseconds. */
   waits: fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }),
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** Another process: each of its calls to the database waits as long as is said there. */
+/** Another process whose calls to the database are delayed by `waits`. */
 function process(waits: () => number): Services {
   const around = async <T>(_: string, call: () => Promise<T>): Promise<T> => {
     await sleep(waits())
@@ -46,7 +46,7 @@ function process(waits: () => number): Services {
   return servicesOver(watched, harness.clock, engagement, 'collection', feed)
 }
 
-/** What a process may be refused while another one changes the same registration. */
+/** Ignores the errors that are allowed while another process changes the same registration. */
 function refused(error: unknown): void {
   const isConflict = error instanceof DomainError && error.code === 'CONFLICT'
   if (error instanceof ConfigError || isConflict || error === cutOff) return
@@ -74,7 +74,7 @@ async function applyStep(services: Services, { act, name, who }: Step): Promise<
   }
 }
 
-/** An empty database with people, edges and posts, and these strategies complete. */
+/** Creates users, edges and posts in an empty database, with these strategies complete. */
 async function begin(registered: readonly MaterialisedName[]): Promise<void> {
   const { services } = harness
   for (const [name, one] of Object.entries(services.collections)) {
@@ -88,7 +88,7 @@ async function begin(registered: readonly MaterialisedName[]): Promise<void> {
   await harness.rest()
 }
 
-/** Ends the drops that were cut off, and what every job has left to do. Then all timelines must be right. */
+/** Ends all interrupted drops and all jobs. Then expects that all timelines are right. */
 async function expectRight(): Promise<void> {
   const { services } = harness
   for (const { _id, dropping } of (await services.registry.read()).values()) {
@@ -130,7 +130,7 @@ test.each([
 
 test('an interrupted drop that another process has finished deletes no later entries', async () => {
   await begin(['INBOX'])
-  // Where its second transaction begins.
+  // Holds the beginning of its second transaction.
   const held = holding('meta.updateOne 2')
   const watched = watchedDatabase(harness.database, held.around)
   const first = servicesOver(watched, harness.clock, engagement).registrations.drop('INBOX')

@@ -45,7 +45,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
 
 type Mutant = (call: Call) => void
 
-/** Leaves guards out of the conditional updates that are the way of nearly every write. */
+/** Removes guards from the conditional updates of the fast path. */
 const unguarded =
   (guard: RegExp): Mutant =>
   ({ collection, method, args }) => {
@@ -101,7 +101,9 @@ describe('L2 mutants', () => {
     },
   }
 
-  /** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
+  /**
+   * The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped.
+   */
   const shownAt: Record<string, string> = {
     'the fast path ignores the overflow': '19',
     'an empty level is not deleted': '58',

@@ -201,11 +201,11 @@ describe('a block during a follow', () => {
     const stats = guarded ? harness.services.stats : new Unguarded(collections.user_stats)
     const parts = { collections, edges, outbox, transactions, mint }
     const blocking = new Restrictions({ ...parts, stats })
-    const meanwhile = once(() => blocking.block(b, a))
-    const watched = new Interrupted(meanwhile, { ...parts, stats })
+    const block = once(() => blocking.block(b, a))
+    const watched = new Interrupted(block, { ...parts, stats })
     const followParts = { ...parts, stats: harness.services.stats }
-    const together = new FollowBatcher({ ...followParts, restrictions: watched })
-    const follows = new Follows({ ...followParts, batcher: together })
+    const batcher = new FollowBatcher({ ...followParts, restrictions: watched })
+    const follows = new Follows({ ...followParts, batcher })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,
@@ -230,15 +230,15 @@ describe('a block during a follow', () => {
   })
 })
 
-/** Broken on purpose: a write that changes no count leaves no trace for others to collide with. */
+/** A mutant: a write that changes no counter cannot conflict with other writes. */
 class Unguarded extends UserStats {
   override async change(_: Tx): Promise<void> {}
 }
 
-/** Lets something happen right after a transaction has looked. */
+/** Runs a function right after a transaction has read the restrictions. */
 class Interrupted extends Restrictions {
   constructor(
-    private readonly meanwhile: () => Promise<unknown>,
+    private readonly onRead: () => Promise<unknown>,
     parts: RestrictionsParts,
   ) {
     super(parts)
@@ -246,7 +246,7 @@ class Interrupted extends Restrictions {
 
   override async restrictionsFor(owner: UserId, others: readonly UserId[], tx?: Tx) {
     const found = await super.restrictionsFor(owner, others, tx)
-    await this.meanwhile()
+    await this.onRead()
     return found
   }
 }

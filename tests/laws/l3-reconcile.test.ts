@@ -17,11 +17,11 @@ const seed = lawSeed().seed ?? 1
 const harness = useServices()
 afterAll(endAll)
 
-/** Reconciles in one process after the other, of which each is killed once the next one is up; then drift sets in. */
+/** Reconciles in successive processes. Each is killed when the next one is ready. Then drift begins. */
 async function reconciling(slot: number, isOver: () => boolean): Promise<readonly string[]> {
   const lines: string[] = []
   const dice = diceOf(seed * 10 + slot)
-  // In the first slot they are killed at any of the first 20 writes, all of which have their turn; else at any time.
+  // In the first slot, each of the first 20 writes kills a process in turn. In other slots, kills happen at any time.
   const start = (n: number) => {
     const diesAt = slot === 0 ? { diesAt: 1 + ((2 * n + Math.floor(n / 10)) % 20) } : {}
     return child(harness.database, { role: 'RECONCILE', seed, owned: [], posts: [], ...diesAt })
@@ -44,7 +44,7 @@ async function reconciling(slot: number, isOver: () => boolean): Promise<readonl
   return lines
 }
 
-/** Sets when the process that holds a run is taken for dead: also a live one, which finds out with its next step. */
+/** Ends the lease of a run, also of a live process, which notices this with its next step. */
 const leases = (leasedUntil: Date) =>
   onceUnlocked(() =>
     harness.services.collections.reconciliations.updateMany(
@@ -53,7 +53,10 @@ const leases = (leasedUntil: Date) =>
     ),
   )
 
-/** Repeats a write that waits for a killed process: its transaction keeps locks for up to 7.5 s, a command ends after 3 s. */
+/**
+ * Repeats a write that waits for a killed process. Its transaction keeps locks for up to 7.5 s, and a command times out
+ * after 3 s.
+ */
 async function onceUnlocked(write: () => Promise<unknown>): Promise<void> {
   const giveUpAt = performance.now() + 15_000
   for (;;) {
@@ -95,7 +98,7 @@ test('reconcile during writes, kills and drift ends with counters, edges and his
   const dice = diceOf(seed + 2_000)
   for (let n = 0; n < 40; n++) await onceUnlocked(() => drift(services, dice))
 
-  // Those that were cut off are left alone for now: runs that begin here are to be enough, two at once do it once.
+  // Ignores interrupted runs. The runs that begin here must suffice, and two concurrent runs repair all drift once.
   await leases(new Date(Date.now() + 3_600_000))
   const made = await collections.repairs.countDocuments()
   const resumed = await collections.reconciliations.countDocuments({ fence: { $gt: 1 } })
@@ -115,7 +118,7 @@ test('reconcile during writes, kills and drift ends with counters, edges and his
   while (await collections.reconciliations.findOne({ done: { $exists: false } })) await run()
   await inAgreement()
 
-  // No acknowledged follow or unfollow of those whose edges did not drift was undone.
+  // No acknowledged follow or unfollow of users without drift was undone.
   const found = new Set<string>()
   for (const owner of people.owners) {
     for await (const followee of follows.followeesOf(owner)) found.add(`${owner}>${followee}`)
@@ -139,7 +142,7 @@ describe('between a scan and its repair', () => {
   const harness = useServices()
   let scenes = 0
 
-  /** Two accounts without edges, of which the first counts seven followers too many. */
+  /** Opens two accounts without edges. The counter of the first has seven followers too many. */
   async function scene() {
     const { services } = harness
     const prefix = `s${scenes++}-`
@@ -159,7 +162,7 @@ describe('between a scan and its repair', () => {
     return new Ledger(collections, transactions, Date.now).apply(run, drifted, () => 0)
   }
 
-  /** Each counts, and returns its repair. */
+  /** The ways to repair. Each counts first, and returns the function that repairs. */
   const ways: Record<string, (user: UserId, run: string) => Promise<() => Promise<unknown>>> = {
     'setting what was counted': async (user) => {
       const { followers, user_stats } = harness.services.collections

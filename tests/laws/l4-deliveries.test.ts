@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL('../support/delivery-child.ts', import.met
 const kills = Number(process.env.FEEDLINE_KILLS ?? 15)
 const seed = lawSeed().seed ?? 1
 const cacheSize = 50
-/** Followers of each author: one within what is delivered at once, two that workers deliver to; 1,000 on average. */
+/** Followers of each author, 1,000 on average. The first author is delivered inline, the others by workers. */
 const audiences = [100, 900, 2_000]
 const harness = useServices('collection', undefined, {
   maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
@@ -30,7 +30,7 @@ interface Child {
   readonly process: ChildProcess
 }
 
-/** A child that is up, with the posts it has acknowledged so far. */
+/** A running child, with the posts that it has acknowledged so far. */
 async function child(role: DeliveryOrders, acknowledged: PostRef[]): Promise<Child> {
   const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(role)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -43,7 +43,7 @@ async function child(role: DeliveryOrders, acknowledged: PostRef[]): Promise<Chi
   return { role, process: started }
 }
 
-/** Kills a process. What it had open, the server ends some seconds later. */
+/** Kills a process. The server ends its open transactions some seconds later. */
 async function kill({ process }: Child): Promise<void> {
   const exited = once(process, 'exit')
   process.kill('SIGKILL')
@@ -59,7 +59,7 @@ test('processes that are killed at any moment of a delivery lose no post and sto
   await openAccounts(services, [...authors, ...readers])
   for (const [n, author] of authors.entries())
     await followed(author, readers.slice(0, audiences[n]))
-  // Some of them have a cache.
+  // Some of the followers have a cache.
   for (const reader of readers.slice(0, 40)) {
     const window = { limit: 1, backward: false }
     await services.feed.timeline(reader, { window, strategy: 'CACHE', projection: 'ref' })
@@ -92,8 +92,8 @@ test('processes that are killed at any moment of a delivery lose no post and sto
   }
   await Promise.all(starting)
   await Promise.all([...up].map(kill))
-  // One that was cut off ten times on end is parked, and kept: that is what `feedline jobs retry --all` is for.
-  // The first run parks the last of those.
+  // A job that was interrupted ten times in a row is parked. `feedline jobs retry --all` retries it.
+  // The first run parks the last of these jobs.
   await harness.rest().catch(() => undefined)
   const parked = await services.queue.retryAll()
   await harness.rest()
@@ -117,7 +117,7 @@ test('processes that are killed at any moment of a delivery lose no post and sto
   expect(await collections.outbox.countDocuments()).toBe(0)
 }, 600_000)
 
-/** Edges as an import writes them, without jobs. */
+/** Inserts edges without jobs, like an import. */
 async function followed(author: UserId, followers: readonly UserId[]): Promise<void> {
   const { services, clock } = harness
   const at = clock.now()

@@ -96,7 +96,7 @@ function agreed(...counts: (number | undefined)[]): number {
   return counts[0] ?? Number.NaN
 }
 
-/** What a client learns: the result, or the code of the error. */
+/** The answer to a client: the result, or the code of the error. */
 async function outcomeOf(work: Promise<unknown>): Promise<{ result?: unknown; code?: string }> {
   try {
     return { result: await work }
@@ -192,9 +192,9 @@ describe.each(mutations)('%s with an idempotency key', (mutation) => {
       if (code === undefined) expect(await effects()).toBe(1)
       else expect(code).toBe('UNAVAILABLE')
       const committed = failure.writeConcernError !== undefined || code === undefined
-      // The server answers with a write concern error before a majority has the commit: reads see it soon after.
+      // The server answers with a write concern error before a majority has the commit. Reads see it soon after.
       await vi.waitFor(async () => expect(await effects()).toBe(committed ? 1 : 0))
-      // What the server does some seconds later: it gives up a transaction whose commit never came.
+      // The server aborts a transaction without a commit some seconds later. This aborts it now.
       for (const session of sessions) {
         await client.db('admin').command({ killSessions: [session] })
       }

@@ -32,11 +32,11 @@ export const people = {
   wild: named('wild', 24),
 } as const
 
-export const everybody: readonly UserId[] = Object.values(people).flat()
+export const allUsers: readonly UserId[] = Object.values(people).flat()
 
 /** Creates accounts, twenty posts, and edges of the users whose edges may drift. */
 export async function beginnings(services: Services, dice: Dice): Promise<PostRef[]> {
-  await openAccounts(services, everybody)
+  await openAccounts(services, allUsers)
   const others = [...people.stars, ...people.wild]
   for (const follower of [...people.still, ...people.wild]) {
     for (let n = 0; n < 4; n++) {
@@ -86,7 +86,7 @@ export async function drift(services: Services, dice: Dice): Promise<void> {
     }
     default: {
       const counter = { [oneOf(counters, dice)]: dice(60) - 10 }
-      await user_stats.updateOne({ _id: oneOf(everybody, dice) }, { $set: counter })
+      await user_stats.updateOne({ _id: oneOf(allUsers, dice) }, { $set: counter })
     }
   }
 }

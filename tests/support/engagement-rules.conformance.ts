@@ -16,7 +16,7 @@ const stay = {
   inline: false,
 }
 
-/** Who may do what, what goes with a post or a user, and what happens once: the same for every kind. */
+/** The rules of every kind: permissions, deletion with a post or a user, and idempotency. */
 export function describeEngagementRules(
   kind: EngagementKind,
   limits: Limits,
@@ -26,7 +26,7 @@ export function describeEngagementRules(
   const acts = () => actsOf(harness.services, kind)
   let scenes = 0
 
-  /** A post of `ann`, with as many entries by others as are asked for. */
+  /** Creates a post of `ann` with `count` entries by other users. */
   async function scene(count = 0) {
     const prefix = `r${scenes++}-`
     const [ann, ben, ...fans] = Array.from({ length: count + 2 }, (_, n) =>
@@ -193,7 +193,7 @@ export function describeEngagementRules(
     async (count) => {
       const { post, ben, ann } = await scene(count)
       const key = keyOf(ben, 'add')
-      // The first keeps the post busy, so that the others meet in one commit.
+      // The first write keeps the post busy, so that the others share one commit.
       const busy = acts().add(ann, post)
       const eight = Array.from({ length: 8 }, () => acts().add(ben, post, key))
       const [first, ...repeats] = await Promise.all(eight)

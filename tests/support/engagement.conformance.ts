@@ -21,12 +21,12 @@ import { describeEngagementRules } from './engagement-rules.conformance.ts'
 import { pageOf } from './model.ts'
 import { handle, openAccounts, useServices } from './services.ts'
 
-/** What every kind of engagement does, whatever its limits and wherever its entries stand. */
+/** The behaviour of every kind of engagement, for any limits and in every place of a list. */
 export function describeOutlierList(kind: EngagementKind, limits: Limits): void {
   describe(`${kind}, ${limits.threshold} in the post and ${limits.capacity} a level`, () => {
     const harness = useServices('collection', sameLimits(limits))
     const { threshold, capacity } = limits
-    /** Three levels and no room: so there is a first, a middle and a last one. */
+    /** The size of a list with three full levels: a first, a middle and a last one. */
     const full = threshold + 3 * capacity
     const acts = () => actsOf(harness.services, kind)
     const isMany = isKeyedBy(kind, '_id')

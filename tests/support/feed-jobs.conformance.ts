@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { deliveryOf, type FeedFixture, type Job, newestFirst, startMs } from './feed-fixture.ts'
 
-/** The timelines after jobs, in any order and number of runs (law L4). */
+/** The effects of jobs at any time and for any number of runs (law L4). */
 const ended = (jobs: readonly Job[]) => jobs.filter(({ kind }) => kind === 'follow.ended')
 
 export function describeFeedJobs(fixture: FeedFixture): void {
   const { page, walked, strategy } = fixture
 
-  /** Expects each visible post once, and no other. */
+  /** Expects that no post is shown twice, and no hidden post at all. */
   async function holdsOnly(reader: UserId, seen: readonly PostId[]) {
     const held = await fixture.heldFor(reader)
     expect(held).toEqual(seen.filter((id) => held.includes(id)))
@@ -135,7 +135,7 @@ export function describeFeedJobs(fixture: FeedFixture): void {
       },
     )
 
-    /** Writes of every kind, before any job has run. */
+    /** Writes of every kind, without running their jobs. */
     async function history() {
       const actors = await fixture.people('reader', 'fan', 'loud', 'quiet', 'gone', 'left')
       const { reader, fan, loud, quiet, gone, left } = actors

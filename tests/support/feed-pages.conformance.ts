@@ -4,7 +4,7 @@ import type { Window } from '../../src/lib/page.ts'
 import { deliveryOf, type FeedFixture, newestFirst, periodMs, sizes } from './feed-fixture.ts'
 import { pageOf } from './model.ts'
 
-/** Reading one timeline: cursors, page sizes and directions. */
+/** Pages of one timeline: their start, size and direction. */
 export function describeFeedPages(fixture: FeedFixture): void {
   const { page, walked, strategy } = fixture
 
@@ -12,7 +12,7 @@ export function describeFeedPages(fixture: FeedFixture): void {
     let reader: UserId
     let all: PostId[]
 
-    // Posts of two authors and the reader over many periods: the older half back-filled, the newer half delivered.
+    // The older half of the posts is back-filled, the newer half delivered, over many periods.
     beforeAll(async () => {
       const users = await fixture.people('reader', 'fan', 'loud', 'quiet')
       reader = users.reader

@@ -8,8 +8,8 @@ import { describeFeedPages } from './feed-pages.conformance.ts'
 import { describeFeedWrites } from './feed-writes.conformance.ts'
 
 /**
- * What every strategy does, whatever it stores and whatever its entries hold (law L1). There are no exceptions: what a
- * strategy does not know it leaves to FANOUT_ON_READ.
+ * The behaviour of every strategy, for any stored form and any content of entries (law L1). There are no exceptions: a
+ * strategy leaves pages that it cannot serve to FANOUT_ON_READ.
  */
 export function describeFeedStrategy(strategy: FeedStrategyName, entries: EntryContent): void {
   describe(`${strategy}, entries hold ${entries}`, () => {

@@ -61,7 +61,7 @@ export interface MutationCase {
 }
 
 /** The user in inputs that differ from other inputs only in the user. Has an account. */
-export const somebodyElse = handle('somebody-else')
+export const thirdUser = handle('third-user')
 
 let pairs = 0
 
@@ -75,7 +75,7 @@ export async function newPair({ services }: TestApp): Promise<Pair> {
 /** Each mutation of the schema, with an input that changes something. Call it only in hooks and tests. */
 export function mutationCases(app: TestApp): Readonly<Record<MutationName, MutationCase>> {
   const toOther = ({ other }: Pair): Input => ({ handle: other })
-  const otherwise = (): Input => ({ handle: somebodyElse })
+  const otherwise = (): Input => ({ handle: thirdUser })
   const follow = async (pair: Pair) => {
     await app.services.follows.follow(pair.viewer, pair.other)
     return toOther(pair)
@@ -211,7 +211,7 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     setFollowGroups: {
       document: operations.SetFollowGroupsDocument,
       ready: async (pair) => ({ ...(await follow(pair)), groups: ['b', 'a'] }),
-      otherwise: () => ({ handle: somebodyElse, groups: ['b', 'a'] }),
+      otherwise: () => ({ handle: thirdUser, groups: ['b', 'a'] }),
       undo: ({ viewer, other }) => app.services.follows.setGroups(viewer, other, ['later']),
     },
     createPost: {

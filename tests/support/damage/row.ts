@@ -1,28 +1,28 @@
 import type { PostRef, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 
-/** Where one row of the table does its damage: users and posts of its own, so that rows do not meet. */
+/** The users and the post that one row of the table damages. Rows share no users and posts. */
 export interface Scene {
   readonly services: Services
-  /** `a` follows `b`; nothing else is between the three. */
+  /** `a` follows `b`. The three users have no other relations. */
   readonly a: UserId
   readonly b: UserId
   readonly c: UserId
   /** A handle without an account. */
   readonly x: UserId
-  /** By `b`: seven people like it, two share it. */
+  /** A post by `b`, with seven likes and two shares. */
   readonly post: PostRef
 }
 
-/** One kind of damage, done by hand to a live database. */
+/** A kind of damage that bypasses the services. */
 export interface Damage {
   readonly name: string
   /** The findings by which `verify` notices it, the first one in the table: law, kind and subject. */
   readonly noticed: (scene: Scene) => readonly string[]
   readonly answer: 'repaired' | 'reported'
-  /** Why it is reported, or to what it is repaired where that is not the state before. */
+  /** Why it is only reported, or the state after the repair if it differs from the state before. */
   readonly how?: string
-  /** What clients see until it is repaired. */
+  /** The effect that clients see until the repair. */
   readonly clients: string
   /** The state after the repair is not the one before the damage. */
   readonly endsOtherwise?: true
@@ -31,7 +31,7 @@ export interface Damage {
   readonly inject: (scene: Scene) => Promise<unknown>
 }
 
-/** Adds to counters of a user, and changes nothing of what they count. */
+/** Adds to counters of a user without a change of the counted data. */
 export const addToCounters = ({ services }: Scene, _id: string, by: Record<string, number>) =>
   services.collections.user_stats.updateOne({ _id }, { $inc: by })
 

@@ -12,7 +12,8 @@ import { handle, openAccounts, servicesOver, useServices } from '../support/serv
 
 // All kinds share one mechanism: by day each kind has one of the thresholds, and each threshold one kind.
 for (const [n, kind] of engagementKinds.entries()) {
-  for (const threshold of share(3, [0, 1, 3], n)) describeOutlierList(kind, { threshold, capacity: 2 })
+  for (const threshold of share(3, [0, 1, 3], n))
+    describeOutlierList(kind, { threshold, capacity: 2 })
 }
 
 describe('engagement', () => {

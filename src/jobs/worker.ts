@@ -64,9 +64,11 @@ export class Worker {
   async drain(): Promise<void> {
     try {
       while (!this.stopping) {
+        // A job that ends during the claim may have enqueued another job that the claim did not see.
+        const wasIdle = this.running.size === 0
         if (await this.startOne()) continue
-        if (this.running.size === 0) return
-        await Promise.race(this.running.keys())
+        if (wasIdle) return
+        if (this.running.size > 0) await Promise.race(this.running.keys())
       }
     } finally {
       await Promise.all(this.running.keys())

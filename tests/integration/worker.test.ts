@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { describe, expect, test } from 'vitest'
-import type { JobQueue } from '../../src/jobs/queue.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { JobQueue } from '../../src/jobs/queue.ts'
 import { type Task, Worker, type WorkerOptions } from '../../src/jobs/worker.ts'
-import { leaseMs, recordingLog, silent, useJobs } from '../support/jobs.ts'
+import { gate, leaseMs, recordingLog, silent, useJobs } from '../support/jobs.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 
 const { database, outbox, newQueue, append, claimed, becomeDue, stored } = useJobs()
@@ -235,4 +235,34 @@ describe('worker', () => {
     expect(new Set(lines.map(({ msg }) => msg))).toEqual(new Set(['no job could be claimed']))
     expect(await outbox().countDocuments()).toBe(0)
   })
+})
+
+test('a drain runs the job that the last running job enqueued during an empty claim', async () => {
+  const queue = newQueue()
+  const [claimedNothing, ended] = [gate(), gate()]
+  const claim = queue.claim.bind(queue)
+  let claims = 0
+  vi.spyOn(queue, 'claim').mockImplementation(async (...args) => {
+    const job = await claim(...args)
+    // The second and third claims look in the two lanes.
+    if (++claims !== 3) return job
+    claimedNothing.open()
+    await ended.opened
+    return job
+  })
+  vi.spyOn(queue, 'complete').mockImplementation(async (job) => {
+    await JobQueue.prototype.complete.call(queue, job)
+    setTimeout(() => ended.open(), 50)
+  })
+  const run: string[] = []
+  const greet = async () => {
+    run.push('greet')
+    await claimedNothing.opened
+    await append('wave')
+  }
+  const wave = async () => void run.push('wave')
+  await append('greet')
+  await newWorker({ greet, wave }, { queue, concurrency: 3 }).drain()
+  expect(run).toEqual(['greet', 'wave'])
+  expect(await outbox().countDocuments()).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
-import { isUnreachable } from '../../src/db/errors.ts'
+import { isTimeExpired, isUnreachable } from '../../src/db/errors.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
@@ -64,7 +64,8 @@ async function onceUnlocked(write: () => Promise<unknown>): Promise<void> {
       await write()
       return
     } catch (error) {
-      if (!isUnreachable(error) || performance.now() > giveUpAt) throw error
+      const isLocked = isUnreachable(error) || isTimeExpired(error)
+      if (!isLocked || performance.now() > giveUpAt) throw error
     }
   }
 }

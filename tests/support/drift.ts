@@ -1,3 +1,4 @@
+import { requestTimeout } from '../../src/db/client.ts'
 import { isDuplicateKey } from '../../src/db/errors.ts'
 import type { Collection, Filter, ObjectId } from '../../src/db/mongo.ts'
 import { engagementKinds } from '../../src/engagement/kinds.ts'
@@ -61,7 +62,8 @@ const counters = ['followers', 'following', 'posts'] as const
 /**
  * Damages one random document. An edge of a `wild` user may exist only in `following`, and an edge of a `still` user
  * only in `followers`. So no follow or unfollow can create or end an edge twice, which no counter would show. Each such
- * edge has a history that decides whether it exists.
+ * edge has a history that decides whether it exists. A write that meets a lock fails before its socket does,
+ * so it never takes effect later.
  */
 export async function drift(services: Services, dice: Dice): Promise<void> {
   const { user_stats, posts, followers, following } = services.collections
@@ -81,12 +83,12 @@ export async function drift(services: Services, dice: Dice): Promise<void> {
       const [post] = await posts.aggregate([{ $sample: { size: 1 } }]).toArray()
       if (!post) return
       const count = { [`counts.${oneOf(engagementKinds, dice)}`]: dice(60) - 10 }
-      await posts.updateOne({ _id: post._id, author: post.author }, { $set: count })
+      await posts.updateOne({ _id: post._id, author: post.author }, { $set: count }, requestTimeout)
       return
     }
     default: {
       const counter = { [oneOf(counters, dice)]: dice(60) - 10 }
-      await user_stats.updateOne({ _id: oneOf(allUsers, dice) }, { $set: counter })
+      await user_stats.updateOne({ _id: oneOf(allUsers, dice) }, { $set: counter }, requestTimeout)
     }
   }
 }
@@ -130,7 +132,7 @@ async function loseEdge<Edge extends { _id: ObjectId; user: string }>(
   const [edge] = await side
     .aggregate<Edge>([{ $match: filter }, { $sample: { size: 1 } }])
     .toArray()
-  if (edge) await side.deleteOne({ _id: edge._id, user: edge.user } as Filter<Edge>)
+  if (edge) await side.deleteOne({ _id: edge._id, user: edge.user } as Filter<Edge>, requestTimeout)
 }
 
 async function unlessThere(insert: Promise<unknown>): Promise<void> {

@@ -282,12 +282,7 @@ describe('under HYBRID', () => {
     ['a strategy is registered, a post delivered', drop, register, posted],
     ['a strategy is registered, an account is created', drop, register, joins],
     ['a strategy is registered by two', drop, register, register],
-    [
-      'a strategy is registered, an author is promoted',
-      all(promoting, work, drop),
-      register,
-      posted,
-    ],
+    ['a strategy is registered, an author promoted', all(promoting, work, drop), register, posted],
     ['a post is delivered, a strategy registered', all(drop, delivered), work, register],
     ['a post commits, a strategy is registered', all(drop, follows), post(author), register],
     ['a followee is back-filled, a strategy registered', all(drop, follow()), work, register],

@@ -13,10 +13,7 @@ export type Scalars = {
 
 /** Input of addComment. */
 export type AddCommentInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -100,10 +97,7 @@ export type CommentEdge = {
 export type CreatePostInput = {
   /** The attachments of the post, at most four. */
   attachments?: InputMaybe<Array<AttachmentInput>>;
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The text of the post, at most 300 characters and 3,000 bytes. It may be empty if the post has an attachment. */
   text: Scalars['String']['input'];
@@ -122,10 +116,7 @@ export type CreatePostPayload = {
 export type CreateUserInput = {
   /** A short text about the user, at most 256 characters. */
   bio?: InputMaybe<Scalars['String']['input']>;
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. */
   name: Scalars['String']['input'];
@@ -133,10 +124,7 @@ export type CreateUserInput = {
 
 /** Input of deleteComment. */
 export type DeleteCommentInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the comment. */
   commentId: Scalars['ID']['input'];
@@ -157,10 +145,7 @@ export type DeleteCommentPayload = {
 
 /** Input of deletePost. */
 export type DeletePostInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -179,10 +164,7 @@ export type DeletePostPayload = {
 
 /** Input of deleteUser. */
 export type DeleteUserInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -367,9 +349,7 @@ export type Mutation = {
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
   deletePost?: Maybe<DeletePostPayload>;
-  /**
-   * Deletes the viewer's account at once. A background job deletes the edges and posts, and then releases the handle.
-   */
+  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and then releases the handle. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<RelationPayload>;
@@ -600,10 +580,7 @@ export type PostEdge = {
 
 /** Input of mutations on a post. */
 export type PostInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -627,14 +604,9 @@ export type Query = {
   errorMeaning: Scalars['String']['output'];
   /** The object with this global id, or null if it was deleted or the viewer may not see it. */
   node?: Maybe<Node>;
-  /**
-   * The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer
-   * may not see.
-   */
+  /** The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see. */
   nodes: Array<Maybe<Node>>;
-  /**
-   * The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before.
-   */
+  /** The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before. */
   timeline?: Maybe<Timeline>;
   /** The user with this handle, or null if there is no such user. */
   user?: Maybe<User>;
@@ -642,10 +614,7 @@ export type Query = {
   viewer?: Maybe<Viewer>;
   /** The reasons why the viewer's timeline shows a post, or null if the post does not belong there. */
   whyInTimeline?: Maybe<Array<TimelineReason>>;
-  /**
-   * All reasons why the viewer's timeline does not show a post, including a pending delivery. Null if there is no
-   * reason.
-   */
+  /** All reasons why the viewer's timeline does not show a post, including a pending delivery. Null if there is no reason. */
   whyNotInTimeline?: Maybe<Array<TimelineReason>>;
 };
 
@@ -711,17 +680,11 @@ export type RelationPayload = {
 
 /** Input of setFollowGroups. */
 export type SetFollowGroupsInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** At most ten group names of at most 64 characters each. An empty list removes the followee from all groups. */
   groups: Array<Scalars['String']['input']>;
-  /**
-   * The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and
-   * last.
-   */
+  /** The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. */
   handle: Scalars['String']['input'];
 };
 
@@ -774,15 +737,9 @@ export type Timeline = {
   edges: Array<TimelineEdge>;
   /** Position of this page in the list. */
   pageInfo: PageInfo;
-  /**
-   * Whether a post of this timeline may be missing because its delivery has not ended. If false, the page holds every
-   * post that belonged to it when the query began. Always false for FANOUT_ON_READ.
-   */
+  /** Whether a post of this timeline may be missing because its delivery has not ended. If false, the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ. */
   pending: Scalars['Boolean']['output'];
-  /**
-   * The strategy that produced this page. It is FANOUT_ON_READ if the requested strategy does not reach back far enough
-   * or does not cover the viewer yet.
-   */
+  /** The strategy that produced this page. It is FANOUT_ON_READ if the requested strategy does not reach back far enough or does not cover the viewer yet. */
   servedBy: FeedStrategy;
   /** The requested strategy, or the configured default strategy. */
   strategy: FeedStrategy;
@@ -837,10 +794,7 @@ export type TimelineReasonCode =
 export type UpdateUserInput = {
   /** A short text about the user, at most 256 characters. Null removes it. */
   bio?: InputMaybe<Scalars['String']['input']>;
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. */
   name?: InputMaybe<Scalars['String']['input']>;
@@ -938,15 +892,9 @@ export type UserEdge = {
 
 /** Input of mutations on another user. */
 export type UserInput = {
-  /**
-   * Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns
-   * the first result and changes nothing.
-   */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /**
-   * The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and
-   * last.
-   */
+  /** The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. */
   handle: Scalars['String']['input'];
 };
 

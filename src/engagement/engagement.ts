@@ -180,12 +180,12 @@ export class Engagements {
         throw error
       }
       await this.forget(indexed)
-      // A repeat is told what the first came to, also when it would be refused by now.
+      // A repeat returns the first result, even if the mutation would be refused now.
       const first = idempotencyKey && (await lists.savedResult(idempotencyKey))
       if (!first) throw error
-      return told(kind, post, first)
+      return toChange(kind, post, first)
     }
-    const change = told(kind, post, result)
+    const change = toChange(kind, post, result)
     if (change.entry?.id !== id) await this.forget(indexed)
     return change
   }
@@ -196,7 +196,7 @@ export class Engagements {
     remove: string,
   ): Promise<EngagementChange> {
     const result = await this.parts.lists.write(post, { kind, remove }, idempotencyKey)
-    const change = told(kind, post, result)
+    const change = toChange(kind, post, result)
     if (change.entry) await this.forget({ id: change.entry.id, user: actor, kind, post })
     return change
   }
@@ -207,7 +207,7 @@ export class Engagements {
   }
 }
 
-function told(
+function toChange(
   kind: EngagementKind,
   post: PostRef,
   { changed, entry }: ListResult,

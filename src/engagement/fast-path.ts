@@ -147,7 +147,7 @@ function updateFor(
   return { updateOne: { filter, update } }
 }
 
-/** That what the post holds of a list takes so many bytes at most. */
+/** An aggregation expression: the part of a list in its post takes at most `bytesMax` bytes. */
 const hasRoom = (kind: EngagementKind, bytesMax: number) => ({
   $lte: [{ $bsonSize: { items: embedded(kind) } }, bytesMax],
 })

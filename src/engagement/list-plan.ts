@@ -32,7 +32,7 @@ export interface ListState {
   readonly stored: readonly StoredEntry[]
 }
 
-/** An entry that is to be added; its list gives it a place. */
+/** A new entry, before its list gives it a place. */
 export type NewEntry = Omit<EngagementDoc, 'place'>
 
 /** One change of one list of a post: an entry to add, or the key of one to take out. */
@@ -72,7 +72,7 @@ export interface LevelChange {
   readonly removes: readonly ObjectId[]
 }
 
-/** What is to be written for one list. */
+/** The changes of one list. */
 export interface ListChange {
   readonly adds: readonly EngagementDoc[]
   /** Ids of entries to take out of the post. */
@@ -103,7 +103,7 @@ interface LevelPlan {
  * Works out what a batch of adds and removes does to one list of the outlier pattern (seeds 0 and 2), and touches nothing.
  * A new entry goes to the last place that exists: the post while it has room and nothing overflows, then the last
  * overflow document, then a new one. No entry ever moves, so places rise from the post through the levels, and a
- * walk by place meets each entry once. Removals leave gaps; an emptied level vanishes.
+ * walk by place meets each entry once. Removals leave gaps. An empty level is deleted.
  */
 export class ListPlan {
   private readonly entries = new Map<string, { entry: EngagementDoc; level: number | undefined }>()
@@ -159,7 +159,7 @@ export class ListPlan {
     return there.entry
   }
 
-  /** What is to be written, or undefined when nothing changes. */
+  /** The changes, or undefined if nothing changes. */
   change(): ListChange | undefined {
     if (this.last === this.state.last && this.countDelta === 0) return undefined
     return {

@@ -13,7 +13,7 @@ import type { EngagementId, PostRef } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './list-plan.ts'
 
-/** The part of a list that stands in its post, as an aggregation expression. */
+/** An aggregation expression: the part of a list that is in its post. */
 export const embedded = (kind: EngagementKind) => ({ $ifNull: [`$${kind}`, []] })
 
 /** What a batch must know of a post. */

@@ -20,7 +20,7 @@ export interface Engagement {
   readonly createdAt: Date
 }
 
-/** An entry as it is told. */
+/** Converts a stored entry. */
 export function toEngagement(
   kind: EngagementKind,
   post: PostRef,

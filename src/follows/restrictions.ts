@@ -31,7 +31,7 @@ export interface RestrictionsParts {
   readonly mint: IdMint
 }
 
-/** A mute or block that is to be stored. */
+/** A new mute or block. */
 interface NewRestriction {
   readonly actor: UserId
   readonly other: UserId

@@ -5,7 +5,7 @@ import type { TimeId } from '../lib/ids.ts'
 /** Whether a worker holds a job now, one will, or none will until somebody asks for it. */
 export type JobState = 'WAITING' | 'RUNNING' | 'PARKED'
 
-/** A job as whoever looks after the server sees it. */
+/** A job as operators see it. */
 export interface ListedJob {
   readonly id: TimeId
   readonly kind: string

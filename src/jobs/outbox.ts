@@ -8,7 +8,7 @@ import type { IdMint, TimeId } from '../lib/ids.ts'
 import type { InlineRunner } from './inline.ts'
 import { inMs, type Job } from './queue.ts'
 
-/** A job that is to be stored. */
+/** A job before it is stored. */
 export interface NewJob {
   readonly kind: string
   /** What the task needs: ids, not documents. Plain JSON. */

@@ -22,7 +22,7 @@ const bounds: GroupCommitBounds = {
 /** Number of followers above which a delivery is a BULK job. */
 const bulkAudience = 2_000
 
-/** A post that is to be published. */
+/** A post before it is published. */
 export interface NewPost {
   readonly content: Content
   readonly idempotencyKey: IdempotencyKey | undefined

@@ -67,7 +67,7 @@ const inGraph: readonly Fault[] = [
       )
       await user_stats.updateOne({ _id: 'ida' }, { $inc: { following: 1 } })
     },
-    expected: [['L3 nobody', 'ghost', 'nothing without an account', 'followers, posts']],
+    expected: [['L3 no-account', 'ghost', 'nothing without an account', 'followers, posts']],
   },
   {
     name: 'a deleted account that nobody clears; one with a job is in flight',

@@ -24,6 +24,28 @@ const avoided = [
 const avoidedPattern = new RegExp(`\\b(?:${avoided.join('|').replaceAll(' ', '\\s+')})\\b`, 'gi')
 const sentenceWordsMax = 25
 
+/** Names that the glossary replaced. */
+const retired = [
+  ...['OnceKey', 'onceKey', 'firstResults?', 'atOnce', 'claimLike', 'FollowsTogether'],
+  ...['roundsOf', 'sidesOf', 'orphanedEngagementOf', 'unmark', 'viewerMarks'],
+  ...['EngagedLog', 'OutlierWalk', 'surviving', 'takeBack\\w*', 'takeAllBack', 'forgetReader'],
+  ...[
+    'keepOnce',
+    'Stretch',
+    'Standing',
+    'standingOf',
+    'oracle(?=\\.|,)',
+    'Looks',
+    'Mender',
+    'misfits',
+  ],
+  ...['lonelyEdges', 'unlikeEdges', 'isTorn', 'withSoFar', 'untilTold', 'Remedy', 'Cast', 'Spoil'],
+]
+const retiredPattern = new RegExp(`\\b(?:${retired.join('|')})\\b`, 'g')
+const ownPath = join('tests', 'unit', 'language.test.ts')
+const commentPattern = /\/\/.*|\/\*[\s\S]*?\*\//g
+const testNamePattern = /(?<=\b(?:test|it|describe)(?:\.\w+[^\n]*)?\(\s*)(?:'[^'\n]*'|`[^`]*`)/g
+
 /** A text that users read, and where it is. */
 interface Text {
   readonly place: string
@@ -47,6 +69,20 @@ test('error messages and literals of the CLI use no avoided word', () => {
   const texts = sourceFiles('src').flatMap(messageTexts)
   expect(texts.length).toBeGreaterThan(100)
   expect(avoidedIn(texts)).toEqual([])
+})
+
+test('comments in src, and names of tests, use no avoided word', () => {
+  const comments = sourceFiles('src').flatMap((file) => matchesIn(file, commentPattern))
+  const names = sourceFiles('tests').flatMap((file) => matchesIn(file, testNamePattern))
+  expect([comments.length, names.length].every((count) => count > 500)).toBe(true)
+  expect(avoidedIn([...comments, ...names])).toEqual([])
+})
+
+test('no code uses a name that the glossary replaced', () => {
+  const folders = ['src', 'tests', 'bench', 'faults', 'scripts']
+  const files = folders.flatMap(sourceFiles).filter((file) => file !== ownPath)
+  const found = files.flatMap((file) => matchesIn(file, retiredPattern))
+  expect(found.map(({ place, text }) => `${place}: ${text}`)).toEqual([])
 })
 
 test('the word check ignores case, and the sentence check finds a sentence of 26 words', () => {
@@ -114,6 +150,14 @@ const sourceFiles = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => join(folder, file))
+
+function matchesIn(file: string, pattern: RegExp): Text[] {
+  const source = readFileSync(join(root, file), 'utf8')
+  return Array.from(source.matchAll(pattern), ({ 0: text, index }) => {
+    const line = source.slice(0, index).split('\n').length
+    return { place: `${file}:${line}`, text }
+  })
+}
 
 /** Comments, string literals, calls that make an error, and parentheses. */
 const tokens =

@@ -110,7 +110,7 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
       add('SPARE_COUNTERS', left ? { ...spare, unrepairable: lostAccount } : spare)
     }
     if (!account && left) {
-      const wrong = { kind: 'nobody', expected: 'nothing without an account', found: left }
+      const wrong = { kind: 'no-account', expected: 'nothing without an account', found: left }
       add('NO_ACCOUNT', stats ? { ...wrong, unrepairable: lostAccount } : wrong)
     }
     if (account === 'LEAVING' && cleared.has(handle)) inFlight++

@@ -44,7 +44,7 @@ export const accountDamages: readonly Damage[] = [
   },
   {
     name: 'the document of an account is lost',
-    noticed: ({ a }) => [`L3 counters ${a}`, `L3 nobody ${a}`],
+    noticed: ({ a }) => [`L3 counters ${a}`, `L3 no-account ${a}`],
     answer: 'reported',
     how: 'the profile is in a backup only; edges and posts are kept for it',
     clients: 'no profile',
@@ -52,7 +52,7 @@ export const accountDamages: readonly Damage[] = [
   },
   {
     name: 'an account and its counters are lost, its edges are not',
-    noticed: ({ a }) => [`L3 nobody ${a}`],
+    noticed: ({ a }) => [`L3 no-account ${a}`],
     answer: 'repaired',
     how: 'cleared like a deleted account',
     clients: 'a follower without a profile',
@@ -64,7 +64,7 @@ export const accountDamages: readonly Damage[] = [
   },
   {
     name: 'a post has no author',
-    noticed: ({ x }) => [`L3 nobody ${x}`],
+    noticed: ({ x }) => [`L3 no-account ${x}`],
     answer: 'repaired',
     how: 'cleared like a deleted account',
     clients: 'nothing',

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
 import { DomainError } from '../errors.ts'
@@ -8,7 +9,7 @@ import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeOf } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, Intent } from './admission.ts'
 import { settledMs } from './deadline.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, NewEntry } from './list-plan.ts'
@@ -63,16 +64,27 @@ interface EntryWrite {
   readonly idempotencyKey: IdempotencyKey | undefined
 }
 
+const bounds: GroupCommitBounds = {
+  batchMax: 256,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 1,
+  begins: 'AFTER_TURN',
+}
+
 /** How far an id's time is ahead of the database's clock at most, in milliseconds. */
 const aheadMsMax = 1_000
 
 /** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
+  /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
+  private readonly intents: GroupCommit<Intent, undefined>
   /** By-user entries of failed writes. */
   readonly unsure: UnsureEntries
 
   constructor(private readonly parts: EngagementsParts) {
-    const { reader, userIndex } = parts
+    const { reader, userIndex, admission } = parts
+    this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.settle(batch), bounds)
     this.unsure = new UnsureEntries(userIndex, reader)
   }
 
@@ -171,9 +183,12 @@ export class Engagements {
     const indexed: UserEngagement = { id, user: actor, kind, post }
     let result: ListResult
     try {
+      // The owner of a hot key admits the entries of all processes together.
+      const needsAdmission = lists.isHot(post)
+      if (!needsAdmission) await this.intents.submit('', { begin: indexed })
       const added = { author: post.author, post: post.id, user: actor, entry: id }
       const jobs = reactionsTo(`${kinds[kind].noun}.added`, added)
-      result = await lists.write(post, { kind, add: entry, jobs }, idempotencyKey)
+      result = await lists.write(post, { kind, add: entry, needsAdmission, jobs }, idempotencyKey)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
         this.unsure.add(indexed)
@@ -203,7 +218,7 @@ export class Engagements {
 
   /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
   private async forget(entry: UserEngagement): Promise<void> {
-    await this.parts.admission.remove(entry).catch(() => this.unsure.add(entry))
+    await this.intents.submit('', { end: entry }).catch(() => this.unsure.add(entry))
   }
 }
 

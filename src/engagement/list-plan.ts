@@ -39,6 +39,8 @@ export type NewEntry = Omit<EngagementDoc, 'place'>
 export type ListWrite = { readonly kind: EngagementKind } & (
   | {
       readonly add: NewEntry
+      /** Who commits it sees to its admission; otherwise it is admitted. */
+      readonly needsAdmission?: boolean
       /** Inserted in the transaction that adds the entry; none where the entry is there already. */
       readonly jobs?: readonly NewJob[]
       readonly remove?: undefined
@@ -52,6 +54,7 @@ export type ListWrite = { readonly kind: EngagementKind } & (
        */
       readonly only?: ObjectId
       readonly add?: undefined
+      readonly needsAdmission?: undefined
       readonly jobs?: undefined
     }
 )

@@ -66,8 +66,7 @@ export class OutlierLists {
   }
 
   /**
-   * Adds an entry or takes one out, atomically wherever it stands; entry and count change together. Concurrent writes to
-   * a post wait in one queue. Their new entries are admitted first, together with those of other posts.
+   * Adds an entry or takes one out, atomically wherever it stands; entry and count change together.
    * While the list is within its post, an add shares one command with those to other posts, and a removal takes one.
    * Past the threshold, and when several writers of this process meet on a post, they share one transaction of at most
    * four commands and three more for each kind. Where processes collide on a post, the owner of the hot key commits the
@@ -81,6 +80,11 @@ export class OutlierLists {
     idempotencyKey?: IdempotencyKey,
   ): Promise<ListResult> {
     return this.commits.submit(keyOf(post), { post, write, idempotencyKey })
+  }
+
+  /** Whether the owner of a hot key commits the writes to this post now. */
+  isHot(post: PostRef): boolean {
+    return this.hotKeys.isHot(keyOf(post))
   }
 
   /** Loads the result of the first write under the key, if there was one. One command. */
@@ -111,17 +115,18 @@ export class OutlierLists {
     return result as ListResult | Error
   }
 
-  /** Admits the new entries of a batch. No command without any. */
+  /** Admits those of a batch that need it. Up to five commands; none without any. */
   private async admit(batch: readonly Waiting[]): Promise<Refusals> {
-    const adds = batch.flatMap(({ post, write: { kind, add } }) =>
-      add
-        ? [{ id: fromObjectId<EngagementId>(add._id), user: add.actor as UserId, kind, post }]
-        : [],
+    const entries = batch.map(({ post, write: { kind, add, needsAdmission } }) =>
+      add && needsAdmission
+        ? { id: fromObjectId<EngagementId>(add._id), user: add.actor as UserId, kind, post }
+        : undefined,
     )
-    if (adds.length === 0) return []
-    const refusals = await this.parts.admission.admit(adds)
+    const intents = entries.flatMap((begin) => (begin ? [{ begin }] : []))
+    if (intents.length === 0) return []
+    const refusals = await this.parts.admission.settle(intents)
     let next = 0
-    return batch.map(({ write }) => (write.add ? refusals[next++] : undefined))
+    return entries.map((entry) => entry && refusals[next++])
   }
 
   /** The way of nearly every write: one conditional update. Undefined: it takes more. */

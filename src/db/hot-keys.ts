@@ -127,6 +127,7 @@ export class HotKeys<Op, Result> {
    */
   private async commitEachAlone(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
     const answers: (Result | Error | Promise<Result>)[] = []
+    const refusals = (await this.rules.admit?.(ops)) ?? []
     let locked = 0
     for (const [at, op] of ops.entries()) {
       if (at === lockedMax && locked === lockedMax) {
@@ -134,15 +135,21 @@ export class HotKeys<Op, Result> {
         const later = this.commit(key, rest, watchCollisions())
         return [...answers, ...rest.map((_, n) => later.then((all) => resultOf(all[n] as Result)))]
       }
+      const refusal = refusals[at]
+      if (refusal) {
+        answers.push(refusal)
+        continue
+      }
       try {
-        answers.push(await this.commitAlone(key, op, watchCollisions(conflictsMax)))
+        answers.push(await this.rules.commitAlone(key, op, watchCollisions(conflictsMax)))
       } catch (error) {
-        if (error instanceof Contended) locked++
-        answers.push(
-          error instanceof Contended
-            ? this.commitAlone(key, op, watchCollisions()).then(resultOf<Result>)
-            : (error as Error),
-        )
+        if (error instanceof Contended) {
+          locked++
+          const later = this.rules.commitAlone(key, op, watchCollisions()).then(resultOf<Result>)
+          // The batch is answered after its last write. This write may fail before.
+          later.catch(() => {})
+          answers.push(later)
+        } else answers.push(error as Error)
       }
     }
     return answers
@@ -155,15 +162,6 @@ export class HotKeys<Op, Result> {
   ): Promise<Answers<Result>> {
     const { admit, commit } = this.rules
     return commitAdmitted(ops, await admit?.(ops), (some) => commit(key, some, onCollision))
-  }
-
-  private async commitAlone(
-    key: string,
-    op: Op,
-    onCollision: (error: unknown) => void,
-  ): Promise<Result | Error> {
-    const [refusal] = (await this.rules.admit?.([op])) ?? []
-    return refusal ?? this.rules.commitAlone(key, op, onCollision)
   }
 
   private markHot(key: string): HotKey<Op, Result> {

@@ -113,12 +113,24 @@ async function storedAmong(
           $or: [{ [`${kind}._id`]: entry._id }, { [`last.${kind}`]: entry._id }],
         })),
       },
-      { ...singleBatch, projection: { _id: 1, author: 1 } },
+      { ...singleBatch, projection: { author: 1, last: 1, ...entriesAmong(adds) } },
     )
     .toArray()
-  // Two authors may be named for one post: one of them is forged.
-  const keys = new Set(found.map(({ _id, author }) => `${author}/${_id.toHexString()}`))
-  return new Set(adds.filter(({ post: { author, id } }) => keys.has(`${author}/${id}`)))
+  // One command may hold two entries of one list, and two posts of which one names a forged author.
+  const stored = new Map(found.map((doc) => [`${doc.author}/${doc._id.toHexString()}`, doc]))
+  const isStored = ({ post: { author, id }, kind, entry }: EmbeddedAdd) => {
+    const { last, [kind]: entries } = stored.get(`${author}/${id}`) ?? {}
+    return last?.[kind]?.equals(entry._id) || entries?.some(({ _id }) => _id.equals(entry._id))
+  }
+  return new Set(adds.filter(isStored))
+}
+
+/** A projection: the entries of each list that are among those to add. */
+function entriesAmong(adds: readonly EmbeddedAdd[]) {
+  const cond = { $in: ['$$this._id', adds.map(({ entry }) => entry._id)] }
+  return Object.fromEntries(
+    adds.map(({ kind }) => [kind, { $filter: { input: embedded(kind), cond } }]),
+  )
 }
 
 function updateFor(

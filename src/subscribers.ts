@@ -43,7 +43,10 @@ export const createTasks = ({
         posts.purge(user, (ids) => delivery.retractAll(user, ids, removal.signal), removal),
       (user, removal) => graph.removeUser(user, removal),
       (user, removal) => engagements.purge(user, removal),
-      (user, removal) => idempotency.removeResults(user, removal),
+      // Until the last writes are settled, a repeat of a mutation returns its first result.
+      async (user, removal) => {
+        if (removal.isSettled) await idempotency.removeResults(user, removal)
+      },
     ],
     timelines: {
       deleteReader: (user) => delivery.deleteReader(user),

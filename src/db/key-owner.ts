@@ -49,6 +49,8 @@ interface Waiting<Op, Result> {
 export class KeyOwner<Op, Result> {
   private waiting: Waiting<Op, Result>[] = []
   private wake = () => {}
+  /** Whether the next transaction takes no requests. */
+  private skipsRequests = false
 
   constructor(private readonly parts: OwnerParts<Op, Result>) {}
 
@@ -106,7 +108,11 @@ export class KeyOwner<Op, Result> {
     const requests: HotWriteDoc[] = []
     try {
       let room = opsMax - own.reduce((sum, { ops }) => sum + ops.length, 0)
-      const found = isOwner ? await this.parts.writes.loadRequests(this.parts.key, requestsMax) : []
+      const takesRequests = isOwner && !this.skipsRequests
+      this.skipsRequests = false
+      const found = takesRequests
+        ? await this.parts.writes.loadRequests(this.parts.key, requestsMax)
+        : []
       for (const request of found) {
         room -= request.ops.length
         if (room >= 0) requests.push(request)
@@ -119,9 +125,11 @@ export class KeyOwner<Op, Result> {
       if (isApart && requests.length > 0) {
         await this.parts.writes.refuseRequests(this.parts.key, requests).catch(() => {})
       }
-      // Nothing was written. The next transaction retries the own writes and the requests that were not withdrawn.
-      if (error instanceof Withdrawn) this.waiting.unshift(...own)
-      else for (const { reject } of own) reject(error)
+      if (error instanceof Withdrawn) {
+        // Nothing was written. The next transaction has only own writes, which are never withdrawn.
+        this.skipsRequests = own.length > 0
+        this.waiting.unshift(...own)
+      } else for (const { reject } of own) reject(error)
       return 'failed'
     }
   }

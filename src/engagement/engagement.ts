@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
@@ -6,7 +5,7 @@ import { DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
-import { timeOf } from '../lib/ids.ts'
+import { timeIdAt } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { Admission, Intent } from './admission.ts'
@@ -72,9 +71,6 @@ const bounds: GroupCommitBounds = {
   begins: 'AFTER_TURN',
 }
 
-/** How far an id's time is ahead of the database's clock at most, in milliseconds. */
-const aheadMsMax = 1_000
-
 /** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
   /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
@@ -139,23 +135,18 @@ export class Engagements {
   }
 
   /**
-   * Takes back everything a deleted user did, in bounded batches. A repeat goes on where it ended.
-   * What was admitted right before the account ended may still be on its way, and is waited for: for 16 s at most.
+   * Takes back what a deleted user did, in bounded batches. A repeat goes on where it ended. While writes of the user may
+   * be under way, it leaves the entries that such a write may still store.
    * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
    */
-  async purge(user: UserId, { signal, isDue, onRemoved }: Removal): Promise<void> {
+  async purge(user: UserId, { signal, isSettled, isDue, onRemoved }: Removal): Promise<void> {
     const { lists, userIndex, now } = this.parts
-    const since = performance.now()
+    const before = isSettled ? undefined : timeIdAt<EngagementId>(now() - settledMs, '0'.repeat(12))
     for (;;) {
       signal.throwIfAborted()
-      const batch = await userIndex.readBatch(user, 200)
-      if (batch.length === 0) return
-      const youngest = Math.max(...batch.map(({ id }) => timeOf(id).getTime()))
-      const settledIn = youngest + settledMs - now()
-      const waitMs = Math.min(settledIn, settledMs + aheadMsMax - (performance.now() - since))
-      if (waitMs > 0 && (await isDue())) await sleep(waitMs, undefined, { signal })
+      const batch = await userIndex.readBatch(user, 200, before)
       // Looked at after the entries were found: what was there before the handle is free is not the next owner's.
-      if (!(await isDue())) return
+      if (batch.length === 0 || !(await isDue())) return
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {

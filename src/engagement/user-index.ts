@@ -59,9 +59,15 @@ export class UserEngagementIndex {
     return new Map([...found].map(([user, docs]) => [user, docs.map(toEngaged)]))
   }
 
-  /** Up to `limit` entries of the user, of any kind and in no order. One command. */
-  async readBatch(user: UserId, limit: number): Promise<UserEngagement[]> {
-    return (await this.engaged.find({ user }).limit(limit).toArray()).map(toEngaged)
+  /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */
+  async readBatch(user: UserId, limit: number, before?: EngagementId): Promise<UserEngagement[]> {
+    const older = before ? { _id: { $lt: toObjectId(before) } } : {}
+    return (
+      await this.engaged
+        .find({ user, ...older })
+        .limit(limit)
+        .toArray()
+    ).map(toEngaged)
   }
 }
 

@@ -156,13 +156,13 @@ export class JobQueue {
   }
 
   /**
-   * Ends the lease. The job is due at once, after the jobs that are due already, and goes on from its checkpoint. The
-   * try does not count.
+   * Ends the lease. The job is due after `delayMs` milliseconds, after the jobs that are due already, and goes on from
+   * its checkpoint. The try does not count.
    * @throws LeaseLost
    */
-  async release(job: Job): Promise<void> {
+  async release(job: Job, delayMs = 0): Promise<void> {
     await this.update(job, {
-      runAt: '$$NOW',
+      runAt: inMs(delayMs),
       fence: job.fence + 1,
       leased: '$$REMOVE',
       attempts: job.attempts - 1,

@@ -2,14 +2,20 @@ import type { Log } from '../log.ts'
 import { Lease, type Run } from './lease.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
+/** A task has to wait: its job is due again after this time, in milliseconds. */
+export interface Pause {
+  readonly continuesInMs: number
+}
+
 /**
  * Runs one kind of job. It may be interrupted anywhere and run again from its last checkpoint; the repeat must change
  * nothing. A task that returns after its signal aborted counts as not done. A long task returns `unfinished` at times,
- * after a save: the job is due again after the jobs that are due already, so that long jobs take turns.
+ * after a save: the job is due again after the jobs that are due already, so that long jobs take turns. A task that has
+ * to wait returns a pause, and holds no slot until then.
  */
 export interface Task {
   // biome-ignore lint/suspicious/noConfusingVoidType: most tasks have nothing to say
-  (payload: Job['payload'], run: Run): Promise<void | 'unfinished'>
+  (payload: Job['payload'], run: Run): Promise<void | 'unfinished' | Pause>
   /** Number of jobs of this kind that share one slot of a worker. Default: 1. */
   readonly batchSize?: number
 }
@@ -17,7 +23,7 @@ export interface Task {
 /** A task for each kind of job. */
 export type Tasks = Readonly<Record<string, Task>>
 
-type Outcome = 'done' | 'unfinished' | { readonly error: unknown }
+type Outcome = 'done' | 'unfinished' | Pause | { readonly error: unknown }
 
 /** Runs leased jobs: those that a worker claimed, and those that run inline. */
 export class JobRunner {
@@ -79,6 +85,8 @@ export class JobRunner {
       return true
     } else if (outcome === 'done') {
       await this.queue.complete(job)
+    } else if ('continuesInMs' in outcome) {
+      await this.queue.release(job, outcome.continuesInMs)
     } else {
       this.log.error({ ...fieldsOf(job), err: outcome.error }, 'job failed')
       if (await this.queue.fail(job, outcome.error)) this.log.error(fieldsOf(job), 'job parked')

@@ -7,6 +7,8 @@ import type { Users } from './users.ts'
 /** A try to remove what a deleted account left. */
 export interface Removal {
   readonly signal: AbortSignal
+  /** Whether no write of the account that began before its deletion is still under way. */
+  readonly isSettled: boolean
   /**
    * Whether the account still waits for this removal, in the transaction's view if one is given. If not, the documents
    * under the handle belong to its next owner: this worker was held up for longer than its lease.
@@ -29,18 +31,24 @@ export interface DeletionParts {
   }
 }
 
-/** The task that ends a deleted account: removes what is left of it, then frees its handle. */
+/**
+ * The task that ends a deleted account: removes what is left of it, at once and again when its last writes are settled.
+ * Then it frees the handle.
+ */
 export const deleteAccount =
   ({ users, steps, timelines }: DeletionParts): Task =>
   async ({ user: given }, run) => {
     const user = given as UserId
-    const since = await users.leavingSince(user)
-    if (!since) return
+    const leaver = await users.leaver(user)
+    if (!leaver) return
+    const { since, settlesInMs } = leaver
     const isDue = async (tx?: Tx) =>
-      (await users.leavingSince(user, tx))?.getTime() === since.getTime()
-    const removal = { signal: run.signal, isDue, onRemoved: countRemoved(run) }
+      (await users.leaver(user, tx))?.since.getTime() === since.getTime()
+    const isSettled = settlesInMs <= 0
+    const removal = { signal: run.signal, isSettled, isDue, onRemoved: countRemoved(run) }
     for (const remove of steps) await remove(user, removal)
     if (!(await isDue())) return
+    if (!isSettled) return { continuesInMs: settlesInMs }
     await timelines.deleteReader(user)
     if (await isDue()) await users.free(user, since)
     // The worker was held up until the handle had its next owner, whose timelines were removed.

@@ -27,6 +27,20 @@ export interface Profile {
 const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
 const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
+/** A deleted account that is still being removed. */
+export interface Leaver {
+  /** When the account was created. */
+  readonly since: Date
+  /** After this time, nothing that began before the deletion is under way, in milliseconds. 0 or less: it is settled. */
+  readonly settlesInMs: number
+}
+
+/**
+ * For how long after a deletion a write of the account that began before it may be under way, in milliseconds. The
+ * handle stays taken for longer, so that no such write becomes one of its next owner.
+ */
+export const writesSettleMs = 16_000
+
 /** The parts that {@link Users} works with. */
 export interface UsersParts {
   readonly collections: Pick<Collections, 'users'>
@@ -103,15 +117,16 @@ export class Users {
 
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
-   * The handle stays taken until that removal ends. One transaction of three commands.
+   * The handle stays taken until that removal ends, for at least {@link writesSettleMs}. One transaction of three
+   * commands.
    * @returns false if there was no account.
    */
   async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
-    const { collections, stats, outbox, transactions, now } = this.parts
+    const { collections, stats, outbox, transactions } = this.parts
     return transactions.run(async (tx) => {
       const removed = await collections.users.updateOne(
         { _id: actor, deletedAt: { $exists: false } },
-        { $set: { deletedAt: new Date(now()) }, $unset: { name: '', bio: '' } },
+        [{ $set: { deletedAt: '$$NOW', name: '$$REMOVE', bio: '$$REMOVE' } }],
         { session: tx.session },
       )
       if (removed.modifiedCount === 0) return false
@@ -121,11 +136,19 @@ export class Users {
     }, idempotencyKey)
   }
 
-  /** When the deleted account of a handle was created, or undefined if none is still being removed. One command. */
-  async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
+  /** The deleted account of a handle, or undefined if none is still being removed. One command. */
+  async leaver(handle: UserId, tx?: Tx): Promise<Leaver | undefined> {
     const leaving = { _id: handle, deletedAt: { $exists: true } }
-    const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
-    return (await this.parts.collections.users.findOne(leaving, options))?.createdAt
+    const settlesInMs = {
+      $subtract: [{ $add: ['$deletedAt', writesSettleMs] }, '$$NOW'],
+    }
+    const projection = { createdAt: 1, settlesInMs }
+    const found = await this.parts.collections.users.findOne<UserDoc & Leaver>(leaving, {
+      ...requestTimeout,
+      ...tx,
+      projection,
+    })
+    return found ? { since: found.createdAt, settlesInMs: Number(found.settlesInMs) } : undefined
   }
 
   /**

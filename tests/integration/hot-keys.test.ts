@@ -1,3 +1,4 @@
+import { ObjectId } from 'mongodb'
 import { expect, test } from 'vitest'
 import { Contended, Poisoned } from '../../src/db/collisions.ts'
 import { HotKeys } from '../../src/db/hot-keys.ts'
@@ -16,11 +17,15 @@ const others = (count: number) =>
   )
 
 /** Hot keys whose writes add to the posts counter of the account that the key names. */
-function counting(commit: () => Promise<never> = () => Promise.reject(new Contended())) {
+function counting(
+  commit: () => Promise<never> = () => Promise.reject(new Contended()),
+  beforeApply = async () => {},
+) {
   const { collections, transactions } = harness.services
   const applied: (readonly number[])[] = []
   const apply = async (tx: Tx, key: string, ops: readonly number[]) => {
     applied.push(ops)
+    await beforeApply()
     if (ops.length > 1 && ops.includes(13)) throw new Poisoned('thirteen')
     const sum = ops.filter((op) => op >= 0).reduce((total, op) => total + op, 0)
     const one = { _id: key, posts: { $exists: true } }
@@ -95,6 +100,26 @@ test('another process takes over a hot key when the lease of a dead owner ends',
   expect(performance.now() - since).toBeLessThan(3_000)
   expect(await value()).toBe(4)
   await expect.poll(() => leftWrites(key)).toBe(0)
+})
+
+test('requests that are withdrawn again and again hold up no write of the owner', async () => {
+  const { key, value } = await newCounter('withdrawing')
+  const { hot_writes } = harness.services.collections
+  let left = 20
+  const request = () => {
+    const stored = { key: `test/${key}`, ops: [{ op: 100 }], at: new Date() }
+    return hot_writes.insertOne({ _id: new ObjectId(), ...stored })
+  }
+  const { keys, applied } = counting(undefined, async () => {
+    await hot_writes.deleteMany({ key: `test/${key}` })
+    if (left-- > 0) await request()
+  })
+  await request()
+  expect(await keys.commitBatch(key, [1])).toEqual([2])
+  expect(applied.length).toBeLessThan(6)
+  left = 0
+  await hot_writes.deleteMany({ key: `test/${key}` })
+  expect(await value()).toBe(1)
 })
 
 test('a write to a hot key that no owner answers is withdrawn, and never committed', async () => {

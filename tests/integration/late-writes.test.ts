@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest'
+import type { Pause } from '../../src/jobs/runner.ts'
 import { type EngagementId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { gate } from '../support/jobs.ts'
 import { failCommand } from '../support/mongo.ts'
-import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import {
+  handle,
+  openAccounts,
+  servicesOver,
+  settleDeletions,
+  useServices,
+} from '../support/services.ts'
 
 const limits = sameLimits({ threshold: 1, capacity: 2 })
 const harness = useServices('collection', limits)
@@ -106,7 +113,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
   const like = held.engagements.add('likes', ben, post)
   await reached.opened
   await harness.services.users.delete(ben)
-  harness.clock.advance(20_000)
+  await settleDeletions(harness.services.collections)
   const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
   // The purge waits for the lock of the post. Otherwise the like would survive it.
   await new Promise((resolve) => setTimeout(resolve, 200))
@@ -128,7 +135,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
   await services.engagements.add('likes', ben, post)
   await services.restrictions.block(ben, other)
   await services.users.delete(ben)
-  harness.clock.advance(20_000)
+  await settleDeletions(services.collections)
   // One purge is held before it deletes a block, another before it removes the like.
   const moments = [
     ({ collection, method }: Call) => collection === 'restrictions' && method === 'deleteMany',
@@ -171,6 +178,7 @@ test('a delayed purge does not release the handle of a next owner who is also de
   const { ben } = await newScene(0)
   const { services } = harness
   await services.users.delete(ben)
+  await settleDeletions(services.collections)
   const [reached, going] = [gate(), gate()]
   const held = watched(async ({ collection, method }) => {
     if (collection !== 'users' || method !== 'deleteOne') return
@@ -187,4 +195,46 @@ test('a delayed purge does not release the handle of a next owner who is also de
   expect(await services.collections.users.countDocuments({ _id: ben })).toBe(1)
   await harness.rest()
   expect(await services.collections.users.countDocuments({ _id: ben })).toBe(0)
+})
+
+test('a like that waits for the owner of its post is never the like of the next owner of the handle', async () => {
+  const { post, ben, fans, likers } = await newScene(1)
+  const others = Array.from({ length: 60 }, (_, n) => handle(`${ben}-fan${n}`))
+  await openAccounts(harness.services, others)
+  let isHeld = false
+  const [reached, going] = [gate(), gate()]
+  const hold = async ({ collection, method, args }: Call) => {
+    const isAdmission = collection === 'engaged' && method === 'bulkWrite'
+    if (!isHeld || !isAdmission || !JSON.stringify(args[0]).includes(`"${ben}"`)) return
+    reached.open()
+    await going.opened
+  }
+  // Any of them may be the owner.
+  const processes = [watched(hold), watched(hold), watched(hold)]
+  const next = others.values()
+  const likeTogether = () =>
+    Promise.all(
+      processes.map(({ engagements }) =>
+        engagements.add('likes', next.next().value as UserId, post),
+      ),
+    )
+  // Repeats until every process knows that the post is hot.
+  for (let round = 0; round < 20; round++) await likeTogether()
+  isHeld = true
+  const like = processes[0]?.engagements.add('likes', ben, post).then(
+    () => 'stored',
+    ({ code }) => code,
+  )
+  await reached.opened
+  await harness.services.users.delete(ben)
+  const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, run)
+  expect((pause as Pause).continuesInMs).toBeGreaterThan(14_000)
+  await expect(harness.services.users.create(ben, { name: 'Next' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+  })
+  going.open()
+  expect(await like).toBe('NOT_FOUND')
+  await harness.rest()
+  await harness.services.users.create(ben, { name: 'Next' })
+  expect((await likers()).sort()).toEqual([...fans, ...others].sort())
 })

@@ -6,7 +6,13 @@ import { type Task, Worker } from '../../src/jobs/worker.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { StatsChange } from '../../src/users/stats.ts'
 import { recorded } from '../support/mongo.ts'
-import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
+import {
+  handle,
+  openAccounts,
+  problemsOf,
+  settleDeletions,
+  useServices,
+} from '../support/services.ts'
 
 const fansCount = 1_100
 /** The most documents that one command of a purge may delete. */
@@ -42,9 +48,10 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
         throw new Error('cut off')
       }
       const { checkpoint, signal, inline } = run
-      await harness.services.tasks['user.deleted']?.(payload, { checkpoint, save, signal, inline })
+      return harness.services.tasks['user.deleted']?.(payload, { checkpoint, save, signal, inline })
     }
     const options = { concurrency: 1, pollMs: 20, leaseMs: 30_000 }
+    await settleDeletions(harness.services.collections)
     for (let left = true; left; left = (await outbox.countDocuments({ state: 'READY' })) > 0) {
       await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
       const tasks = { 'user.deleted': cutOff }

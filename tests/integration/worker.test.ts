@@ -70,6 +70,22 @@ describe('worker', () => {
     expect(await outbox().countDocuments()).toBe(0)
   })
 
+  test('a task that pauses holds no slot, is due again after that time, and has used no try', async () => {
+    await append()
+    let runs = 0
+    const task: Task = async () => (++runs < 2 ? { continuesInMs: 60_000 } : undefined)
+    const before = Date.now()
+    await newWorker({ greet: task }).drain()
+    expect(runs).toBe(1)
+    const paused = await stored()
+    expect(paused).toMatchObject({ state: 'READY', attempts: 0, fence: 2 })
+    expect(paused?.runAt.getTime()).toBeGreaterThan(before + 59_000)
+    await becomeDue()
+    await newWorker({ greet: task }).drain()
+    expect(runs).toBe(2)
+    expect(await outbox().countDocuments()).toBe(0)
+  })
+
   test('a failure of a task is logged once with its cause, and stored with the job', async () => {
     await append()
     const { lines, log } = recordingLog()

@@ -158,7 +158,6 @@ export function describeEngagementRules(
     for (const user of [inPost, inLevel, ben] as UserId[]) {
       await harness.services.users.delete(user)
     }
-    harness.clock.advance(20_000)
     await harness.rest()
     const left = fans.filter((fan) => fan !== inPost && fan !== inLevel)
     expect(await actorsOf(post)).toEqual(left.reverse())

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
+import type { Collections } from '../../src/db/collections.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
@@ -86,17 +87,22 @@ export function testClock(): TestClock {
 }
 
 /**
- * Runs every job to its end, also jobs that back off.
+ * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled.
  * @throws if a job does not succeed.
  */
 export async function drain({ collections, queue, tasks }: Services): Promise<void> {
   const { outbox } = collections
   await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
+  await settleDeletions(collections)
   const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
   await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
   const left = await outbox.findOne({})
   if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
 }
+
+/** Lets deleted accounts be deleted long ago: none of their writes is under way. */
+export const settleDeletions = ({ users }: Pick<Collections, 'users'>) =>
+  users.updateMany({ deletedAt: { $exists: true } }, { $set: { deletedAt: new Date(0) } })
 
 /** A handle from a literal. */
 export const handle = (name: string): UserId => name as UserId

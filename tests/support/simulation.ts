@@ -10,7 +10,7 @@ import { sameLimits } from './engagement.ts'
 import { heldAtCall, Killed, killedAtWrite } from './faulty.ts'
 import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
 import { Actors, groupNames, Model } from './model.ts'
-import { servicesOver } from './services.ts'
+import { servicesOver, settleDeletions } from './services.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
 import { type Seen, Timelines } from './timelines.ts'
 
@@ -233,6 +233,7 @@ export class Simulation {
   }
 
   private async drain(newestFirst: boolean): Promise<void> {
+    await settleDeletions(this.processes[0].collections)
     for (let tries = 0; tries < 500; tries++) {
       const job = (await this.deliveries.waiting()).at(newestFirst ? -1 : 0)
       if (!job) return this.updateFreedHandles()
@@ -244,7 +245,7 @@ export class Simulation {
   /** Updates the model with the handles that purges released. */
   private async updateFreedHandles(): Promise<void> {
     for (const user of this.model.leavers()) {
-      if (!(await this.processes[0].users.leavingSince(user))) this.model.purged(user)
+      if (!(await this.processes[0].users.leaver(user))) this.model.purged(user)
     }
   }
 

@@ -66,11 +66,11 @@ export type Collections = { readonly [Name in CollectionName]: Collection<Docume
 /** One index. A comment in the catalogue names its purpose. */
 export interface IndexSpec {
   readonly key: Readonly<Record<string, 1 | -1>>
-  /** Required if another index has the same key. Default: MongoDB's name for the key. */
+  /** Required if another index has or had the same key. Default: MongoDB's name for the key. */
   readonly name?: string
   readonly unique?: true
   /** The index contains only matching documents. */
-  readonly partialFilterExpression?: Readonly<Record<string, string | boolean>>
+  readonly partialFilterExpression?: Readonly<Record<string, unknown>>
   readonly expireAfterSeconds?: number
 }
 
@@ -94,7 +94,23 @@ const entryIdIndexes = kindsKeyedBy('_id').map(
   }),
 )
 
-/** Every collection with its indexes and shard key. */
+/** The groups of a user, by recency and for membership. An edge in no group has no entry. */
+const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
+  const inGroup = { partialFilterExpression: { groups: { $exists: true } } } as const
+  return [
+    {
+      key: { [owner]: 1, groups: 1, _id: -1, [other]: 1, source: 1 },
+      name: 'group_by_recency',
+      ...inGroup,
+    },
+    { key: { [owner]: 1, groups: 1, [other]: 1 }, name: 'group_membership', ...inGroup },
+  ]
+}
+
+/**
+ * Every collection with its indexes and shard key. A change takes a migration.
+ * An index whose definition changes gets a new name, so that it is built beside the old one.
+ */
 export const catalogue = (
   following: FollowingMode,
 ): Readonly<Record<CollectionName, CollectionSpec>> => ({
@@ -107,8 +123,7 @@ export const catalogue = (
       ...(following === 'reverse-index'
         ? ([
             { key: { follower: 1, _id: -1, user: 1, source: 1 } }, // seed 4's reverse index
-            { key: { follower: 1, groups: 1, _id: -1, user: 1, source: 1 } }, // a group by recency
-            { key: { follower: 1, groups: 1, user: 1 } }, // membership in a group
+            ...groupIndexes('follower', 'user'),
           ] as const)
         : []),
     ],
@@ -120,8 +135,7 @@ export const catalogue = (
         ? [
             { key: { user: 1, followee: 1 }, unique: true },
             { key: { user: 1, _id: -1, followee: 1, source: 1 } },
-            { key: { user: 1, groups: 1, _id: -1, followee: 1, source: 1 } },
-            { key: { user: 1, groups: 1, followee: 1 } },
+            ...groupIndexes('user', 'followee'),
           ]
         : [],
     shardKey: { user: 1 },

@@ -1,9 +1,11 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
-import { applyIndexes, loadFollowingMode, recordFollowingMode } from './db/indexes.ts'
+import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
+import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
+import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
 import { unreachable } from './db/unreachable.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
@@ -25,6 +27,8 @@ export interface OpenOptions {
    * Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written.
    */
   readonly prepare: boolean
+  /** Opens a database of any schema version as it is, for a migration. Default: refuses it. */
+  readonly anyVersion?: true
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
   /** Receives warnings for the operator about the database or this host's clock, at any time. Default: `log`. */
@@ -32,13 +36,15 @@ export interface OpenOptions {
 }
 
 /**
- * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it.
- * @throws {ConfigError} when the database was built with the other following mode; {UnreachableError};
- *   {MongodError}; {Error} when the database's clock cannot be read; driver errors.
+ * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it. An embedded
+ * database that is prepared, is migrated first if it has an older schema version.
+ * @throws {SchemaVersionError} when the database has another schema version; {ConfigError} when it was built with the
+ *   other following mode; {UnreachableError}; {MongodError}; {Error} when the database's clock cannot be read; driver
+ *   errors.
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
-  { profile, prepare, log, warn = log }: OpenOptions,
+  { profile, prepare, anyVersion, log, warn = log }: OpenOptions,
 ): Promise<OpenDatabase> {
   const { uri, name, dataFolder, mongodBinary } = config.database
   const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, log) : undefined
@@ -55,7 +61,7 @@ export async function openDatabase(
       connect(address, as).catch((error: unknown) => {
         throw uri === undefined ? error : unreachable(uri, error)
       })
-    await check(await reach('bulk'), config, prepare)
+    if (!anyVersion) await check(await reach('bulk'), config, { prepare, log })
     client = await reach(profile)
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
@@ -71,16 +77,21 @@ export async function openDatabase(
   }
 }
 
-/** The mode comes first: the other one's indexes must not be created. Building one may take long. Closes the client. */
+/** The version and the mode come first: other indexes must not be created. Building one may take long. Closes the client. */
 async function check(
   client: MongoClient,
-  { database, following }: Pick<Config, 'database' | 'following'>,
-  prepare: boolean,
+  { database: { uri, name }, following }: Pick<Config, 'database' | 'following'>,
+  { prepare, log }: Pick<OpenOptions, 'prepare' | 'log'>,
 ): Promise<void> {
   try {
-    const db = client.db(database.name)
-    const built = prepare ? await recordFollowingMode(db, following) : await loadFollowingMode(db)
-    if (built !== undefined && built !== following) {
+    const db = client.db(name)
+    if (prepare && uri === undefined) {
+      await migrate(db, { signal: new AbortController().signal, log })
+    }
+    const schema = prepare ? await openSchema(db, following) : await readSchema(db)
+    if (schema) checkVersion(schema, name)
+    if (schema && schema.following !== following) {
+      const built = schema.following
       throw new ConfigError([
         `FOLLOWING: this database was created with "${built}"; set FOLLOWING=${built} or use another database`,
       ])

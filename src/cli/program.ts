@@ -4,6 +4,7 @@ import { importRelationsCommand } from './import-relations.ts'
 import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
 import { loadCommand } from './load.ts'
+import { migrateCommand } from './migrate.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { serveCommand } from './serve.ts'
 import { timelinesCommand } from './timelines.ts'
@@ -21,6 +22,7 @@ export const buildProgram = (): Command =>
     .version(JSON.parse(readFileSync(manifest, 'utf8')).version)
     .addCommand(serveCommand())
     .addCommand(workerCommand())
+    .addCommand(migrateCommand())
     .addCommand(loadCommand())
     .addCommand(importRelationsCommand())
     .addCommand(tokenCommand())

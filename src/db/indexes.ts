@@ -6,7 +6,6 @@ import {
   catalogue,
   driverKey,
   type IndexSpec,
-  openCollections,
 } from './collections.ts'
 
 /** The stored name of an index. */
@@ -55,30 +54,72 @@ async function loadIndexNames(db: Db, collection: string): Promise<Set<string>> 
  * One command, and up to two per collection.
  */
 export async function applyIndexes(db: Db, following: FollowingMode): Promise<void> {
-  const present = new Set(
-    (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name),
-  )
+  const present = await collectionNames(db)
   for (const { collection, indexes, clustered } of declaredCollections(following)) {
     if (!present.has(collection)) await createCollection(db, collection, clustered)
-    if (indexes.length === 0) continue
-    await db.collection(collection).createIndexes(
-      indexes.map((spec) => ({
-        key: driverKey(spec) as Record<string, 1 | -1>,
-        name: indexName(spec),
-        ...(spec.unique ? { unique: true } : {}),
-        ...(spec.partialFilterExpression
-          ? { partialFilterExpression: spec.partialFilterExpression }
-          : {}),
-        ...(spec.expireAfterSeconds === undefined
-          ? {}
-          : { expireAfterSeconds: spec.expireAfterSeconds }),
-      })),
-    )
+    await buildIndexes(db, collection, indexes)
   }
 }
 
-/** Creates a collection, unless a concurrent start has just created it. */
-async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
+/** Builds indexes that are missing. One command, none without indexes. */
+export async function buildIndexes(
+  db: Db,
+  collection: string,
+  indexes: readonly IndexSpec[],
+): Promise<void> {
+  if (indexes.length === 0) return
+  await db.collection(collection).createIndexes(
+    indexes.map((spec) => ({
+      key: driverKey(spec) as Record<string, 1 | -1>,
+      name: indexName(spec),
+      ...(spec.unique ? { unique: true } : {}),
+      ...(spec.partialFilterExpression
+        ? { partialFilterExpression: spec.partialFilterExpression }
+        : {}),
+      ...(spec.expireAfterSeconds === undefined
+        ? {}
+        : { expireAfterSeconds: spec.expireAfterSeconds }),
+    })),
+  )
+}
+
+/** What a migration does about the indexes of one collection. */
+export interface IndexPlan {
+  readonly collection: string
+  /** The declared indexes that are missing. */
+  readonly build: readonly (IndexSpec & { readonly name: string })[]
+  /** The names of retired indexes that are there. */
+  readonly drop: readonly string[]
+}
+
+/**
+ * What is missing or retired, for each declared collection that exists. Indexes of an operator are neither. One command
+ * a collection, and one more.
+ * @param retired names of indexes that an earlier release declared, by collection.
+ */
+export async function indexPlan(
+  db: Db,
+  following: FollowingMode,
+  retired: Readonly<Record<string, readonly string[]>>,
+): Promise<IndexPlan[]> {
+  const present = await collectionNames(db)
+  const plans: IndexPlan[] = []
+  for (const { collection, indexes } of declaredCollections(following)) {
+    if (!present.has(collection)) continue
+    const there = await loadIndexNames(db, collection)
+    const named = indexes.map((spec) => ({ ...spec, name: indexName(spec) }))
+    const build = named.filter(({ name }) => !there.has(name))
+    const drop = (retired[collection] ?? []).filter((name) => there.has(name))
+    plans.push({ collection, build, drop })
+  }
+  return plans
+}
+
+const collectionNames = async (db: Db): Promise<Set<string>> =>
+  new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name))
+
+/** Creates a collection, unless there is one. Transactions and concurrent starts need it to be there. One command. */
+export async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
   try {
     const byId = { clusteredIndex: { key: { _id: 1 }, unique: true } }
     await db.createCollection(name, clustered ? byId : {})
@@ -86,21 +127,3 @@ async function createCollection(db: Db, name: string, clustered = false): Promis
     if (!(error instanceof MongoServerError && error.codeName === 'NamespaceExists')) throw error
   }
 }
-
-/**
- * Records in a new database which of seed 4's two options it uses. One command.
- * @returns the option that the database uses, which may differ from `wanted`.
- */
-export async function recordFollowingMode(db: Db, wanted: FollowingMode): Promise<FollowingMode> {
-  const { meta } = openCollections(db)
-  const found = await meta.findOneAndUpdate(
-    { _id: 'following' },
-    { $setOnInsert: { value: wanted } },
-    { upsert: true, returnDocument: 'after' },
-  )
-  return (found?.value ?? wanted) as FollowingMode
-}
-
-/** Loads which of seed 4's two options the database uses. Undefined for a new database. One command. */
-export const loadFollowingMode = async (db: Db): Promise<string | undefined> =>
-  (await openCollections(db).meta.findOne({ _id: 'following' }))?.value

@@ -76,8 +76,8 @@ export interface CelebrityDoc {
    * Set during a promotion: the id of its job, which notes the author with each follower. Posts are still delivered.
    */
   readonly promoting?: ObjectId
-  /** When HYBRID stopped delivering posts of the author. Later posts are in no inbox. */
-  readonly readFrom?: ObjectId
+  /** When HYBRID stopped delivering posts of the author. Later posts are in no inbox. Null: any post may be in one. */
+  readonly readFrom?: ObjectId | null
   /** Set during a demotion: the id of its job, which delivers the posts left out. New posts are delivered again. */
   readonly falling?: ObjectId
 }

@@ -136,8 +136,8 @@ export class Celebrities implements AuthorFilter {
    */
   async assumeStored(): Promise<void> {
     await this.parts.collections.celebrities.updateMany(
-      { readFrom: { $exists: true } },
-      { $unset: { readFrom: '' } },
+      { readFrom: { $ne: null } },
+      { $set: { readFrom: null } },
     )
   }
 

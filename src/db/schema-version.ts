@@ -1,0 +1,83 @@
+import type { Collection, Db } from 'mongodb'
+import type { FollowingMode } from '../config.ts'
+import { migrations } from './migrations/list.ts'
+
+/** How a database is built: one document of `meta`. */
+export interface Schema {
+  readonly version: number
+  /** Which of seed 4's two options. Fixed when the database is made. */
+  readonly following: FollowingMode
+}
+
+interface SchemaDoc extends Schema {
+  readonly _id: string
+}
+
+/** The version that this release reads and writes. */
+export const schemaVersion = migrations.length + 1
+
+/** The database has another schema version than this release. */
+export class SchemaVersionError extends Error {
+  override readonly name = 'SchemaVersionError'
+}
+
+const meta = (db: Db): Collection<SchemaDoc> => db.collection('meta')
+
+/**
+ * How the database is built, or undefined if no release has used it. Databases of version 1 do not record their
+ * version. One command.
+ */
+export async function readSchema(db: Db): Promise<Schema | undefined> {
+  const found = await db
+    .collection<{ _id: string; value?: string }>('meta')
+    .find({ _id: { $in: ['schema', 'following'] } })
+    .toArray()
+  const schema = found.find(({ _id }) => _id === 'schema') as SchemaDoc | undefined
+  const first = found.find(({ _id }) => _id === 'following')
+  if (schema) return { version: schema.version, following: schema.following }
+  return first && { version: 1, following: first.value as FollowingMode }
+}
+
+/**
+ * As {@link readSchema}, but records how a new database is built. Up to two commands.
+ * @param following the option for a new database.
+ */
+export async function openSchema(db: Db, following: FollowingMode): Promise<Schema> {
+  const found = await readSchema(db)
+  return found ?? recordSchema(db, { version: schemaVersion, following })
+}
+
+/** Records how a database is built, unless that is recorded. One command. */
+export async function recordSchema(db: Db, schema: Schema): Promise<Schema> {
+  const stored = await meta(db).findOneAndUpdate(
+    { _id: 'schema' },
+    { $setOnInsert: { ...schema } },
+    { upsert: true, returnDocument: 'after' },
+  )
+  return stored ?? schema
+}
+
+/** Records that the database has the next version. A repeat changes nothing. One command. */
+export async function advanceSchema(db: Db, from: number): Promise<void> {
+  await meta(db).updateOne({ _id: 'schema', version: from }, { $set: { version: from + 1 } })
+}
+
+/** @throws {SchemaVersionError} one sentence and the next step, unless this release can use the database. */
+export function checkVersion({ version }: Schema, database: string): void {
+  if (version < schemaVersion) {
+    throw new SchemaVersionError(
+      `The database "${database}" has schema version ${version}, and this release needs version ${schemaVersion}. ` +
+        'Run "feedline migrate".',
+    )
+  }
+  checkNotNewer({ version }, database)
+}
+
+/** @throws {SchemaVersionError} if a newer release has migrated the database. */
+export function checkNotNewer({ version }: Pick<Schema, 'version'>, database: string): void {
+  if (version <= schemaVersion) return
+  throw new SchemaVersionError(
+    `The database "${database}" has schema version ${version}, and this release supports only version ${schemaVersion}. ` +
+      'Use a newer release of Feedline.',
+  )
+}

@@ -1,0 +1,109 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { connect } from '../../src/db/client.ts'
+import { schemaVersion } from '../../src/db/schema-version.ts'
+import { openMongod } from '../../src/dev/mongod/open.ts'
+import { openDatabase } from '../../src/open-database.ts'
+import { binFolder } from '../support/bin-folder.ts'
+import { useDatabase } from '../support/mongo.ts'
+import { feedline } from '../support/process.ts'
+
+const database = useDatabase()
+const records = () => database.db.collection<{ _id: string }>('meta')
+
+async function run(...args: string[]) {
+  const { ended, out, err } = feedline(args, {
+    MONGODB_URI: database.uri,
+    MONGODB_DATABASE: database.name,
+    PORT: '0',
+  })
+  return { code: await ended, out: out(), err: err() }
+}
+
+const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']
+
+describe('a database of an older schema version', () => {
+  beforeEach(async () => {
+    await records().deleteMany({})
+    // All that version 1 recorded.
+    await records().insertOne({ _id: 'following', value: 'collection' } as never)
+  })
+
+  test.each(commands)('is refused by %s, with the command that migrates it', async (command) => {
+    expect(await run(...command.split(' '))).toEqual({
+      code: 1,
+      out: '',
+      err:
+        `feedline: The database "${database.name}" has schema version 1, and this release needs ` +
+        `version ${schemaVersion}. Run "feedline migrate".\n`,
+    })
+    expect(await records().countDocuments()).toBe(1)
+  })
+
+  test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
+    const plan = await run('migrate', '--dry-run')
+    expect(plan).toMatchObject({ code: 0, err: '' })
+    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 1 to 2 /)
+    expect(await records().countDocuments()).toBe(1)
+    const migration = await run('migrate')
+    expect(migration).toMatchObject({ code: 0, out: 'The database now has schema version 2.\n' })
+    expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
+    expect(await run('migrate')).toEqual({
+      code: 0,
+      out: 'The database has schema version 2. There is nothing to migrate.\n',
+      err: '',
+    })
+  })
+})
+
+test.each([...commands, 'migrate'])('a newer schema version is refused by %s', async (command) => {
+  await records().deleteMany({})
+  const newer = { _id: 'schema', version: schemaVersion + 1, following: 'collection' }
+  await records().insertOne(newer)
+  expect(await run(...command.split(' '))).toEqual({
+    code: 1,
+    out: '',
+    err:
+      `feedline: The database "${database.name}" has schema version ${schemaVersion + 1}, and this ` +
+      `release supports only version ${schemaVersion}. Use a newer release of Feedline.\n`,
+  })
+})
+
+test('a new database gets the schema version of the release that uses it first', async () => {
+  await records().deleteMany({})
+  expect((await run('migrate')).out).toBe(
+    `The database is new. "feedline serve" creates it with schema version ${schemaVersion}.\n`,
+  )
+  expect(await records().countDocuments()).toBe(0)
+  expect((await run('indexes', '--apply')).code).toBe(0)
+  const recorded = { version: schemaVersion, following: 'collection' }
+  expect(await records().findOne({ _id: 'schema' })).toMatchObject(recorded)
+})
+
+test('an embedded database is migrated when it is opened', async () => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'feedline-schema-'))
+  const mongodBinary = process.env.MONGOD_BINARY
+  const mongod = await openMongod({ dataFolder, binFolder, mongodBinary, log: () => {} })
+  try {
+    const client = await connect(mongod.uri, 'bulk')
+    const meta = client.db('feedline').collection<{ _id: string }>('meta')
+    await meta.insertOne({ _id: 'following', value: 'reverse-index' } as never)
+    const said: string[] = []
+    const opened = await openDatabase(
+      {
+        database: { uri: undefined, name: 'feedline', dataFolder, mongodBinary },
+        following: 'reverse-index',
+      },
+      { profile: 'serving', prepare: true, log: (line) => said.push(line) },
+    )
+    expect(said).toContainEqual(expect.stringMatching(/^Migrating from schema version 1 to 2: /))
+    expect(await meta.findOne({ _id: 'schema' })).toMatchObject({ version: schemaVersion })
+    await opened[Symbol.asyncDispose]()
+    await client.close()
+  } finally {
+    await mongod.stop()
+    await rm(dataFolder, { recursive: true, force: true })
+  }
+})

@@ -197,13 +197,13 @@ export interface RepairDoc {
   readonly _id: { readonly run: string; readonly id: string }
   readonly kind: 'USER' | 'POST'
   /** The number that was added to each counter. */
-  readonly by: Readonly<Record<string, number>>
+  readonly delta: Readonly<Record<string, number>>
   /** The counters before the repair. */
   readonly counted: Readonly<Record<string, number>>
   /** The largest absolute difference. */
   readonly size: number
   /** The number of this user's edges that the run had repaired before. */
-  readonly mended?: number
+  readonly repairedEdges?: number
   readonly at: Date
 }
 

@@ -121,9 +121,9 @@ export class Ledger {
     mended: number,
   ): RepairDoc {
     const size = largestOf(delta)
-    const more = mended > 0 ? { mended } : {}
+    const more = mended > 0 ? { repairedEdges: mended } : {}
     const at = new Date(this.now())
-    return { _id: { run, id }, kind, by: delta, counted, size, ...more, at }
+    return { _id: { run, id }, kind, delta, counted, size, ...more, at }
   }
 }
 

@@ -3,7 +3,9 @@ import type { Finding } from './invariant.ts'
 import { type Difference, largestOf } from './ledger.ts'
 
 /** A user or post whose counters have drifted, as reports and the collection `repairs` show it. */
-export interface Drifted extends Pick<RepairDoc, 'kind' | 'by' | 'counted' | 'size'> {
+export interface Drifted extends Pick<RepairDoc, 'kind' | 'counted' | 'size'> {
+  /** The number that was added to each counter, or would be. */
+  readonly by: RepairDoc['delta']
   readonly id: string
   /** The number of its edges that the same run repaired. */
   readonly mended: number
@@ -54,7 +56,7 @@ export class Report {
   ): Promise<readonly Drifted[]> {
     if (run === undefined) return largestFirst(this.drifted)
     const found = await repairs.find({ '_id.run': run }).sort({ size: -1 }).limit(rowsMax).toArray()
-    return found.map(({ _id, kind, by, counted, size, mended = 0 }) => {
+    return found.map(({ _id, kind, delta: by, counted, size, repairedEdges: mended = 0 }) => {
       return { id: _id.id, kind, by, counted, size, mended }
     })
   }

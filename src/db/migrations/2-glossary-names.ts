@@ -186,24 +186,33 @@ const registrations: Step = {
 const marked = { marks: { $exists: true } }
 
 /**
- * Reconciliations that have not ended begin again: the parts of a run and the counts in its record have changed. The
- * next batch of an import that still runs fails. This release resumes the import where it ended.
+ * Reconciliations that have not ended begin again: the parts of a run and the counts in its record have changed. In the
+ * records of repairs, `by` becomes `delta` and `mended` becomes `repairedEdges`. The next batch of an import that still
+ * runs fails. This release resumes the import where it ended.
  */
 const runs: Step = {
   async plan({ db }) {
     const count = await db.collection('reconciliations').countDocuments(unfinished)
+    const repairs = await db.collection('repairs').countDocuments(oldRepairs)
     const going = await db.collection('imports').countDocuments({ done: false })
     return [
+      ...(repairs > 0 ? [`Rename fields in the records of ${repairs} repairs.`] : []),
       ...(count > 0 ? [`Remove the records of ${count} reconciliations that have not ended.`] : []),
       ...(going > 0 ? [`Stop ${going} imports of the previous release, if they still run.`] : []),
     ]
   },
   async run({ db }) {
     await db.collection('reconciliations').deleteMany(unfinished)
+    await db.collection('repairs').updateMany(oldRepairs, renamedRepair)
     await db.collection('imports').updateMany({ done: false }, { $unset: { done: '' } })
   },
 }
 const unfinished = { done: { $exists: false } }
+const oldRepairs = { by: { $exists: true } }
+const renamedRepair = [
+  { $set: { delta: '$by', repairedEdges: '$mended' } },
+  { $unset: ['by', 'mended'] },
+]
 
 /**
  * Schema version 2 has the names of the glossary. The next migration removes, with the previous release, the view

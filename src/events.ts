@@ -1,4 +1,4 @@
-import type { JobLane } from './db/collections.ts'
+import type { QueueName } from './db/collections.ts'
 import type { EngagementKind, kinds } from './engagement/kinds.ts'
 import type { NewJob } from './jobs/outbox.ts'
 import type { EngagementId, PostId, UserId } from './lib/ids.ts'
@@ -51,9 +51,9 @@ type JobKindsOf<S> = S extends unknown ? S[keyof S] : never
 /** The kinds of the jobs of all subscribers. */
 export type SubscriberJob = JobKindsOf<Subscriptions[EventName]>
 
-/** The jobs of all subscribers of an event, for the outbox. @param lane of the jobs. Default: QUICK. */
+/** The jobs of all subscribers of an event, for the outbox. @param queue of the jobs. Default: QUICK. */
 export const reactionsTo = <E extends EventName>(
   event: E,
   payload: Events[E],
-  lane: JobLane = 'QUICK',
-): NewJob[] => Object.values<string>(subscriptions[event]).map((kind) => ({ kind, payload, lane }))
+  queue: QueueName = 'QUICK',
+): NewJob[] => Object.values<string>(subscriptions[event]).map((kind) => ({ kind, payload, queue }))

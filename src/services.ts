@@ -90,7 +90,7 @@ export function createServices(
   const publishing = new Publishing(parts)
   const posts = new Posts({ ...parts, tombstones, publishing, validators })
   const limits = listLimits(config.engagement)
-  const userIndex = new UserEngagementIndex(collections.engaged)
+  const userIndex = new UserEngagementIndex(collections.engagements_by_user)
   const admission = new Admission(userIndex, stats, restrictions)
   const lists = new OutlierLists({
     collections,

@@ -108,10 +108,10 @@ const since: Readonly<Record<JobState, string>> = {
   PARKED: 'since',
 }
 
-const cellsOf = ({ id, kind, lane, state, attempts, at }: ListedJob): readonly string[] => [
+const cellsOf = ({ id, kind, queue, state, attempts, at }: ListedJob): readonly string[] => [
   id,
   kind,
-  lane,
+  queue,
   state,
   `${attempts} ${attempts === 1 ? 'try' : 'tries'}`,
   `${since[state]} ${at.toISOString()}`,

@@ -2,16 +2,16 @@ import type { Collection, CollectionOptions, Db, IndexSpecification } from 'mong
 import type { FollowingMode } from '../config.ts'
 import { kindsKeyedBy } from '../engagement/kinds.ts'
 import type {
-  EngagedDoc,
+  EngagementByUserDoc,
   FollowEventDoc,
   FollowerDoc,
   FollowingDoc,
   HotKeyDoc,
   HotWriteDoc,
+  IdempotencyKeyDoc,
   ImportDoc,
   JobDoc,
   MetaDoc,
-  MutationDoc,
   OverflowDoc,
   PostDoc,
   ReconciliationDoc,
@@ -43,7 +43,7 @@ export interface Documents {
   restrictions: RestrictionDoc
   posts: PostDoc
   overflow: OverflowDoc
-  engaged: EngagedDoc
+  engagements_by_user: EngagementByUserDoc
   timed_buckets: TimedBucketDoc
   sized_buckets: SizedBucketDoc
   timeline_cache: TimelineCacheDoc
@@ -52,7 +52,7 @@ export interface Documents {
   celebrities: CelebrityDoc
   pulled_authors: PulledAuthorDoc
   outbox: JobDoc
-  mutations: MutationDoc
+  idempotency_keys: IdempotencyKeyDoc
   hot_keys: HotKeyDoc
   hot_writes: HotWriteDoc
   imports: ImportDoc
@@ -169,7 +169,7 @@ export const catalogue = (
     ],
     shardKey: { '_id.post': 1 },
   },
-  engaged: {
+  engagements_by_user: {
     indexes: [
       { key: { user: 1, kind: 1, _id: -1, post: 1, author: 1 } }, // by recency, covered
     ],
@@ -198,12 +198,15 @@ export const catalogue = (
   },
   outbox: {
     indexes: [
-      { key: { state: 1, lane: 1, runAt: 1 } }, // due jobs
+      { key: { state: 1, queue: 1, runAt: 1 } }, // due jobs
       // waiting deliveries, which have no follower, and back-fills, which have neither author nor post
       { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
   },
-  mutations: { indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }], shardKey: { _id: 1 } },
+  idempotency_keys: {
+    indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],
+    shardKey: { _id: 1 },
+  },
   hot_keys: { indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }], shardKey: { _id: 1 } },
   hot_writes: {
     indexes: [

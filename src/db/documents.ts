@@ -122,7 +122,7 @@ export interface OverflowDoc {
  * An engagement of a user, written before its entry. So every entry has one of these. A document without an entry in
  * the post does not count.
  */
-export interface EngagedDoc {
+export interface EngagementByUserDoc {
   readonly _id: ObjectId
   readonly user: string
   readonly kind: EngagementKind
@@ -131,8 +131,8 @@ export interface EngagedDoc {
 }
 
 /** The queues of jobs: QUICK for short jobs, BULK for long ones. Neither delays the other. */
-export const jobLanes = ['QUICK', 'BULK'] as const
-export type JobLane = (typeof jobLanes)[number]
+export const queueNames = ['QUICK', 'BULK'] as const
+export type QueueName = (typeof queueNames)[number]
 
 /** A job, inserted in the transaction of the write that caused it. */
 export interface JobDoc {
@@ -140,7 +140,7 @@ export interface JobDoc {
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly state: 'READY' | 'PARKED'
-  readonly lane: JobLane
+  readonly queue: QueueName
   /** When the job is due. For a claimed job, when its lease ends. For a parked job, when it was parked. Server time. */
   readonly runAt: Date
   /** Raised by every start and end of a claim, so that a worker with an expired lease no longer matches. */
@@ -155,7 +155,7 @@ export interface JobDoc {
 }
 
 /** The first result of a mutation with a clientMutationId, of the viewer's account created at `since`. */
-export interface MutationDoc {
+export interface IdempotencyKeyDoc {
   readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
   /** SHA-256 of the mutation's name and input. */
   readonly fingerprint: Binary

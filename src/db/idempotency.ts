@@ -3,7 +3,7 @@ import { Binary, type Filter, MaxKey, MinKey } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { requestTimeout, singleBatch } from './client.ts'
-import type { Collections, MutationDoc } from './collections.ts'
+import type { Collections, IdempotencyKeyDoc } from './collections.ts'
 import type { Tx } from './transaction.ts'
 
 /** Makes a mutation take effect once (law L4). */
@@ -50,7 +50,7 @@ export class IdempotencyStore {
   private readonly known = new WeakMap<Tx, Map<string, Date | undefined>>()
 
   constructor(
-    private readonly collections: Pick<Collections, 'users' | 'mutations'>,
+    private readonly collections: Pick<Collections, 'users' | 'idempotency_keys'>,
     private readonly now: () => number,
   ) {}
 
@@ -65,9 +65,14 @@ export class IdempotencyStore {
   ): Promise<{ readonly result: T } | undefined> {
     const { viewer, clientMutationId } = key
     const id = { viewer: '$_id', since: '$createdAt', id: { $literal: clientMutationId } }
-    const lookup = { from: 'mutations', localField: 'id', foreignField: '_id', as: 'records' }
+    const lookup = {
+      from: 'idempotency_keys',
+      localField: 'id',
+      foreignField: '_id',
+      as: 'records',
+    }
     const [found] = await this.collections.users
-      .aggregate<{ records: MutationDoc[] }>(
+      .aggregate<{ records: IdempotencyKeyDoc[] }>(
         [
           { $match: { _id: viewer } },
           { $project: { _id: 0, id } },
@@ -93,10 +98,10 @@ export class IdempotencyStore {
     const idOf = (key: IdempotencyKey | undefined) => key && recordId(key, accounts.get(key.viewer))
     const ids = keys.flatMap((key) => idOf(key) ?? [])
     if (ids.length === 0) return keys.map(() => undefined)
-    const found = await this.collections.mutations
+    const found = await this.collections.idempotency_keys
       .find({ _id: { $in: ids } }, { ...singleBatch, session: tx.session })
       .toArray()
-    const nameOf = ({ viewer, id }: MutationDoc['_id']) => JSON.stringify([viewer, id])
+    const nameOf = ({ viewer, id }: IdempotencyKeyDoc['_id']) => JSON.stringify([viewer, id])
     const byName = new Map(found.map((doc) => [nameOf(doc._id), doc]))
     return keys.map((key) => {
       const id = idOf(key)
@@ -128,7 +133,7 @@ export class IdempotencyStore {
       return _id ? [{ _id, fingerprint: new Binary(key.fingerprint), result, at }] : []
     })
     if (records.length > 0) {
-      await this.collections.mutations.insertMany(records, { session: tx.session })
+      await this.collections.idempotency_keys.insertMany(records, { session: tx.session })
     }
   }
 
@@ -138,7 +143,7 @@ export class IdempotencyStore {
    * Two commands for each 500 records, and two more.
    */
   async removeResults(viewer: UserId, { signal, onRemoved }: ResultRemoval): Promise<void> {
-    const { users, mutations } = this.collections
+    const { users, idempotency_keys } = this.collections
     const leaving = { _id: viewer, deletedAt: { $exists: true } }
     const account = await users.findOne(leaving, {
       ...requestTimeout,
@@ -151,15 +156,18 @@ export class IdempotencyStore {
     }
     for (;;) {
       signal.throwIfAborted()
-      const found = await mutations
-        .find({ _id: within } as unknown as Filter<MutationDoc>, {
+      const found = await idempotency_keys
+        .find({ _id: within } as unknown as Filter<IdempotencyKeyDoc>, {
           ...requestTimeout,
           projection: { _id: 1 },
         })
         .limit(removalBatchSize)
         .toArray()
       if (found.length === 0) return
-      await mutations.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } }, requestTimeout)
+      await idempotency_keys.deleteMany(
+        { _id: { $in: found.map(({ _id }) => _id) } },
+        requestTimeout,
+      )
       await onRemoved(found.length)
     }
   }
@@ -213,9 +221,12 @@ export function findRepeats(
 const recordId = (
   { viewer, clientMutationId: id }: IdempotencyKey,
   since: Date | undefined,
-): MutationDoc['_id'] | undefined => (since ? { viewer, since, id } : undefined)
+): IdempotencyKeyDoc['_id'] | undefined => (since ? { viewer, since, id } : undefined)
 
-function resultFor<T>(key: IdempotencyKey, { fingerprint, result }: MutationDoc): { result: T } {
+function resultFor<T>(
+  key: IdempotencyKey,
+  { fingerprint, result }: IdempotencyKeyDoc,
+): { result: T } {
   if (!key.fingerprint.equals(Buffer.from(fingerprint.buffer))) {
     throw conflict()
   }

@@ -79,7 +79,7 @@ export interface CelebrityDoc {
   /** When HYBRID stopped delivering posts of the author. Later posts are in no inbox. Null: any post may be in one. */
   readonly readFrom?: ObjectId | null
   /** Set during a demotion: the id of its job, which delivers the posts left out. New posts are delivered again. */
-  readonly falling?: ObjectId
+  readonly demoting?: ObjectId
 }
 
 /** A note that a reader's inbox may lack posts of an author. See `PulledAuthors`. */

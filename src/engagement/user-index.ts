@@ -1,5 +1,5 @@
 import { requestTimeout } from '../db/client.ts'
-import type { Collections, EngagedDoc } from '../db/collections.ts'
+import type { Collections, EngagementByUserDoc } from '../db/collections.ts'
 import { duplicatePositions } from '../db/errors.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
@@ -21,7 +21,7 @@ export interface UserEngagement {
  * truth (law L2) without a transaction over two shards, and a user's likes are found without reading posts (law L5).
  */
 export class UserEngagementIndex {
-  constructor(private readonly engaged: Collections['engaged']) {}
+  constructor(private readonly entries: Collections['engagements_by_user']) {}
 
   /**
    * Writes and removes entries together; a majority holds them when it returns. An entry that is there already stays.
@@ -38,7 +38,7 @@ export class UserEngagementIndex {
     }
     const bulk = [...inserts, ...(removes.length > 0 ? [{ deleteMany: { filter: gone } }] : [])]
     if (bulk.length === 0) return
-    await this.engaged
+    await this.entries
       .bulkWrite(bulk, { ...requestTimeout, ordered: false })
       .catch(duplicatePositions)
   }
@@ -49,29 +49,29 @@ export class UserEngagementIndex {
     kind: EngagementKind,
     range: Range,
   ): Promise<Map<string, UserEngagement[]>> {
-    const list: OwnedList<EngagedDoc> = {
-      collection: this.engaged,
+    const list: OwnedList<EngagementByUserDoc> = {
+      collection: this.entries,
       owner: 'user',
       where: { kind },
       fields: ['_id', 'user', 'kind', 'post', 'author'],
     }
     const found = await rangesByOwner(list, users, range)
-    return new Map([...found].map(([user, docs]) => [user, docs.map(toEngaged)]))
+    return new Map([...found].map(([user, docs]) => [user, docs.map(toUserEngagement)]))
   }
 
   /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */
   async readBatch(user: UserId, limit: number, before?: EngagementId): Promise<UserEngagement[]> {
     const older = before ? { _id: { $lt: toObjectId(before) } } : {}
     return (
-      await this.engaged
+      await this.entries
         .find({ user, ...older })
         .limit(limit)
         .toArray()
-    ).map(toEngaged)
+    ).map(toUserEngagement)
   }
 }
 
-const toDoc = ({ id, user, kind, post }: UserEngagement): EngagedDoc => ({
+const toDoc = ({ id, user, kind, post }: UserEngagement): EngagementByUserDoc => ({
   _id: toObjectId(id),
   user,
   kind,
@@ -79,7 +79,13 @@ const toDoc = ({ id, user, kind, post }: UserEngagement): EngagedDoc => ({
   author: post.author,
 })
 
-const toEngaged = ({ _id, user, kind, post, author }: EngagedDoc): UserEngagement => ({
+const toUserEngagement = ({
+  _id,
+  user,
+  kind,
+  post,
+  author,
+}: EngagementByUserDoc): UserEngagement => ({
   id: fromObjectId(_id),
   user: user as UserId,
   kind,

@@ -198,14 +198,14 @@ export class Backfill {
     { author, demotion }: { author: UserId; demotion: string },
     run: Run,
   ): Promise<'unfinished' | undefined> {
-    if (!(await this.parts.celebrities.isChanging(author, 'falling', demotion))) return undefined
+    if (!(await this.parts.celebrities.isChanging(author, 'demoting', demotion))) return undefined
     const registration = (await this.parts.registry.read()).get('HYBRID')
     if (registration) {
       const HYBRID = bindRegistration(this.parts.strategies.HYBRID, registration)
       const walk = { follows: this.parts.follows, user: author, run }
       const left = await walkFollowers(walk, async (readers) => {
         // HYBRID reads an author who was promoted again, and a retraction would not find entries stored now.
-        if (!(await this.parts.celebrities.isChanging(author, 'falling', demotion))) return
+        if (!(await this.parts.celebrities.isChanging(author, 'demoting', demotion))) return
         for (const batch of chunks(readers, concurrentReaders)) {
           await Promise.all(
             batch.map((reader) => this.addPosts(HYBRID, reader, author, run.signal)),

@@ -106,16 +106,16 @@ export class Celebrities implements AuthorFilter {
     const found = await this.findCelebrity(author)
     if (followers >= threshold) {
       const promotedAgain =
-        found?.falling && (await this.beginReading(author, { falling: found.falling }))
+        found?.demoting && (await this.beginReading(author, { demoting: found.demoting }))
       // The author has no document, or the demotion has removed it since it was read.
-      if (!found || (found.falling && !promotedAgain)) await this.beginPromotion(author)
+      if (!found || (found.demoting && !promotedAgain)) await this.beginPromotion(author)
     } else if (followers < threshold * demotionShare && toDeliveryMode(found) === 'READ') {
       await this.beginDemotion(author)
     }
   }
 
   /** Whether this promotion or demotion of the author has not ended. One command. */
-  async isChanging(author: UserId, change: 'promoting' | 'falling', id: string): Promise<boolean> {
+  async isChanging(author: UserId, change: 'promoting' | 'demoting', id: string): Promise<boolean> {
     return (await this.findCelebrity(author))?.[change]?.toHexString() === id
   }
 
@@ -126,7 +126,7 @@ export class Celebrities implements AuthorFilter {
 
   /** Ends a demotion, unless the author was promoted again. One command. */
   async completeDemotion(author: UserId, demotion: string): Promise<void> {
-    const own = { _id: author, falling: toObjectId(demotion as PostId) }
+    const own = { _id: author, demoting: toObjectId(demotion as PostId) }
     await this.parts.collections.celebrities.deleteOne(own, requestTimeout)
   }
 
@@ -161,13 +161,13 @@ export class Celebrities implements AuthorFilter {
    */
   private async beginReading(
     author: UserId,
-    change: Pick<CelebrityDoc, 'promoting' | 'falling'>,
+    change: Pick<CelebrityDoc, 'promoting' | 'demoting'>,
   ): Promise<boolean> {
     const { collections, mint } = this.parts
     const { matchedCount } = await collections.celebrities.updateOne(
       { _id: author, ...change },
       {
-        $unset: { promoting: '', falling: '' },
+        $unset: { promoting: '', demoting: '' },
         $set: { readFrom: toObjectId(mint.next<PostId>()) },
       },
       requestTimeout,
@@ -186,7 +186,7 @@ export class Celebrities implements AuthorFilter {
       )
       if (upsertedCount === 0) return
       const payload = { author, promotion }
-      await outbox.enqueue(tx, [{ kind: 'author.promoted', payload, lane: 'BULK' }])
+      await outbox.enqueue(tx, [{ kind: 'author.promoted', payload, queue: 'BULK' }])
     })
   }
 
@@ -195,19 +195,19 @@ export class Celebrities implements AuthorFilter {
     const demotion = mint.next<PostId>()
     await transactions.run(async (tx) => {
       const { matchedCount } = await collections.celebrities.updateOne(
-        { _id: author, promoting: { $exists: false }, falling: { $exists: false } },
-        { $set: { falling: toObjectId(demotion) } },
+        { _id: author, promoting: { $exists: false }, demoting: { $exists: false } },
+        { $set: { demoting: toObjectId(demotion) } },
         { session: tx.session },
       )
       if (matchedCount === 0) return
-      const payload = { author, fall: demotion }
-      await outbox.enqueue(tx, [{ kind: 'author.fell', payload, lane: 'BULK' }])
+      const payload = { author, demotion }
+      await outbox.enqueue(tx, [{ kind: 'author.demoted', payload, queue: 'BULK' }])
     })
   }
 }
 
 const toDeliveryMode = (found: CelebrityDoc | null): DeliveryMode =>
-  !found ? 'DELIVERED' : found.promoting || found.falling ? 'BOTH' : 'READ'
+  !found ? 'DELIVERED' : found.promoting || found.demoting ? 'BOTH' : 'READ'
 
 async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserId> {
   yield reader

@@ -253,7 +253,7 @@ export class Registrations {
     delayMs = 0,
   ): Promise<true> {
     const jobs = names.map((strategy): NewJob => {
-      return { kind: 'strategy.backfill', payload: { strategy, epoch }, lane: 'BULK' }
+      return { kind: 'strategy.backfill', payload: { strategy, epoch }, queue: 'BULK' }
     })
     await this.parts.outbox.enqueue(tx, jobs, delayMs)
     return true

@@ -20,7 +20,7 @@ export type TimelineJob =
   | typeof followEnded
   | 'strategy.backfill'
   | 'author.promoted'
-  | 'author.fell'
+  | 'author.demoted'
 
 /** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
 export const timelineTasks = (
@@ -39,8 +39,8 @@ export const timelineTasks = (
     backfill.fillStrategy({ strategy: strategy as MaterialisedName, epoch: epoch as PostId }, run),
   'author.promoted': async ({ author, promotion }, run) =>
     backfill.promote({ author: author as UserId, promotion: promotion as string }, run),
-  'author.fell': async ({ author, fall }, run) =>
-    backfill.demote({ author: author as UserId, demotion: fall as string }, run),
+  'author.demoted': async ({ author, demotion }, run) =>
+    backfill.demote({ author: author as UserId, demotion: demotion as string }, run),
 })
 
 const parsePost = ({ author, post }: Payload): PostRef => ({

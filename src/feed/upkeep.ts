@@ -35,7 +35,7 @@ export class Upkeep implements TimelineUpkeep {
     const jobs = [...followJobs, ...postJobs]
     await this.outbox.enqueue(
       tx,
-      jobs.map((job): NewJob => ({ ...job, lane: 'BULK' })),
+      jobs.map((job): NewJob => ({ ...job, queue: 'BULK' })),
     )
   }
 

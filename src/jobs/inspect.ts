@@ -1,4 +1,4 @@
-import type { Collections, JobDoc, JobLane } from '../db/collections.ts'
+import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import type { TimeId } from '../lib/ids.ts'
 
@@ -10,7 +10,7 @@ export interface ListedJob {
   readonly id: TimeId
   readonly kind: string
   readonly payload: JobDoc['payload']
-  readonly lane: JobLane
+  readonly queue: QueueName
   readonly state: JobState
   /** Waiting: when it is, or was, due. Running: when its lease ends. Parked: since when. */
   readonly at: Date
@@ -66,7 +66,7 @@ const toListed = (doc: JobDoc, state: JobState): ListedJob => ({
   id: fromObjectId<TimeId>(doc._id),
   kind: doc.kind,
   payload: doc.payload,
-  lane: doc.lane,
+  queue: doc.queue,
   state,
   at: doc.runAt,
   attempts: doc.attempts,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { requestTimeout } from '../db/client.ts'
-import type { Collections, JobDoc, JobLane } from '../db/collections.ts'
+import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -14,7 +14,7 @@ export interface NewJob {
   /** What the task needs: ids, not documents. Plain JSON. */
   readonly payload: JobDoc['payload']
   /** Default: QUICK. BULK for jobs that may take long. */
-  readonly lane?: JobLane
+  readonly queue?: QueueName
 }
 
 /** Prepares jobs for the caller's transaction, which inserts them with {@link Outbox.insert}. */
@@ -50,10 +50,10 @@ export class Outbox {
   async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     if (jobs.length === 0) return
     // Upserts, because only an update can take `runAt` from the server's clock.
-    const upserts = jobs.map(({ id, kind, payload, lane, attempts, fence, leaseMs }) => {
+    const upserts = jobs.map(({ id, kind, payload, queue, attempts, fence, leaseMs }) => {
       const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
       const state = 'READY' as const
-      const fixed = { $literal: { kind, payload, state, lane, fence, attempts, ...leased } }
+      const fixed = { $literal: { kind, payload, state, queue, fence, attempts, ...leased } }
       const update = [
         { $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs + delayMs) }] } },
       ]
@@ -103,9 +103,9 @@ export class Outbox {
   }
 
   /** @param leaseMs if above 0, this process holds the job's lease from the start. */
-  private withId({ kind, payload, lane = 'QUICK' }: NewJob, leaseMs = 0): Job {
+  private withId({ kind, payload, queue = 'QUICK' }: NewJob, leaseMs = 0): Job {
     const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
-    return { id, kind, payload, lane, checkpoint: undefined, attempts, fence: attempts, leaseMs }
+    return { id, kind, payload, queue, checkpoint: undefined, attempts, fence: attempts, leaseMs }
   }
 }

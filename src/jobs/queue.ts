@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { requestTimeout, singleBatch } from '../db/client.ts'
-import { type Collections, type JobDoc, type JobLane, jobLanes } from '../db/collections.ts'
+import { type Collections, type JobDoc, type QueueName, queueNames } from '../db/collections.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
@@ -12,7 +12,7 @@ export interface Job {
   readonly id: TimeId
   readonly kind: string
   readonly payload: JobDoc['payload']
-  readonly lane: JobLane
+  readonly queue: QueueName
   /** The argument of the last `save`; undefined before the first. */
   readonly checkpoint: unknown
   /** Number of tries since the checkpoint last changed, this one included. */
@@ -69,13 +69,13 @@ export class JobQueue {
 
   /**
    * Leases the job that has been due the longest. A job is due again when its lease runs out. Examines one index key a
-   * lane, however many jobs are due later. Each claim counts as a try.
-   * @param lane the lane to claim from. Default: the lane with the oldest job.
+   * queue, however many jobs are due later. Each claim counts as a try.
+   * @param queue the queue to claim from. Default: the queue with the oldest job.
    * @returns undefined if no job is due.
    */
-  async claim(leaseMs: number, lane?: JobLane): Promise<Job | undefined> {
+  async claim(leaseMs: number, queue?: QueueName): Promise<Job | undefined> {
     const claimed = await this.outbox.findOneAndUpdate(
-      { state: 'READY', lane: lane ?? inAnyLane, $expr: { $lte: ['$runAt', '$$NOW'] } },
+      { state: 'READY', queue: queue ?? inAnyQueue, $expr: { $lte: ['$runAt', '$$NOW'] } },
       leaseFor(leaseMs, randomUUID()),
       { sort: { runAt: 1 }, returnDocument: 'after', ...requestTimeout },
     )
@@ -83,13 +83,13 @@ export class JobQueue {
   }
 
   /**
-   * Leases more jobs of the kind of a claimed job, from the next `limit` due jobs of its lane. Two commands, three if
+   * Leases more jobs of the kind of a claimed job, from the next `limit` due jobs of its queue. Two commands, three if
    * other workers claim at the same time. Examines `limit` jobs, however many are due.
    */
-  async claimBatch({ kind, lane, leaseMs }: Job, limit: number): Promise<Job[]> {
+  async claimBatch({ kind, queue, leaseMs }: Job, limit: number): Promise<Job[]> {
     const due = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
     const next = await this.outbox
-      .find({ ...due, lane }, { ...singleBatch, hint: { state: 1, lane: 1, runAt: 1 } })
+      .find({ ...due, queue }, { ...singleBatch, hint: { state: 1, queue: 1, runAt: 1 } })
       .sort({ runAt: 1 })
       .limit(limit)
       .toArray()
@@ -172,7 +172,7 @@ export class JobQueue {
   /** The parked jobs, last parked first, at most `limit` and at most 1,000. */
   async parked(limit: number): Promise<ParkedJob[]> {
     const found = await this.outbox
-      .find({ state: 'PARKED', lane: inAnyLane }, requestTimeout)
+      .find({ state: 'PARKED', queue: inAnyQueue }, requestTimeout)
       .sort({ runAt: -1 })
       .limit(Math.max(1, Math.min(limit, parkedMax)))
       .toArray()
@@ -240,8 +240,8 @@ export class JobQueue {
 
 const dueAgain = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
 
-// An explicit list of lanes lets the index merge them by age.
-const inAnyLane = { $in: jobLanes }
+// An explicit list of queues lets the index merge them by age.
+const inAnyQueue = { $in: queueNames }
 
 const leaseOf = ({ id, fence }: Job) => ({ _id: toObjectId(id), state: 'READY' as const, fence })
 
@@ -261,11 +261,11 @@ const leaseFor = (leaseMs: number, leased: string) => [
 
 const plusOne = (field: string) => ({ $add: [field, 1] })
 
-const toJob = ({ _id, kind, payload, lane, checkpoint, attempts }: JobDoc) => ({
+const toJob = ({ _id, kind, payload, queue, checkpoint, attempts }: JobDoc) => ({
   id: fromObjectId<TimeId>(_id),
   kind,
   payload,
-  lane,
+  queue,
   checkpoint,
   attempts,
 })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JobLane } from '../db/collections.ts'
+import type { QueueName } from '../db/collections.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { Log } from '../log.ts'
 import type { Job, JobQueue } from './queue.ts'
@@ -8,7 +8,7 @@ import { JobRunner, type Tasks } from './runner.ts'
 export type { Task } from './runner.ts'
 
 export interface WorkerOptions {
-  /** Number of slots. From two slots on, one lane uses at most all but one. */
+  /** Number of slots. From two slots on, one queue uses at most all but one. */
   readonly concurrency: number
   /** How long to wait after a poll that found no due job, in milliseconds. */
   readonly pollMs: number
@@ -20,17 +20,17 @@ const outage = { baseMs: 500, capMs: 10_000 }
 
 /**
  * Runs jobs, each at least once, until stopped. It logs an outage of the database and goes on after it.
- * It first polls the lane of which it runs fewer jobs, and no lane ever takes all slots, so neither lane waits for the
+ * It first polls the queue of which it runs fewer jobs. No queue ever takes all slots, so neither waits for the
  * other. Small jobs of one kind share a slot and the commands that claim and complete them.
- * A poll costs one command, or two while more jobs of one lane run. A job costs a poll, one command a save, one a third
- * of its lease, and one to complete.
+ * A poll costs one command, or two while more jobs of one queue run. A job costs a poll, one command a save, one a
+ * third of its lease, and one to complete.
  * @see law L4
  */
 export class Worker {
   private readonly runner: JobRunner
   /** A slot holds one job, or a batch. */
-  private readonly running = new Map<Promise<void>, JobLane>()
-  private readonly laneMax: number
+  private readonly running = new Map<Promise<void>, QueueName>()
+  private readonly queueMax: number
   private looping: Promise<void> | undefined
   private nudged = false
   private stopping = false
@@ -43,7 +43,7 @@ export class Worker {
     private readonly options: WorkerOptions,
   ) {
     this.runner = new JobRunner(queue, tasks, log)
-    this.laneMax = Math.max(1, options.concurrency - 1)
+    this.queueMax = Math.max(1, options.concurrency - 1)
   }
 
   /** Starts to claim jobs, until {@link stop}. A repeat does nothing. */
@@ -118,24 +118,24 @@ export class Worker {
       return false
     }
     const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((unfinished) => {
-      if (unfinished.includes(true) || this.isFull(job.lane)) this.nudge()
+      if (unfinished.includes(true) || this.isFull(job.queue)) this.nudge()
       this.running.delete(run)
     })
-    this.running.set(run, job.lane)
+    this.running.set(run, job.queue)
     return true
   }
 
   /** More jobs for the slot of a claimed job. If the claim fails, the job runs alone. */
   private async claimBatch(job: Job): Promise<Job[]> {
     const batchSize = (Object.hasOwn(this.tasks, job.kind) && this.tasks[job.kind]?.batchSize) || 1
-    if (batchSize === 1 || job.lane !== 'QUICK' || this.stopping) return []
+    if (batchSize === 1 || job.queue !== 'QUICK' || this.stopping) return []
     return this.queue.claimBatch(job, batchSize - 1).catch((error) => {
       this.log.warn({ err: error }, 'a batch of jobs could not be claimed')
       return []
     })
   }
 
-  /** Polls the lane with fewer running jobs first; if both have the same number, claims the oldest job. */
+  /** Polls the queue with fewer running jobs first; if both have the same number, claims the oldest job. */
   private async claim(): Promise<Job | undefined> {
     const { leaseMs } = this.options
     const ahead = this.countOf('QUICK') - this.countOf('BULK')
@@ -145,12 +145,12 @@ export class Worker {
     return job || this.isFull(more) ? job : this.queue.claim(leaseMs, more)
   }
 
-  private isFull(lane: JobLane): boolean {
-    return this.countOf(lane) >= this.laneMax
+  private isFull(queue: QueueName): boolean {
+    return this.countOf(queue) >= this.queueMax
   }
 
-  private countOf(lane: JobLane): number {
-    return [...this.running.values()].filter((other) => other === lane).length
+  private countOf(queue: QueueName): number {
+    return [...this.running.values()].filter((other) => other === queue).length
   }
 
   private idle(ms: number): Promise<void> {

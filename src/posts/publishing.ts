@@ -140,10 +140,12 @@ export class Publishing {
       }),
     )
     await collections.posts.insertMany(docs, { session: tx.session })
-    const lane = counted.followers > bulkAudience ? 'BULK' : 'QUICK'
+    const queue = counted.followers > bulkAudience ? 'BULK' : 'QUICK'
     const all = posts.flatMap(({ jobs }, at) => {
       const post = fromObjectId<PostId>((docs[at] as PostDoc)._id)
-      return reactionsTo('post.created', { author, post }, lane).map((job) => jobs.prepare(tx, job))
+      return reactionsTo('post.created', { author, post }, queue).map((job) =>
+        jobs.prepare(tx, job),
+      )
     })
     await outbox.insert(tx, all)
     return docs.map(toPost)

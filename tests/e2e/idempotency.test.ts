@@ -52,11 +52,11 @@ async function state({ viewer, other }: Pair) {
     ),
     posts: await collections.posts.countDocuments({ author: user }),
     counts: (await collections.posts.find({ author: user }).toArray()).map(({ counts }) => counts),
-    engaged: await collections.engaged.countDocuments({ user }),
+    engagements_by_user: await collections.engagements_by_user.countDocuments({ user }),
     restrictions: (await collections.restrictions.find({ owner: user }).toArray())
       .map(({ kind }) => kind)
       .sort(),
-    remembered: await collections.mutations.countDocuments({ '_id.viewer': user }),
+    remembered: await collections.idempotency_keys.countDocuments({ '_id.viewer': user }),
   })
   const events = collections.follow_events.find({ user: viewer }).sort({ _id: 1 })
   const edge = { user: viewer, followee: other }

@@ -71,7 +71,9 @@ test('every write of a like waits for a majority, below and above the threshold'
     const nameOf = ({ name, collection = '' }: (typeof commands)[number]) => `${name} ${collection}`
     const unsafe = writes.filter(({ command }) => command.writeConcern?.w !== 'majority')
     expect(unsafe.map(nameOf)).toEqual([])
-    expect(writes.map(nameOf)).toEqual(expect.arrayContaining(['insert engaged', 'delete engaged']))
+    expect(writes.map(nameOf)).toEqual(
+      expect.arrayContaining(['insert engagements_by_user', 'delete engagements_by_user']),
+    )
   }
 })
 

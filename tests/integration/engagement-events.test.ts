@@ -84,7 +84,7 @@ test('a like without subscribers takes the fast path: one update, and no job', a
     harness.services.engagements.add('likes', ben, post),
   )
   expect(labelsOf(commands)).toEqual([
-    'insert engaged',
+    'insert engagements_by_user',
     'read restrictions',
     'read user_stats',
     'update posts',

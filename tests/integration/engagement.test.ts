@@ -129,7 +129,9 @@ describe('engagement', () => {
 
     await harness.rest()
     expect(await walked(harness.services, 'likes', post)).toEqual([])
-    expect(await harness.services.collections.engaged.countDocuments({ user: ben })).toBe(0)
+    expect(
+      await harness.services.collections.engagements_by_user.countDocuments({ user: ben }),
+    ).toBe(0)
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 

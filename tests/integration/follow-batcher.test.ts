@@ -211,7 +211,7 @@ describe('idempotency keys and jobs in a batch', () => {
     expect(later).toEqual(first)
     await harness.services.restrictions.unblock(star, blocked)
     expect(await follow(blocked)).toMatchObject({ result: { changed: true } })
-    expect(await collections.mutations.countDocuments({ '_id.viewer': fan })).toBe(3)
+    expect(await collections.idempotency_keys.countDocuments({ '_id.viewer': fan })).toBe(3)
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 

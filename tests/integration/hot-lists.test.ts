@@ -51,7 +51,7 @@ test('the owner of a hot post checks the likes of all processes in three command
     ({ command }) => command.autocommit === undefined,
   )
   expect(asked.length).toBeGreaterThan(30)
-  const logged = sent('insert', 'engaged').length
+  const logged = sent('insert', 'engagements_by_user').length
   expect(logged).toBeLessThanOrEqual(sent('commitTransaction').length)
   expect(sent('find', 'restrictions')).toHaveLength(logged)
   expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
@@ -78,7 +78,7 @@ test('the owner of a hot post refuses only likes across a block or without an ac
 
 test('a user index row of an earlier try stays, and the other rows of the batch are inserted', async () => {
   const { collections } = harness.services
-  const userIndex = new UserEngagementIndex(collections.engaged)
+  const userIndex = new UserEngagementIndex(collections.engagements_by_user)
   const entry = (n: number) => ({
     id: `${n}`.padStart(24, 'e') as EngagementId,
     user: handle('hl-again'),

@@ -144,12 +144,12 @@ describe('HYBRID, a shrinking author', () => {
   test('an author promoted again during a demotion is read, and the late job of the demotion changes nothing (HYBRID)', async () => {
     await beginDemotion()
     const { outbox } = harness.services.collections
-    const demotion = await outbox.findOneAndDelete({ kind: 'author.fell' })
-    expect((await mark())?.falling).toBeDefined()
+    const demotion = await outbox.findOneAndDelete({ kind: 'author.demoted' })
+    expect((await mark())?.demoting).toBeDefined()
     await follow(...fans.slice(2))
     await publishAndDeliver()
     expect(await mark()).toEqual(read())
-    await harness.services.tasks['author.fell']?.(demotion?.payload ?? {}, freshRun())
+    await harness.services.tasks['author.demoted']?.(demotion?.payload ?? {}, freshRun())
     expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
@@ -161,9 +161,9 @@ describe('HYBRID, a shrinking author', () => {
     const find = celebrities.findOne.bind(celebrities) as (...args: unknown[]) => Promise<unknown>
     const found = vi.spyOn(celebrities, 'findOne') as MockInstance<typeof find>
     found.mockImplementationOnce(async (...args) => {
-      const falling = await find(...args)
+      const demoting = await find(...args)
       await celebrities.deleteOne({ _id: author })
-      return falling
+      return demoting
     })
     await publish()
     await runJob('post.created', { post: posts[0] })

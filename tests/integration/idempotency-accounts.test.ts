@@ -11,7 +11,7 @@ const post = (text: string) => {
 
 test('idempotency keys end with the account: the next owner of the handle starts without any', async () => {
   const { services, database } = harness
-  const { mutations } = database.collections
+  const { idempotency_keys } = database.collections
   const opened = createIdempotencyKey(ann, 'createUser', { clientMutationId: 'open' })
   const first = await services.users.create(ann, { name: 'Ann' }, opened)
   expect(await services.users.create(ann, { name: 'Ann' }, opened)).toEqual(first)
@@ -22,7 +22,7 @@ test('idempotency keys end with the account: the next owner of the handle starts
   // Until the purge ends, a repeat returns the first result.
   expect(await services.users.delete(ann, deleted)).toBe(true)
   await harness.rest()
-  expect(await mutations.countDocuments()).toBe(0)
+  expect(await idempotency_keys.countDocuments()).toBe(0)
 
   await services.users.create(ann, { name: 'Another Ann' }, opened)
   const fresh = await post('of the second owner')
@@ -34,7 +34,7 @@ test('idempotency keys end with the account: the next owner of the handle starts
   // A late record, from a process that still saw the earlier account, does not count for the later account.
   await services.users.create(ann, { name: 'Third Ann' })
   const stale = { viewer: ann, since: new Date(0), id: 'x' }
-  await mutations.insertOne({
+  await idempotency_keys.insertOne({
     _id: stale,
     fingerprint: new Uint8Array() as never,
     result: old,
@@ -46,17 +46,17 @@ test('idempotency keys end with the account: the next owner of the handle starts
 test('a late purge removes no idempotency key of the next owner of the handle', async () => {
   const { services, database } = harness
   const ben = handle('ben')
-  const { users, mutations } = database.collections
+  const { users, idempotency_keys } = database.collections
   const rowOf = (since: Date) => ({
     _id: { viewer: ben, since, id: 'x' },
     ...{ fingerprint: new Uint8Array() as never, result: {}, at: new Date() },
   })
   const [was, is] = [new Date(1_000), new Date(2_000)]
   await users.insertOne({ _id: ben, name: 'Ben', createdAt: was, deletedAt: new Date() })
-  await mutations.insertMany([rowOf(was), rowOf(is)])
+  await idempotency_keys.insertMany([rowOf(was), rowOf(is)])
   const run = { signal: new AbortController().signal, onRemoved: async () => {} }
   await services.transactions.idempotency.removeResults(ben, run)
   expect(
-    (await mutations.find({ '_id.viewer': ben }).toArray()).map(({ _id }) => _id.since),
+    (await idempotency_keys.find({ '_id.viewer': ben }).toArray()).map(({ _id }) => _id.since),
   ).toEqual([is])
 })

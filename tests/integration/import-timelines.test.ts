@@ -91,7 +91,7 @@ describe('a small import', () => {
     await importGraph(harness.services, { file, mutual: true, batchSize: 4 })
     expect(await registrations()).toEqual(before)
     const { outbox } = harness.services.collections
-    expect(await outbox.countDocuments({ kind: 'follow.created', lane: 'BULK' })).toBe(12)
+    expect(await outbox.countDocuments({ kind: 'follow.created', queue: 'BULK' })).toBe(12)
     await expectRight()
   })
 

@@ -65,7 +65,7 @@ test('a job without a free inline slot is due for workers at once, and slots are
     await write()
     expect(begun).toBe(2 * round)
     const left = await claimed(newQueue())
-    expect(left).toMatchObject({ payload: { who: '$ann' }, lane: 'QUICK', attempts: 1, fence: 1 })
+    expect(left).toMatchObject({ payload: { who: '$ann' }, queue: 'QUICK', attempts: 1, fence: 1 })
     await newQueue().complete(left)
     open()
     await Promise.all(written)
@@ -110,11 +110,11 @@ test('one slot runs one job, also of a transaction with two jobs', async () => {
   await own.runInline((jobs) =>
     transactions().run(async (tx) => {
       await insertOne(jobs, tx)
-      await insertOne(jobs, tx, { lane: 'BULK' })
+      await insertOne(jobs, tx, { queue: 'BULK' })
     }),
   )
   expect(runs).toBe(1)
-  expect(await claimed(newQueue())).toMatchObject({ lane: 'BULK' })
+  expect(await claimed(newQueue())).toMatchObject({ queue: 'BULK' })
 })
 
 test('the inline job of a process that dies after its commit goes to a worker when the lease ends', async () => {
@@ -177,8 +177,10 @@ test('a job of a transaction try without a commit is not a failure', async () =>
 test('a job is due at once if nothing runs inline', async () => {
   const idle = new InlineRunner(newQueue())
   for (const own of [new Outbox(outbox(), mint), new Outbox(outbox(), mint, idle)]) {
-    await own.runInline((jobs) => transactions().run((tx) => insertOne(jobs, tx, { lane: 'BULK' })))
-    expect(await claimed(newQueue())).toMatchObject({ lane: 'BULK', attempts: 1, fence: 1 })
+    await own.runInline((jobs) =>
+      transactions().run((tx) => insertOne(jobs, tx, { queue: 'BULK' })),
+    )
+    expect(await claimed(newQueue())).toMatchObject({ queue: 'BULK', attempts: 1, fence: 1 })
   }
 })
 

@@ -35,7 +35,7 @@ describe('jobs of a kind that are claimed together', () => {
   test('a batch claim leases due jobs of the same kind and queue, oldest first, up to the batch size', async () => {
     await append('greet', { n: 0 })
     await append('other')
-    await append('greet', {}, { lane: 'BULK' })
+    await append('greet', {}, { queue: 'BULK' })
     for (const n of [1, 2, 3]) await append('greet', { n })
     const queue = newQueue()
     const later = await claimed(queue)
@@ -107,7 +107,7 @@ describe('a worker with batches', () => {
 
     await outbox().deleteMany({})
     most = 0
-    for (let n = 0; n < 3; n++) await append('small', { n }, { lane: 'BULK' })
+    for (let n = 0; n < 3; n++) await append('small', { n }, { queue: 'BULK' })
     await drain()
     expect(most).toBe(1)
     expect(await outbox().countDocuments()).toBe(0)

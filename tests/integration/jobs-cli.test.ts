@@ -30,7 +30,7 @@ describe('feedline jobs', () => {
     jobs.running = await claimed(newQueue())
     await append('died')
     await newQueue().claim(1)
-    await append('late', {}, { lane: 'BULK' })
+    await append('late', {}, { queue: 'BULK' })
     await newQueue().fail((await newQueue().claim(leaseMs, 'BULK')) as Job, 'not yet')
     await outbox().updateOne({ kind: 'late' }, { $set: { runAt: new Date('2099-01-01') } })
     await append('new')
@@ -43,10 +43,10 @@ describe('feedline jobs', () => {
     expect(list.counts).toEqual({ WAITING: 3, RUNNING: 1, PARKED: 2 })
     const byKind = Object.fromEntries(list.jobs.map((job: { kind: string }) => [job.kind, job]))
     expect(byKind).toMatchObject({
-      greet: { state: 'PARKED', lane: 'QUICK', checkpoint: { after: 'bob' }, error: 'no\nreason' },
+      greet: { state: 'PARKED', queue: 'QUICK', checkpoint: { after: 'bob' }, error: 'no\nreason' },
       held: { state: 'RUNNING', id: jobs.running?.id, attempts: 1 },
       died: { state: 'WAITING', attempts: 1 },
-      late: { state: 'WAITING', lane: 'BULK', attempts: 1, error: 'not yet' },
+      late: { state: 'WAITING', queue: 'BULK', attempts: 1, error: 'not yet' },
       new: { state: 'WAITING', attempts: 0 },
     })
     const times = list.jobs.map(({ at }: { at: string }) => at)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { type JobLane, jobLanes } from '../../src/db/collections.ts'
+import { type QueueName, queueNames } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { LeaseLost } from '../../src/jobs/queue.ts'
@@ -24,7 +24,7 @@ describe('outbox', () => {
     await append('greet', { who: '$ann', n: 2 })
     const job = await claimed(newQueue())
     expect(job).toMatchObject({ kind: 'greet', payload: { who: '$ann', n: 2 }, attempts: 1 })
-    expect(job).toMatchObject({ lane: 'QUICK', fence: 1 })
+    expect(job).toMatchObject({ queue: 'QUICK', fence: 1 })
     expect(job.checkpoint).toBeUndefined()
   })
 })
@@ -43,14 +43,14 @@ describe('queue', () => {
   })
 
   test('a claim leases the oldest job of its queue, or the oldest of all without a queue', async () => {
-    for (const lane of ['BULK', 'QUICK', 'BULK'] as const) await append(lane, {}, { lane })
+    for (const queue of ['BULK', 'QUICK', 'BULK'] as const) await append(queue, {}, { queue })
     const queue = newQueue()
-    expect(await queue.claim(leaseMs, 'QUICK')).toMatchObject({ kind: 'QUICK', lane: 'QUICK' })
+    expect(await queue.claim(leaseMs, 'QUICK')).toMatchObject({ kind: 'QUICK', queue: 'QUICK' })
     expect(await queue.claim(leaseMs, 'QUICK')).toBeUndefined()
-    await append('QUICK', {}, { lane: 'QUICK' })
-    expect(await queue.claim(leaseMs)).toMatchObject({ lane: 'BULK' })
-    expect(await queue.claim(leaseMs, 'BULK')).toMatchObject({ lane: 'BULK' })
-    expect(await queue.claim(leaseMs)).toMatchObject({ lane: 'QUICK' })
+    await append('QUICK', {}, { queue: 'QUICK' })
+    expect(await queue.claim(leaseMs)).toMatchObject({ queue: 'BULK' })
+    expect(await queue.claim(leaseMs, 'BULK')).toMatchObject({ queue: 'BULK' })
+    expect(await queue.claim(leaseMs)).toMatchObject({ queue: 'QUICK' })
   })
 
   test('a lease ends by the clock of the server, and a save extends it', async () => {
@@ -153,7 +153,7 @@ describe('queue', () => {
 
   test('retryAll and dropAll affect all parked jobs and no other', async () => {
     const queue = newQueue(1)
-    for (const lane of ['QUICK', 'BULK', 'QUICK'] as const) await append('greet', {}, { lane })
+    for (const queue of ['QUICK', 'BULK', 'QUICK'] as const) await append('greet', {}, { queue })
     for (let n = 0; n < 2; n++) await queue.fail(await claimed(queue), 'no')
     expect(await queue.retryAll()).toBe(2)
     expect(await outbox().distinct('state')).toEqual(['READY'])
@@ -196,15 +196,15 @@ describe('queue', () => {
   })
 
   test('a claim examines one key for each queue, for any number of later and parked jobs', async () => {
-    const job = { kind: 'greet', payload: {}, lane: 'BULK' as const, fence: 0, attempts: 0 }
+    const job = { kind: 'greet', payload: {}, queue: 'BULK' as const, fence: 0, attempts: 0 }
     const later = { ...job, state: 'READY' as const, runAt: new Date(Date.now() + 3_600_000) }
     const parked = { ...job, state: 'PARKED' as const, runAt: new Date(0) }
     const others = [...Array(1_000).fill(later), ...Array(100).fill(parked)]
     await outbox().insertMany(others.map((doc) => ({ ...doc, _id: toObjectId(mint.next()) })))
-    const quick = others.map((doc) => ({ ...doc, lane: 'QUICK' as const }))
+    const quick = others.map((doc) => ({ ...doc, queue: 'QUICK' as const }))
     await outbox().insertMany(quick.map((doc) => ({ ...doc, _id: toObjectId(mint.next()) })))
-    const examined = async (lane?: JobLane) => {
-      const { commands } = await recorded(database.client, () => newQueue().claim(leaseMs, lane))
+    const examined = async (queue?: QueueName) => {
+      const { commands } = await recorded(database.client, () => newQueue().claim(leaseMs, queue))
       expect(commands).toHaveLength(1)
       const { findAndModify, query, sort, update } = commands[0]?.command ?? {}
       const { executionStats } = await database.db.command({
@@ -214,15 +214,15 @@ describe('queue', () => {
       return executionStats.totalKeysExamined
     }
     expect(await examined()).toBeLessThanOrEqual(2)
-    for (const lane of ['QUICK', 'BULK'] as const) {
-      expect(await examined(lane)).toBeLessThanOrEqual(1)
-      for (let n = 0; n < 5; n++) await append('greet', {}, { lane })
+    for (const queue of ['QUICK', 'BULK'] as const) {
+      expect(await examined(queue)).toBeLessThanOrEqual(1)
+      for (let n = 0; n < 5; n++) await append('greet', {}, { queue })
     }
     expect(await examined()).toBe(2)
     expect(await examined('QUICK')).toBe(1)
     expect(await examined('BULK')).toBe(1)
     const explained = await outbox()
-      .find({ state: 'PARKED', lane: { $in: jobLanes } })
+      .find({ state: 'PARKED', queue: { $in: queueNames } })
       .sort({ runAt: -1 })
       .limit(10)
       .explain('executionStats')

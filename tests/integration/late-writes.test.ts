@@ -58,10 +58,10 @@ test.each([0, 3])('a like that arrives too late is refused, next to %d likes', a
     message: expect.stringContaining('Nothing was changed'),
   })
   expect((await likers()).sort()).toEqual([...fans].sort())
-  const { engaged } = harness.services.collections
-  expect(await engaged.countDocuments({ user: ben })).toBe(1)
+  const { engagements_by_user } = harness.services.collections
+  expect(await engagements_by_user.countDocuments({ user: ben })).toBe(1)
   await held.engagements.unsure.settle(0)
-  expect(await engaged.countDocuments({ user: ben })).toBe(0)
+  expect(await engagements_by_user.countDocuments({ user: ben })).toBe(0)
 })
 
 test('the log row of a refused like is deleted later if its deletion fails', async () => {
@@ -75,10 +75,10 @@ test('the log row of a refused like is deleted later if its deletion fails', asy
     })
     await expect(services.engagements.add('likes', ben, post)).rejects.toThrow()
   }
-  const { engaged } = services.collections
-  expect(await engaged.countDocuments({ user: ben })).toBe(1)
+  const { engagements_by_user } = services.collections
+  expect(await engagements_by_user.countDocuments({ user: ben })).toBe(1)
   await services.engagements.unsure.settle(0)
-  expect(await engaged.countDocuments({ user: ben })).toBe(0)
+  expect(await engagements_by_user.countDocuments({ user: ben })).toBe(0)
 })
 
 test('the log row of a stored like stays when unsure likes are settled', async () => {
@@ -88,7 +88,7 @@ test('the log row of a stored like stays when unsure likes are settled', async (
   if (!entry) throw new Error('the like has an entry')
   engagements.unsure.add({ id: entry.id, user: ben, kind: 'likes', post })
   await engagements.unsure.settle(0)
-  expect(await collections.engaged.countDocuments({ user: ben })).toBe(1)
+  expect(await collections.engagements_by_user.countDocuments({ user: ben })).toBe(1)
 })
 
 test('settling keeps the log of a stored like beside one of the same post with a forged author', async () => {
@@ -99,7 +99,7 @@ test('settling keeps the log of a stored like beside one of the same post with a
   engagements.unsure.add(like)
   engagements.unsure.add({ ...like, id: newId(), post: { id: post.id, author: ben } })
   await engagements.unsure.settle(0)
-  expect(await collections.engaged.countDocuments({ user: ben })).toBe(1)
+  expect(await collections.engagements_by_user.countDocuments({ user: ben })).toBe(1)
 })
 
 test('a purge collides with a like whose transaction is open, and removes it', async () => {
@@ -166,7 +166,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
   for (const open of goOn) open()
   await Promise.all(stale)
   expect(await likersOf(post)).toEqual([ben])
-  expect(await services.collections.engaged.countDocuments({ user: ben })).toBe(1)
+  expect(await services.collections.engagements_by_user.countDocuments({ user: ben })).toBe(1)
   const { restrictions } = services.collections
   expect(await restrictions.countDocuments({ owner: other, other: ben, kind: 'BLOCKED_BY' })).toBe(
     1,
@@ -204,7 +204,7 @@ test('a like that waits for the owner of its post is never the like of the next 
   let isHeld = false
   const [reached, going] = [gate(), gate()]
   const hold = async ({ collection, method, args }: Call) => {
-    const isAdmission = collection === 'engaged' && method === 'bulkWrite'
+    const isAdmission = collection === 'engagements_by_user' && method === 'bulkWrite'
     if (!isHeld || !isAdmission || !JSON.stringify(args[0]).includes(`"${ben}"`)) return
     reached.open()
     await going.opened

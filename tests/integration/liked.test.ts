@@ -114,11 +114,11 @@ test('one call returns the liked posts of several users separately', async () =>
 test('a page of liked posts skips likes that a crash left only in the log', async () => {
   const { ben, posts, like, unlike } = await scene(4)
   for (const post of posts) await like(ben, post)
-  const { engaged } = harness.services.collections
-  const logged = await engaged.find({ user: ben }).toArray()
+  const { engagements_by_user } = harness.services.collections
+  const logged = await engagements_by_user.find({ user: ben }).toArray()
   for (const post of posts.slice(1)) await unlike(ben, post)
-  await engaged.deleteMany({ user: ben })
-  await engaged.insertMany(logged)
+  await engagements_by_user.deleteMany({ user: ben })
+  await engagements_by_user.insertMany(logged)
   const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, ben)).get(ben)
   expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
   expect(await page?.hasNextPage()).toBe(false)

@@ -11,7 +11,7 @@ test('a repeated mutation is answered only from a saved result that a majority h
   const client = await connect(set.uri)
   try {
     const collections = openCollections(client.db('majority'))
-    const { users, mutations, meta } = collections
+    const { users, idempotency_keys, meta } = collections
     const bounds = { tryMsMax: 1_000, answerMsMax: 1_500 }
     const idempotency = new IdempotencyStore(collections, Date.now)
     const [hasty, patient] = [
@@ -27,7 +27,7 @@ test('a repeated mutation is answered only from a saved result that a majority h
       }, key)
     await Promise.all([
       users.insertOne({ _id: 'ann', name: 'Ann', createdAt: new Date() }),
-      mutations.insertOne({ _id: 'first' } as never),
+      idempotency_keys.insertOne({ _id: 'first' } as never),
       meta.insertOne({ _id: 'first', value: '' }),
     ])
 

@@ -18,7 +18,7 @@ const pending = (reader: UserId, group?: string) =>
 async function waiting(kind: string, payloads: readonly Document[], state = 'READY') {
   const jobs = payloads.map((payload) => ({
     _id: toObjectId(mint.next<TimeId>()),
-    ...{ kind, payload, state, lane: 'QUICK', runAt: new Date(), fence: 0, attempts: 0 },
+    ...{ kind, payload, state, queue: 'QUICK', runAt: new Date(), fence: 0, attempts: 0 },
   }))
   await fixture.collections.outbox.insertMany(jobs as never[])
 }

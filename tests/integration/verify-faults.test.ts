@@ -189,12 +189,12 @@ const inLists: readonly Fault[] = [
   {
     name: 'somebody who likes a post twice, and one who shares it twice',
     inject: async ({ services: { collections }, post }) => {
-      const { posts, overflow, engaged } = collections
+      const { posts, overflow, engagements_by_user } = collections
       const hal = post('hal')
       const [first] = (await posts.findOne(of(hal)))?.likes ?? []
       const again = { ...(first as EngagementDoc), _id: toObjectId(`${'f'.repeat(23)}d` as never) }
       const about = { kind: 'likes' as const, post: toObjectId(hal.id), author: hal.author }
-      await engaged.insertOne({ _id: again._id, user: again.actor, ...about })
+      await engagements_by_user.insertOne({ _id: again._id, user: again.actor, ...about })
       const last = level(hal, 'likes', 2)
       await overflow.updateOne(last, { $push: { items: again }, $inc: { count: 1 } })
       const counted = { $inc: { 'counts.likes': 1 }, $set: { 'last.likes': again._id } }
@@ -211,7 +211,7 @@ const inLists: readonly Fault[] = [
     name: 'entries that no log holds',
     inject: async ({ services: { collections }, post }) => {
       const about = { kind: 'comments' as const, post: toObjectId(post('ida').id) }
-      await collections.engaged.deleteMany({ ...about, user: { $in: ['ann', 'ida'] } })
+      await collections.engagements_by_user.deleteMany({ ...about, user: { $in: ['ann', 'ida'] } })
     },
     expected: [
       ['L2 log', 'ida.comments of ann', 'in the log', 'none'],

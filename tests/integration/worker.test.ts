@@ -260,7 +260,7 @@ test('a drain runs the job that the last running job enqueued during an empty cl
   let claims = 0
   vi.spyOn(queue, 'claim').mockImplementation(async (...args) => {
     const job = await claim(...args)
-    // The second and third claims look in the two lanes.
+    // The second and third claims look in the two queues.
     if (++claims !== 3) return job
     claimedNothing.open()
     await ended.opened

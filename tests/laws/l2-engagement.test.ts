@@ -91,12 +91,12 @@ describe('L2 mutants', () => {
       if (collection === 'posts' && method === 'findOneAndUpdate') delete update?.$inc
     },
     'rows of the log are never deleted': ({ collection, args }) => {
-      if (collection === 'engaged' && Array.isArray(args[0])) {
+      if (collection === 'engagements_by_user' && Array.isArray(args[0])) {
         args[0] = args[0].filter((write) => !write.deleteMany)
       }
     },
     'rows of the log are not inserted': ({ collection, args }) => {
-      if (collection !== 'engaged' || !Array.isArray(args[0])) return
+      if (collection !== 'engagements_by_user' || !Array.isArray(args[0])) return
       for (const { insertOne } of args[0]) if (insertOne) insertOne.document.user = 'unknown'
     },
   }

@@ -233,10 +233,10 @@ export function describeEngagementRules(
   }
 
   async function leftOf({ id }: PostRef) {
-    const { overflow, engaged } = harness.services.collections
+    const { overflow, engagements_by_user } = harness.services.collections
     return {
       levels: await overflow.countDocuments({ '_id.post': toObjectId(id) }),
-      logged: await engaged.countDocuments({ post: toObjectId(id) }),
+      logged: await engagements_by_user.countDocuments({ post: toObjectId(id) }),
     }
   }
 }

@@ -83,14 +83,14 @@ export async function engagementProblems(
   limits: Limits,
   of?: readonly PostRef[],
 ): Promise<string[]> {
-  const { posts, overflow, engaged } = services.collections
+  const { posts, overflow, engagements_by_user } = services.collections
   const ids = of && { $in: of.map(({ id }) => toObjectId(id)) }
   const stored = await posts.find(ids ? { _id: ids } : {}).toArray()
   const levels = await overflow
     .find(ids ? { '_id.post': ids } : {})
     .sort({ '_id.level': 1 })
     .toArray()
-  const logged = await engaged.find(ids ? { post: ids } : {}).toArray()
+  const logged = await engagements_by_user.find(ids ? { post: ids } : {}).toArray()
   const log = new Set(logged.map((doc) => [doc._id, doc.user, doc.kind, doc.post].join()))
   const there = new Set(stored.map(({ _id }) => _id.toHexString()))
   const problems = levels
@@ -176,7 +176,7 @@ const idsOf = (entries: readonly EngagementDoc[]) => entries.map(({ _id }) => _i
 
 /** The rows of logs for these posts without an entry in a list. Without failures there are none. */
 export async function strays(services: Services, posts: readonly PostRef[]): Promise<string[]> {
-  const { engaged, overflow } = services.collections
+  const { engagements_by_user, overflow } = services.collections
   const ids = { $in: posts.map(({ id }) => toObjectId(id)) }
   const found = await services.collections.posts.find({ _id: ids }).toArray()
   const levels = await overflow.find({ '_id.post': ids }).toArray()
@@ -185,7 +185,7 @@ export async function strays(services: Services, posts: readonly PostRef[]): Pro
     ...levels.map(({ items }) => items),
   ]
   const confirmed = new Set(idsOf(lists.flat()))
-  const logged = await engaged.find({ post: ids }).toArray()
+  const logged = await engagements_by_user.find({ post: ids }).toArray()
   return logged
     .filter(({ _id }) => !confirmed.has(_id.toHexString()))
     .map(({ _id, user, kind }) => `${_id}: ${user} in ${kind}`)

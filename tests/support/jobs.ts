@@ -29,7 +29,7 @@ export function useJobs() {
     append: async (
       kind = 'greet',
       payload: Record<string, unknown> = {},
-      options?: Pick<NewJob, 'lane'>,
+      options?: Pick<NewJob, 'queue'>,
     ): Promise<void> => {
       const append = (tx: Tx) =>
         new Outbox(outbox(), mint).enqueue(tx, [{ kind, payload, ...options }])

@@ -48,7 +48,7 @@ function jobAt(n: number): Document {
     kind,
     payload: kind.startsWith('post') ? post : kind.startsWith('follow') ? pair : { user: hot },
     state: n % 100 === 0 ? 'PARKED' : 'READY',
-    lane: n % 3 === 0 ? 'BULK' : 'QUICK',
+    queue: n % 3 === 0 ? 'BULK' : 'QUICK',
     runAt: new Date(n % 2 === 0 ? startMs + n : startMs * 2 + n),
     fence: 0,
     attempts: 0,
@@ -104,7 +104,7 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
     count: 1,
     items: [{ _id: idAt(n), actor: otherAt(n) }],
   }),
-  engaged: (n) => ({
+  engagements_by_user: (n) => ({
     _id: idAt(n),
     user: ownerAt(n),
     kind: pick(engagementKinds, n),
@@ -135,7 +135,7 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
   pulled_authors: (n) => ({ _id: { reader: ownerAt(n), author: otherAt(n) } }),
   celebrities: (n) => ({ _id: otherAt(n) }),
   outbox: jobAt,
-  mutations: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),
+  idempotency_keys: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),
   imports: (n) => ({ _id: `import ${n}` }),
   repairs: (n) => ({ _id: { run: `run ${n % 100}`, id: `${n}` }, size: n, at: new Date() }),
 }

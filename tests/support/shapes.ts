@@ -19,7 +19,7 @@ export interface Shape {
 export const shapesFolder = join(root, 'test-results/shapes')
 
 /** Fields with few values, which decide how many documents match. */
-const kept = new Set(['kind', 'state', 'lane', 'type', 'open', 'hint', 'sort', '$sort'])
+const kept = new Set(['kind', 'state', 'queue', 'type', 'open', 'hint', 'sort', '$sort'])
 const framesMax = 60
 /** The number of elements to read at each end of a long list. A command repeats few shapes. */
 const ends = 3

@@ -29,7 +29,7 @@ export async function addJob(
   state: 'READY' | 'PARKED' = 'READY',
 ): Promise<void> {
   const runAt = new Date('2099-01-01')
-  const about = { _id: newId(), kind, payload, state, lane: 'QUICK' as const }
+  const about = { _id: newId(), kind, payload, state, queue: 'QUICK' as const }
   await outbox.insertOne({ ...about, runAt, fence: 0, attempts: 0 })
 }
 

@@ -6,7 +6,7 @@ test('an event inserts one job for each subscriber, with its payload and queue',
   const payload = { author: 'ann' as UserId, post: '6650c0ffee0000000000beef' as PostId }
   const kinds = Object.values(subscriptions['post.created'])
   expect(reactionsTo('post.created', payload, 'BULK')).toEqual(
-    kinds.map((kind) => ({ kind, payload, lane: 'BULK' })),
+    kinds.map((kind) => ({ kind, payload, queue: 'BULK' })),
   )
 })
 

@@ -14,7 +14,7 @@ interface CelebrityViolation extends Violation {
  */
 const changes = {
   promoting: { kind: 'author.promoted', payload: 'promotion' },
-  falling: { kind: 'author.fell', payload: 'fall' },
+  demoting: { kind: 'author.demoted', payload: 'demotion' },
 } as const
 
 /**
@@ -36,7 +36,7 @@ export const celebrityMarks = ({
           $or: [
             { user: { $size: 0 } },
             { promoting: { $exists: true } },
-            { falling: { $exists: true } },
+            { demoting: { $exists: true } },
           ],
         },
       },
@@ -49,7 +49,7 @@ export const celebrityMarks = ({
     const known = new Set(accounts.map(({ _id }) => _id))
     const kinds = { $in: Object.values(changes).map(({ kind }) => kind) }
     const found = await outbox.find({ kind: kinds }, { ...at }).toArray()
-    const waiting = new Set(found.map(({ payload }) => payload.promotion ?? payload.fall))
+    const waiting = new Set(found.map(({ payload }) => payload.promotion ?? payload.demotion))
     const violations = standing.flatMap((celebrity): CelebrityViolation[] => {
       const { _id: subject } = celebrity
       const wrong = (problem: CelebrityViolation['problem'], expected: string, found: string) => [
@@ -79,14 +79,14 @@ export const celebrityMarks = ({
       const change = changeOf(celebrity)
       if (!change) return []
       const payload = { author: celebrity._id, [change.payload]: change.id }
-      return [{ kind: change.kind, payload, lane: 'BULK' }]
+      return [{ kind: change.kind, payload, queue: 'BULK' }]
     })
     await jobs.enqueue(tx, changes)
   },
 })
 
 /** The unfinished change of an author's delivery mode. */
-function changeOf({ promoting, falling }: CelebrityDoc) {
+function changeOf({ promoting, demoting }: CelebrityDoc) {
   if (promoting) return { ...changes.promoting, id: promoting.toHexString() }
-  return falling && { ...changes.falling, id: falling.toHexString() }
+  return demoting && { ...changes.demoting, id: demoting.toHexString() }
 }

@@ -24,9 +24,9 @@ interface UnloggedViolation extends Violation {
 }
 
 /**
- * Law L2: each like, comment and share has a row in its user's log `engaged`. Without the row, the purge of the user
- * would miss the entry, and no list of the user would show it. The scan is two commands that seek once for each entry.
- * The repair inserts the row. It deletes the entry of a user without an account.
+ * Law L2: each like, comment and share has a row in its user's log `engagements_by_user`. Without the row, the purge
+ * of the user would miss the entry, and no list of the user would show it. The scan is two commands that seek once for
+ * each entry. The repair inserts the row. It deletes the entry of a user without an account.
  */
 export const engagementLog = ({
   collections,
@@ -72,8 +72,11 @@ export const engagementLog = ({
         gone ? [] : [{ _id, user, kind, post, author }],
     )
     // A row with the same id and other fields belongs to no entry.
-    await collections.engaged.deleteMany({ _id: { $in: entries.map(({ id }) => id) } }, { session })
-    if (rows.length > 0) await collections.engaged.insertMany(rows, { session })
+    await collections.engagements_by_user.deleteMany(
+      { _id: { $in: entries.map(({ id }) => id) } },
+      { session },
+    )
+    if (rows.length > 0) await collections.engagements_by_user.insertMany(rows, { session })
     for (const { gone, entry } of violations) {
       if (!gone) continue
       const list = { post: { _id: entry.post, author: entry.author }, kind: entry.kind }
@@ -92,7 +95,7 @@ export const engagementLog = ({
  * @param only a condition on the ids of the entries, and the snapshot. Default: all entries, without a snapshot.
  */
 async function* unlogged(
-  { posts, overflow, engaged }: IntegrityServices['collections'],
+  { posts, overflow, engagements_by_user }: IntegrityServices['collections'],
   where: { readonly posts: Document; readonly overflow: Document },
   only?: { readonly ids: Document; readonly at: Tx },
 ): AsyncGenerator<Unlogged> {
@@ -101,7 +104,14 @@ async function* unlogged(
     { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
     ...(only ? [{ $match: { id: only.ids } }] : []),
     // Joins by `_id` alone, which is the fastest join of the server.
-    { $lookup: { from: engaged.collectionName, localField: 'id', foreignField: '_id', as: 'log' } },
+    {
+      $lookup: {
+        from: engagements_by_user.collectionName,
+        localField: 'id',
+        foreignField: '_id',
+        as: 'log',
+      },
+    },
     { $set: { log: { $first: '$log' } } },
     { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
   ]

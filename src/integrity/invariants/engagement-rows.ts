@@ -1,4 +1,4 @@
-import type { EngagedDoc } from '../../db/collections.ts'
+import type { EngagementByUserDoc } from '../../db/collections.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
@@ -15,29 +15,29 @@ const settledMs = 30_000
 const rowsAtOnce = 1_000
 
 interface RowViolation extends Violation {
-  readonly row: EngagedDoc
+  readonly row: EngagementByUserDoc
 }
 
 /**
- * Law L2: each row of the log `engaged` has its entry in the post's list. Reads skip a row without an entry, and the
- * repair deletes it. The range is a condition on the handle of a user. Three commands for 1,000 rows.
+ * Law L2: each row of the log `engagements_by_user` has its entry in the post's list. Reads skip a row without an
+ * entry, and the repair deletes it. The range is a condition on the handle of a user. Three commands for 1,000 rows.
  */
 export const engagementRows = (
   services: IntegrityServices,
-): Invariant<object, EngagedDoc, RowViolation> => ({
+): Invariant<object, EngagementByUserDoc, RowViolation> => ({
   ...invariant,
   async *scan(handles) {
-    const { engaged } = services.collections
-    const [clock] = await engaged.db
+    const { engagements_by_user } = services.collections
+    const [clock] = await engagements_by_user.db
       .aggregate<{ now: Date }>([{ $documents: [{}] }, { $project: { now: '$$NOW' } }])
       .toArray()
     const settled = timeIdAt<EngagementId>((clock?.now.getTime() ?? 0) - settledMs, '0'.repeat(12))
-    const rows = engaged.find({ user: handles, _id: { $lt: toObjectId(settled) } })
+    const rows = engagements_by_user.find({ user: handles, _id: { $lt: toObjectId(settled) } })
     for await (const some of batches(rows, rowsAtOnce)) yield* await unbacked(services, some)
   },
   async recheck(rows, at) {
     const among = { _id: { $in: rows.map(({ _id }) => _id) } }
-    const standing = await services.collections.engaged.find(among, { ...at }).toArray()
+    const standing = await services.collections.engagements_by_user.find(among, { ...at }).toArray()
     const violations = (await unbacked(services, standing, at)).map((row) => ({
       row,
       finding: findingOf(invariant, {
@@ -52,16 +52,16 @@ export const engagementRows = (
   },
   async repair({ session }, violations) {
     const rows = violations.map(({ row: { _id, user } }) => ({ _id, user }))
-    await services.collections.engaged.deleteMany({ $or: rows }, { session })
+    await services.collections.engagements_by_user.deleteMany({ $or: rows }, { session })
   },
 })
 
 /** The rows whose entry is in no list. Two commands. */
 async function unbacked(
   { collections: { posts, overflow } }: IntegrityServices,
-  rows: readonly EngagedDoc[],
+  rows: readonly EngagementByUserDoc[],
   at?: Tx,
-): Promise<EngagedDoc[]> {
+): Promise<EngagementByUserDoc[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ _id }) => _id)
   const own = [...new Map(rows.map(({ post }) => [post.toHexString(), post])).values()]

@@ -78,7 +78,8 @@ async function removeRepeats(services: IntegrityServices, repeat: Repeat, tx: Tx
   }
   const gone = entries.filter(({ _id }) => !kept?._id.equals(_id))
   const rows = gone.map(({ _id, actor }) => ({ _id, user: actor }))
-  if (rows.length > 0) await collections.engaged.deleteMany({ $or: rows }, { session: tx.session })
+  if (rows.length > 0)
+    await collections.engagements_by_user.deleteMany({ $or: rows }, { session: tx.session })
 }
 
 /** The stages that yield the key of each entry in one document. */

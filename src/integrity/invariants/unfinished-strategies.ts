@@ -34,7 +34,7 @@ export const unfinishedStrategies = ({
   async repair(tx, violations) {
     const backfills = violations.map(({ strategy: { _id: strategy, epoch } }): NewJob => {
       const payload = { strategy, epoch: epoch.toHexString() }
-      return { kind: 'strategy.backfill', payload, lane: 'BULK' }
+      return { kind: 'strategy.backfill', payload, queue: 'BULK' }
     })
     await jobs.enqueue(tx, backfills)
   },

@@ -117,7 +117,7 @@ export const listDamages: readonly Damage[] = [
       const again = { _id: newId(), actor: 'fan0' }
       const { _id: post, author } = of(scene)
       const row = { _id: again._id, user: 'fan0', kind: 'likes' as const, post, author }
-      await scene.services.collections.engaged.insertOne(row)
+      await scene.services.collections.engagements_by_user.insertOne(row)
       await updateLevel(scene, 1, { $push: { items: again }, $inc: { count: 1 } })
       await update(scene, { $inc: { 'counts.likes': 1 }, $set: { 'last.likes': again._id } })
     },
@@ -142,7 +142,7 @@ export const listDamages: readonly Damage[] = [
     answer: 'repaired',
     clients: 'a post that is not among those the user likes',
     inject: (scene) =>
-      scene.services.collections.engaged.deleteOne({
+      scene.services.collections.engagements_by_user.deleteOne({
         ...{ user: 'fan1', kind: 'likes', post: of(scene)._id },
       }),
   },
@@ -152,7 +152,7 @@ export const listDamages: readonly Damage[] = [
     answer: 'repaired',
     clients: 'a post that is not among those the user likes',
     inject: (scene) =>
-      scene.services.collections.engaged.updateOne(
+      scene.services.collections.engagements_by_user.updateOne(
         { user: 'fan5', kind: 'likes', post: of(scene)._id },
         { $set: { user: 'fan6' } },
       ),
@@ -179,7 +179,7 @@ export const listDamages: readonly Damage[] = [
       const _id = toObjectId(timeIdAt<EngagementId>(Date.now() - 60_000, scene.post.id.slice(12)))
       const { _id: post, author } = of(scene)
       const row = { _id, user: scene.a, kind: 'likes' as const, post, author }
-      return scene.services.collections.engaged.insertOne(row)
+      return scene.services.collections.engagements_by_user.insertOne(row)
     },
   },
   {

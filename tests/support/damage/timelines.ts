@@ -167,7 +167,7 @@ export const timelineDamages: readonly Damage[] = [
     how: 'the job is added',
     clients: 'the posts, read and delivered',
     inject: ({ services, c }) =>
-      services.collections.celebrities.insertOne({ _id: c, falling: newId() }),
+      services.collections.celebrities.insertOne({ _id: c, demoting: newId() }),
   },
   {
     name: 'a job is parked',

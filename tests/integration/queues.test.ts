@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { JobLane } from '../../src/db/collections.ts'
+import type { QueueName } from '../../src/db/collections.ts'
 import type { JobQueue } from '../../src/jobs/queue.ts'
 import type { Task } from '../../src/jobs/runner.ts'
 import { Worker } from '../../src/jobs/worker.ts'
@@ -22,7 +22,7 @@ for (const [hog, other] of [
   ['QUICK', 'BULK'],
 ] as const) {
   test(`endless jobs of ${hog} leave slots for jobs of ${other}`, async () => {
-    for (let n = 0; n < 5; n++) await append('hog', {}, { lane: hog })
+    for (let n = 0; n < 5; n++) await append('hog', {}, { queue: hog })
     const { open, opened } = gate()
     let begun = 0
     let done = 0
@@ -36,7 +36,7 @@ for (const [hog, other] of [
     const worker = newWorker(tasks, 3)
     worker.start()
     await expect.poll(() => begun).toBe(2)
-    for (let n = 0; n < 3; n++) await append('other', {}, { lane: other })
+    for (let n = 0; n < 3; n++) await append('other', {}, { queue: other })
     worker.nudge()
     await expect.poll(() => done).toBe(3)
     expect(begun).toBe(2)
@@ -48,12 +48,12 @@ for (const [hog, other] of [
 }
 
 test('a worker claims from the queue with fewer running jobs, then the older job', async () => {
-  for (let n = 0; n < 4; n++) await append('QUICK', {}, { lane: 'QUICK' })
-  for (let n = 0; n < 2; n++) await append('BULK', {}, { lane: 'BULK' })
+  for (let n = 0; n < 4; n++) await append('QUICK', {}, { queue: 'QUICK' })
+  for (let n = 0; n < 2; n++) await append('BULK', {}, { queue: 'BULK' })
   const { open, opened } = gate()
-  const begun: JobLane[] = []
-  const blocked = (lane: JobLane) => async () => {
-    begun.push(lane)
+  const begun: QueueName[] = []
+  const blocked = (queue: QueueName) => async () => {
+    begun.push(queue)
     await opened
   }
   const worker = newWorker({ QUICK: blocked('QUICK'), BULK: blocked('BULK') }, 4)

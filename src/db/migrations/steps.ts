@@ -2,7 +2,7 @@ import { type Db, type Document, MongoServerError } from 'mongodb'
 import { buildIndexes, createCollection, indexPlan } from '../indexes.ts'
 import type { Step, StepParts } from './migration.ts'
 
-/** DDL outside of the driver's helpers does not wait for a majority unless told to. */
+/** DDL outside of the driver's helpers waits for a majority only if the command says so. */
 const majority = { writeConcern: { w: 'majority' } } as const
 
 /** A shape that no document has. */

@@ -81,7 +81,7 @@ export function createServices(
   const stats = new UserStats(collections.user_stats)
   const users = new Users({ collections, stats, outbox, transactions, now })
   const edges = new Edges(collections, config.following, mint)
-  const graphParts = { collections, edges, stats, outbox, transactions, mint }
+  const graphParts = { collections, edges, stats, outbox, transactions, mint, now }
   const restrictions = new Restrictions(graphParts)
   const parts = { ...graphParts, restrictions }
   const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
@@ -99,6 +99,7 @@ export function createServices(
     outbox,
     limits,
     admission,
+    now,
   })
   const engagementReader = new EngagementReader(collections)
   const engagements = new Engagements({

@@ -12,6 +12,8 @@ export interface UserDoc {
   readonly bio?: string
   readonly createdAt: Date
   readonly deletedAt?: Date
+  /** When no write of a deleted account is under way any more. Absent before its removal begins. */
+  readonly settlesAt?: Date
 }
 
 /**

@@ -3,6 +3,7 @@ import { commitAdmitted, type Refusals } from './admitted.ts'
 import { requestTimeout } from './client.ts'
 import type { Collections } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
+import { tooLate } from './deadline.ts'
 import { isDuplicateKey } from './errors.ts'
 import { HotWrites, type Packed, unpackAnswer } from './hot-writes.ts'
 import { type Answers, KeyOwner } from './key-owner.ts'
@@ -14,6 +15,8 @@ export interface HotKeyRules<Op, Result> {
   readonly name: string
   /** Checks writes before their transaction. A write may be checked again after a failed try. Absent: no check. */
   readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
+  /** Whether a write is too late to begin a try. Absent: none is. */
+  readonly isLate?: (op: Op) => boolean
   /** Applies writes to a key in the caller's transaction, in order, and answers each. */
   readonly apply: (tx: Tx, key: string, ops: readonly Op[]) => Promise<Answers<Result>>
   /** Commits writes while no other process collides with them. Passes `onCollision` to its transaction. */
@@ -127,7 +130,7 @@ export class HotKeys<Op, Result> {
    */
   private async commitEachAlone(key: string, ops: readonly Op[]): Promise<Answers<Result>> {
     const answers: (Result | Error | Promise<Result>)[] = []
-    const refusals = (await this.rules.admit?.(ops)) ?? []
+    const refusals = await this.refusalsOf(ops)
     let locked = 0
     for (const [at, op] of ops.entries()) {
       if (at === lockedMax && locked === lockedMax) {
@@ -135,7 +138,7 @@ export class HotKeys<Op, Result> {
         const later = this.commit(key, rest, watchCollisions())
         return [...answers, ...rest.map((_, n) => later.then((all) => resultOf(all[n] as Result)))]
       }
-      const refusal = refusals[at]
+      const refusal = refusals[at] ?? this.lateAmong([op])[0]
       if (refusal) {
         answers.push(refusal)
         continue
@@ -160,8 +163,22 @@ export class HotKeys<Op, Result> {
     ops: readonly Op[],
     onCollision: (error: unknown) => void,
   ): Promise<Answers<Result>> {
-    const { admit, commit } = this.rules
-    return commitAdmitted(ops, await admit?.(ops), (some) => commit(key, some, onCollision))
+    const { commit } = this.rules
+    const refusals = await this.refusalsOf(ops)
+    return commitAdmitted(ops, refusals, (some) => commit(key, some, onCollision))
+  }
+
+  /** Why each write must not be committed, in order: it is too late, or is not admitted. */
+  private async refusalsOf(ops: readonly Op[]): Promise<Refusals> {
+    const late = this.lateAmong(ops)
+    const inTime = ops.filter((_, at) => !late[at])
+    const refused = (await this.rules.admit?.(inTime)) ?? []
+    let next = 0
+    return late.map((error) => error ?? refused[next++])
+  }
+
+  private lateAmong(ops: readonly Op[]): Refusals {
+    return ops.map((op) => (this.rules.isLate?.(op) ? tooLate() : undefined))
   }
 
   private markHot(key: string): HotKey<Op, Result> {
@@ -187,8 +204,9 @@ export class HotKeys<Op, Result> {
       key: this.nameOf(key),
       transactions: this.transactions,
       writes: this.writes,
-      admit: this.rules.admit,
-      apply: (tx, ops) => this.rules.apply(tx, key, ops),
+      admit: (ops) => this.refusalsOf(ops),
+      apply: (tx, ops) =>
+        commitAdmitted(ops, this.lateAmong(ops), (some) => this.rules.apply(tx, key, some)),
       unpack: this.rules.unpack,
       renew: () => this.takeLease(key),
       onEnd: () => {

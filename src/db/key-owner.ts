@@ -14,7 +14,8 @@ export interface OwnerParts<Op, Result> {
   readonly key: string
   readonly transactions: Transactions
   readonly writes: HotWrites
-  readonly admit: ((ops: readonly Op[]) => Promise<Refusals>) | undefined
+  readonly admit: (ops: readonly Op[]) => Promise<Refusals>
+  /** A write may be refused in any try. */
   readonly apply: (tx: Tx, ops: readonly Op[]) => Promise<Answers<Result>>
   readonly unpack: (packed: Packed) => Op
   /** Renews the lease. @returns false if another process has it. */
@@ -144,7 +145,7 @@ export class KeyOwner<Op, Result> {
       ...own.flatMap(({ ops }) => ops),
       ...requests.flatMap(({ ops }) => ops.map((op) => unpack(op))),
     ]
-    const refusals = await admit?.(all)
+    const refusals = await admit(all)
     const answers = await transactions.run(
       async (tx) => {
         const results = await commitAdmitted(all, refusals, (some) => apply(tx, some))

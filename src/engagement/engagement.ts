@@ -1,3 +1,4 @@
+import { writesSettleMs } from '../db/deadline.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
@@ -9,7 +10,6 @@ import { timeIdAt } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { Admission, Intent } from './admission.ts'
-import { settledMs } from './deadline.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, NewEntry } from './list-plan.ts'
 import type { OutlierLists } from './outlier-lists.ts'
@@ -141,7 +141,9 @@ export class Engagements {
    */
   async purge(user: UserId, { signal, isSettled, isDue, onRemoved }: Removal): Promise<void> {
     const { lists, userIndex, now } = this.parts
-    const before = isSettled ? undefined : timeIdAt<EngagementId>(now() - settledMs, '0'.repeat(12))
+    const before = isSettled
+      ? undefined
+      : timeIdAt<EngagementId>(now() - writesSettleMs, '0'.repeat(12))
     for (;;) {
       signal.throwIfAborted()
       const batch = await userIndex.readBatch(user, 200, before)

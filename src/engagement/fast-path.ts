@@ -1,11 +1,11 @@
 import { commandMsMax, singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
+import { deadlineOf } from '../db/deadline.ts'
 import { isTimeExpired } from '../db/errors.ts'
 import type { Answer } from '../db/group-commit.ts'
 import type { AnyBulkWriteOperation, Filter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import type { PostId, PostRef } from '../lib/ids.ts'
-import { deadlineOf } from './deadline.ts'
+import { type PostId, type PostRef, timeOf } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
 import { type ListResult, type NewEntry, sizeOf } from './list-plan.ts'
@@ -146,7 +146,7 @@ function updateFor(
     ...(kinds[kind].key === 'actor' ? { [`${kind}.actor`]: { $ne: entry.actor } } : {}),
     $expr: {
       $and: [
-        { $lt: ['$$NOW', deadlineOf(fromObjectId(entry._id))] },
+        { $lt: ['$$NOW', deadlineOf(timeOf(fromObjectId(entry._id)).getTime())] },
         ...(entry.text === undefined ? [] : [hasRoom(kind, embeddedBytesMax - sizeOf(entry))]),
       ],
     },

@@ -1,6 +1,7 @@
 import type { Refusals } from '../db/admitted.ts'
 import { requestTimeout } from '../db/client.ts'
 import type { Collections, PerKind } from '../db/collections.ts'
+import { deadlineOf, isLate, type Timed, tooLate } from '../db/deadline.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
@@ -9,9 +10,8 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import type { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
+import { type EngagementId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { type Admission, noPost } from './admission.ts'
-import { deadlineOf, tooLate } from './deadline.ts'
 import { type EmbeddedAdd, FastPath } from './fast-path.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
@@ -34,6 +34,8 @@ export interface OutlierParts {
   readonly outbox: Outbox
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly admission: Admission
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /**
@@ -48,9 +50,10 @@ export class OutlierLists {
   private readonly embedded: GroupCommit<EmbeddedAdd, ListResult | undefined>
 
   constructor(private readonly parts: OutlierParts) {
-    const { collections, transactions, limits } = parts
+    const { collections, transactions, limits, now } = parts
     this.hotKeys = new HotKeys<Waiting, ListResult>(collections, transactions, {
       name: 'lists',
+      isLate: (write) => isLate(write, now()),
       admit: (batch) => this.admit(batch),
       apply: (tx, _, batch) => this.commitAll(tx, batch),
       commit: (_, batch, onCollision) => this.commit(batch, onCollision),
@@ -79,7 +82,8 @@ export class OutlierLists {
     write: ListWrite,
     idempotencyKey?: IdempotencyKey,
   ): Promise<ListResult> {
-    return this.commits.submit(keyOf(post), { post, write, idempotencyKey })
+    const deadline = deadlineOf(this.parts.now())
+    return this.commits.submit(keyOf(post), { post, write, idempotencyKey, deadline })
   }
 
   /** Whether the owner of a hot key commits the writes to this post now. */
@@ -176,9 +180,10 @@ export class OutlierLists {
     )
     const results: (ListResult | Error)[] = []
     for (const [at, { write }] of batch.entries()) {
-      const isLate = write.add && state.now >= deadlineOf(fromObjectId(write.add._id))
+      const isPast =
+        write.add && state.now >= deadlineOf(timeOf(fromObjectId(write.add._id)).getTime())
       const decide = () => apply(plans.get(write.kind) as ListPlan, write)
-      results.push(known(at, results) ?? (isLate ? tooLate() : decide()))
+      results.push(known(at, results) ?? (isPast ? tooLate() : decide()))
     }
     const changes = [...plans].flatMap(([kind, plan]) => {
       const change = plan.change()
@@ -235,7 +240,7 @@ export class OutlierLists {
 
 const keyOf = ({ author, id }: PostRef) => `${author}/${id}`
 
-interface Waiting {
+interface Waiting extends Timed {
   readonly post: PostRef
   readonly write: ListWrite
   readonly idempotencyKey: IdempotencyKey | undefined

@@ -1,5 +1,5 @@
+import { writesSettleMs } from '../db/deadline.ts'
 import { chunks, groupBy } from '../lib/batch.ts'
-import { settledMs } from './deadline.ts'
 import { entryKey } from './kinds.ts'
 import type { EngagementReader } from './reader.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
@@ -7,8 +7,8 @@ import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 /** How many entries are remembered at most, and are looked at together. */
 const unsureMax = 10_000
 const batchSize = 100
-/** An entry is looked at when no command can store it any more; clocks may differ by a second. */
-const waitMs = settledMs + 2_000
+/** An entry is looked at when no command can store it any more. */
+const waitMs = writesSettleMs
 
 /**
  * By-user entries of writes that failed, of which it is not known whether the post's list holds them. Those that no

@@ -15,6 +15,9 @@ export interface UserEngagement {
   readonly post: PostRef
 }
 
+/** Without it, MongoDB may walk the entries of all users by id. */
+const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
+
 /**
  * The engagement of each user, newest first. Each entry is written before the entry in the post's list, under the same
  * id. So no entry is missing here, and an entry is valid only if the list holds its id. The lists stay the only
@@ -62,12 +65,11 @@ export class UserEngagementIndex {
   /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */
   async readBatch(user: UserId, limit: number, before?: EngagementId): Promise<UserEngagement[]> {
     const older = before ? { _id: { $lt: toObjectId(before) } } : {}
-    return (
-      await this.entries
-        .find({ user, ...older })
-        .limit(limit)
-        .toArray()
-    ).map(toUserEngagement)
+    const found = await this.entries
+      .find({ user, ...older }, { ...requestTimeout, hint: byRecency })
+      .limit(limit)
+      .toArray()
+    return found.map(toUserEngagement)
   }
 }
 

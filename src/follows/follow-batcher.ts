@@ -1,4 +1,5 @@
 import type { Collections } from '../db/collections.ts'
+import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
@@ -27,7 +28,7 @@ const bounds: GroupCommitBounds = {
 }
 
 /** A follow or unfollow, with its idempotency key and its jobs. */
-export interface FollowWrite extends FollowRequest {
+export interface FollowWrite extends FollowRequest, Timed {
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly jobs: JobWriter
 }
@@ -40,6 +41,8 @@ export interface FollowParts {
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /** How a batch of writes is applied. */
@@ -56,9 +59,10 @@ export class FollowBatcher {
   private readonly hotKeys: HotKeys<FollowWrite, FollowChange>
 
   constructor(private readonly parts: FollowParts) {
-    const { collections, outbox, transactions } = parts
+    const { collections, outbox, transactions, now } = parts
     this.hotKeys = new HotKeys(collections, transactions, {
       name: 'follows',
+      isLate: (write) => isLate(write, now()),
       apply: (tx, key, batch) => this.commitTogether(tx, key as UserId, batch),
       commit: (key, batch, onCollision) => this.commit(key as UserId, batch, onCollision),
       commitAlone: (key, write, onCollision) =>
@@ -80,7 +84,7 @@ export class FollowBatcher {
    * @throws {DomainError} if this write is refused; UNAVAILABLE if too many writes wait.
    */
   async write(followee: UserId, write: FollowWrite): Promise<FollowChange> {
-    return this.commits.submit(followee, write)
+    return this.commits.submit(followee, { ...write, deadline: deadlineOf(this.parts.now()) })
   }
 
   private async commit(

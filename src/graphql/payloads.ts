@@ -32,7 +32,7 @@ export class UserPayload extends Payload {
 export class DeleteUserPayload extends ChangePayload {
   @Field(() => String, {
     description:
-      'The handle of the deleted account. It becomes available when all data of the account is deleted, after 16 seconds at the earliest.',
+      'The handle of the deleted account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest.',
   })
   readonly handle!: string
 }

@@ -1,4 +1,5 @@
 import type { Collections, PostDoc } from '../db/collections.ts'
+import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
@@ -23,7 +24,7 @@ const bounds: GroupCommitBounds = {
 const bulkAudience = 2_000
 
 /** A post before it is published. */
-export interface NewPost {
+export interface NewPost extends Timed {
   readonly content: Content
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly jobs: JobWriter
@@ -36,6 +37,8 @@ export interface PublishingParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly mint: IdMint
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /** Commits concurrent posts of one author in shared transactions, as they would collide on the author's counter. Processes share them too. */
@@ -43,9 +46,10 @@ export class Publishing {
   private readonly commits: GroupCommit<NewPost, Post>
 
   constructor(private readonly parts: PublishingParts) {
-    const { collections, outbox, transactions } = parts
+    const { collections, outbox, transactions, now } = parts
     const hotKeys = new HotKeys<NewPost, Post>(collections, transactions, {
       name: 'posts',
+      isLate: (write) => isLate(write, now()),
       apply: (tx, author, batch) => this.publishAll(tx, author as UserId, batch),
       commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
       commitAlone: (author, post, onCollision) =>
@@ -65,7 +69,7 @@ export class Publishing {
    * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE if too many posts wait.
    */
   async publish(author: UserId, post: NewPost): Promise<Post> {
-    return this.commits.submit(author, post)
+    return this.commits.submit(author, { ...post, deadline: deadlineOf(this.parts.now()) })
   }
 
   private async commit(

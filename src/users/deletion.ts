@@ -39,11 +39,11 @@ export const deleteAccount =
   ({ users, steps, timelines }: DeletionParts): Task =>
   async ({ user: given }, run) => {
     const user = given as UserId
-    const leaver = await users.leaver(user)
+    const leaver = await users.settle(user)
     if (!leaver) return
     const { since, settlesInMs } = leaver
     const isDue = async (tx?: Tx) =>
-      (await users.leaver(user, tx))?.since.getTime() === since.getTime()
+      (await users.leavingSince(user, tx))?.getTime() === since.getTime()
     const isSettled = settlesInMs <= 0
     const removal = { signal: run.signal, isSettled, isDue, onRemoved: countRemoved(run) }
     for (const remove of steps) await remove(user, removal)

@@ -1,5 +1,6 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
+import { writesSettleMs } from '../db/deadline.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
@@ -31,15 +32,9 @@ const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 export interface Leaver {
   /** When the account was created. */
   readonly since: Date
-  /** After this time, nothing that began before the deletion is under way, in milliseconds. 0 or less: it is settled. */
+  /** After this time, no write of the account is under way, in milliseconds. 0 or less: its writes are settled. */
   readonly settlesInMs: number
 }
-
-/**
- * For how long after a deletion a write of the account that began before it may be under way, in milliseconds. The
- * handle stays taken for longer, so that no such write becomes one of its next owner.
- */
-export const writesSettleMs = 16_000
 
 /** The parts that {@link Users} works with. */
 export interface UsersParts {
@@ -117,7 +112,7 @@ export class Users {
 
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
-   * The handle stays taken until that removal ends, for at least {@link writesSettleMs}. One transaction of three
+   * The handle stays taken until that removal ends, for longer than a write of the account may be under way. One transaction of three
    * commands.
    * @returns false if there was no account.
    */
@@ -136,19 +131,32 @@ export class Users {
     }, idempotencyKey)
   }
 
-  /** The deleted account of a handle, or undefined if none is still being removed. One command. */
-  async leaver(handle: UserId, tx?: Tx): Promise<Leaver | undefined> {
-    const leaving = { _id: handle, deletedAt: { $exists: true } }
-    const settlesInMs = {
-      $subtract: [{ $add: ['$deletedAt', writesSettleMs] }, '$$NOW'],
-    }
-    const projection = { createdAt: 1, settlesInMs }
-    const found = await this.parts.collections.users.findOne<UserDoc & Leaver>(leaving, {
-      ...requestTimeout,
-      ...tx,
-      projection,
-    })
-    return found ? { since: found.createdAt, settlesInMs: Number(found.settlesInMs) } : undefined
+  /** When the deleted account of a handle was created, or undefined if none is still being removed. One command. */
+  async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
+    const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
+    return (await this.parts.collections.users.findOne(leaving(handle), options))?.createdAt
+  }
+
+  /**
+   * The deleted account of a handle, or undefined if none is still being removed. The first call begins the time after
+   * which its writes are settled: by then the deletion is committed, and no other write of the account begins. One
+   * command.
+   */
+  async settle(handle: UserId): Promise<Leaver | undefined> {
+    const settled = { $add: ['$$NOW', writesSettleMs] }
+    const found = await this.parts.collections.users.findOneAndUpdate(
+      leaving(handle),
+      [{ $set: { settlesAt: { $ifNull: ['$settlesAt', settled] } } }],
+      {
+        ...requestTimeout,
+        returnDocument: 'after',
+        projection: { createdAt: 1, settlesAt: { $subtract: ['$settlesAt', '$$NOW'] } },
+      },
+    )
+    if (!found) return undefined
+    // The database's clock may have been set back since.
+    const settlesInMs = Math.min(Number(found.settlesAt), writesSettleMs)
+    return { since: found.createdAt, settlesInMs }
   }
 
   /**
@@ -156,11 +164,7 @@ export class Users {
    * @param since when the deleted account was created.
    */
   async free(handle: UserId, since: Date): Promise<void> {
-    await this.parts.collections.users.deleteOne({
-      _id: handle,
-      createdAt: since,
-      deletedAt: { $exists: true },
-    })
+    await this.parts.collections.users.deleteOne({ ...leaving(handle), createdAt: since })
   }
 
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
@@ -177,6 +181,8 @@ export class Users {
     )
   }
 }
+
+const leaving = (handle: UserId) => ({ _id: handle, deletedAt: { $exists: true } })
 
 function checked({ name, bio }: Profile): Profile {
   return {

@@ -1,8 +1,10 @@
 import { BSON, type CommandSucceededEvent } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { UserEngagementIndex } from '../../src/engagement/user-index.ts'
 import { readConfig } from '../../src/environment.ts'
 import { chunks } from '../../src/lib/batch.ts'
-import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { type EngagementId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { labelsOf, shardProblemOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -161,3 +163,31 @@ test('no document of a list grows with the length of texts', async () => {
   for (const level of levels) expect(BSON.calculateObjectSize(level)).toBeLessThan(257 * 1024)
   expect(levels.length).toBeGreaterThan(1)
 }, 60_000)
+
+test('a purge examines only the entries of its user, however many others have newer entries', async () => {
+  const { db } = harness.database
+  const { engagements_by_user } = harness.services.collections
+  const leaver = handle('leaver')
+  const entriesOf = (user: UserId, count: number, from: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      _id: toObjectId(timeIdAt<EngagementId>(from + n, n.toString(16).padStart(12, '0'))),
+      user,
+      kind: 'likes' as const,
+      post: toObjectId(popular.id),
+      author,
+    }))
+  // The first entries of all belong to the leaver.
+  await engagements_by_user.insertMany(entriesOf(leaver, 150, 1_000_000))
+  await engagements_by_user.insertMany(entriesOf(handle('other'), 4_000, 2_000_000))
+  const userIndex = new UserEngagementIndex(engagements_by_user)
+  await db.command({ profile: 2 })
+  const found = await userIndex.readBatch(leaver, 200, harness.services.mint.next())
+  await db.command({ profile: 0 })
+  expect(found).toHaveLength(150)
+  const reads = await db
+    .collection('system.profile')
+    .find({ ns: engagements_by_user.namespace, op: { $in: ['query', 'getmore'] } })
+    .toArray()
+  expect(reads.length).toBeGreaterThan(0)
+  for (const { keysExamined } of reads) expect(keysExamined).toBeLessThanOrEqual(201)
+})

@@ -247,7 +247,8 @@ describe('idempotency keys and jobs in a batch', () => {
         return found
       }
     }
-    const parts = { collections, edges, stats, outbox, transactions, mint }
+    const { now } = harness.clock
+    const parts = { collections, edges, stats, outbox, transactions, mint, now }
     const watched = new Interrupted(parts)
     const together = new FollowBatcher({ ...parts, restrictions: watched })
     const follows = new Follows({ ...parts, batcher: together })

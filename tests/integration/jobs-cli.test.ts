@@ -109,8 +109,10 @@ describe('feedline worker', () => {
   test('feedline worker runs jobs next to another worker until a signal', async () => {
     const { users } = database.collections
     const gone = Array.from({ length: 6 }, (_, n) => `gone-${n}`)
-    const at = new Date(0)
-    await users.insertMany(gone.map((_id) => ({ _id, createdAt: at, deletedAt: at })))
+    const at = new Date()
+    await users.insertMany(
+      gone.map((_id) => ({ _id, createdAt: at, deletedAt: at, settlesAt: new Date(0) })),
+    )
     for (const user of gone) await append('user.deleted', { user })
     const both = [worker(), worker()]
     await Promise.all(both.map(({ says }) => says(/running up to 2 jobs/)))

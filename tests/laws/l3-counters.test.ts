@@ -199,7 +199,8 @@ describe('a block during a follow', () => {
     await openAccounts(harness.services, [a, b])
     const mint = new IdMint(harness.clock.now)
     const stats = guarded ? harness.services.stats : new Unguarded(collections.user_stats)
-    const parts = { collections, edges, outbox, transactions, mint }
+    const { now } = harness.clock
+    const parts = { collections, edges, outbox, transactions, mint, now }
     const blocking = new Restrictions({ ...parts, stats })
     const block = once(() => blocking.block(b, a))
     const watched = new Interrupted(block, { ...parts, stats })

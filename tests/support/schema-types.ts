@@ -175,7 +175,7 @@ export type DeleteUserPayload = {
   changed: Scalars['Boolean']['output'];
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The handle of the deleted account. It becomes available when all data of the account is deleted, after 16 seconds at the earliest. */
+  /** The handle of the deleted account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest. */
   handle: Scalars['String']['output'];
 };
 
@@ -349,7 +349,7 @@ export type Mutation = {
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
   deletePost?: Maybe<DeletePostPayload>;
-  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 16 seconds at the earliest. */
+  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<RelationPayload>;

@@ -100,9 +100,9 @@ export async function drain({ collections, queue, tasks }: Services): Promise<vo
   if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
 }
 
-/** Lets deleted accounts be deleted long ago: none of their writes is under way. */
+/** Makes the writes of deleted accounts settled, as if they were deleted long ago. */
 export const settleDeletions = ({ users }: Pick<Collections, 'users'>) =>
-  users.updateMany({ deletedAt: { $exists: true } }, { $set: { deletedAt: new Date(0) } })
+  users.updateMany({ deletedAt: { $exists: true } }, { $set: { settlesAt: new Date(0) } })
 
 /** A handle from a literal. */
 export const handle = (name: string): UserId => name as UserId

@@ -245,7 +245,7 @@ export class Simulation {
   /** Updates the model with the handles that purges released. */
   private async updateFreedHandles(): Promise<void> {
     for (const user of this.model.leavers()) {
-      if (!(await this.processes[0].users.leaver(user))) this.model.purged(user)
+      if (!(await this.processes[0].users.leavingSince(user))) this.model.purged(user)
     }
   }
 

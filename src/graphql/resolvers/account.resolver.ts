@@ -60,7 +60,7 @@ export class AccountResolver {
   @Mutation(() => DeleteUserPayload, {
     nullable: true,
     description:
-      "Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 16 seconds at the earliest.",
+      "Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest.",
   })
   async deleteUser(
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,

@@ -62,7 +62,7 @@ export const accounts = (
     }
     if (spare.length > 0) await user_stats.deleteMany({ _id: { $in: spare } }, { session })
     if (gone.length > 0) {
-      const now = new Date()
+      const now = new Date(services.now())
       await users.insertMany(
         gone.map((_id) => ({ _id, createdAt: now, deletedAt: now })),
         { session },

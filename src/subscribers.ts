@@ -2,9 +2,7 @@ import type { IdempotencyStore } from './db/idempotency.ts'
 import type { Engagements } from './engagement/engagement.ts'
 import type { PostPurge } from './engagement/purge.ts'
 import type { SubscriberJob } from './events.ts'
-import type { Backfill } from './feed/backfill.ts'
-import type { Delivery } from './feed/delivery.ts'
-import { type TimelineJob, timelineTasks } from './feed/tasks.ts'
+import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
 import type { GraphPurge } from './follows/purge.ts'
 import type { Task } from './jobs/runner.ts'
 import type { PostId } from './lib/ids.ts'
@@ -13,15 +11,13 @@ import { deleteAccount } from './users/deletion.ts'
 import type { Users } from './users/users.ts'
 
 /** What the tasks work with. */
-export interface SubscriberParts {
+export interface SubscriberParts extends TimelineTaskParts {
   readonly users: Users
   readonly graph: GraphPurge
   readonly posts: Posts
   readonly engagements: Engagements
   readonly purge: PostPurge
   readonly idempotency: IdempotencyStore
-  readonly delivery: Delivery
-  readonly backfill: Backfill
 }
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
@@ -32,15 +28,18 @@ export const createTasks = ({
   engagements,
   purge,
   idempotency,
-  delivery,
-  backfill,
+  ...timelineParts
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob, Task>> => ({
-  ...timelineTasks(delivery, backfill),
+  ...timelineTasks(timelineParts),
   'user.deleted': deleteAccount({
     users,
     steps: [
       (user, removal) =>
-        posts.purge(user, (ids) => delivery.retractAll(user, ids, removal.signal), removal),
+        posts.purge(
+          user,
+          (ids) => timelineParts.delivery.retractAll(user, ids, removal.signal),
+          removal,
+        ),
       (user, removal) => graph.removeUser(user, removal),
       (user, removal) => engagements.purge(user, removal),
       // Until the last writes are settled, a repeat of a mutation returns its first result.
@@ -49,8 +48,8 @@ export const createTasks = ({
       },
     ],
     timelines: {
-      deleteReader: (user) => delivery.deleteReader(user),
-      refill: (user, signal) => backfill.refillReader(user, signal),
+      deleteReader: (user) => timelineParts.delivery.deleteReader(user),
+      refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
     },
   }),
   'engagements.orphaned': async ({ post }, { signal }) => purge.run(post as PostId, signal),

@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander'
 import type { StrategyDoc } from '../db/collections.ts'
 import { readConfig } from '../environment.ts'
+import { hybrid } from '../feed/strategies/hybrid.ts'
 import { type MaterialisedName, materialisedNames } from '../feed/strategies/list.ts'
 import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
@@ -62,7 +63,9 @@ export const timelinesCommand = (): Command =>
         )
         .action(async (followers: number) => {
           await using database = await openForCommand(readConfig(), true)
-          if (!(await database.services.registrations.setThreshold(followers))) {
+          const { registrations } = database.services
+          const { name } = hybrid.settings.hybridThreshold.option
+          if (!(await registrations.setOption(hybrid.name, name, followers))) {
             throw new Error('HYBRID is not maintained in this database')
           }
           console.log(`HYBRID now reads authors with ${followers} or more followers.`)

@@ -8,16 +8,18 @@ import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
-import { Backfill } from './backfill.ts'
-import { Celebrities } from './celebrities.ts'
+import { Celebrities } from './celebrities/celebrities.ts'
+import { ModeChanges } from './celebrities/mode-changes.ts'
+import { PulledAuthors } from './celebrities/pulled-authors.ts'
 import type { FeedConfig } from './config.ts'
-import { Delivery } from './delivery.ts'
-import { DeliveryFactsReader } from './delivery-facts.ts'
+import { Backfill } from './delivery/backfill.ts'
+import { Delivery } from './delivery/delivery.ts'
+import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { EntryReader } from './entry-reader.ts'
-import { configuredOptions, type Options, optionWarnings } from './options.ts'
-import { PulledAuthors } from './pulled-authors.ts'
-import { Registrations } from './registrations.ts'
-import { Registry } from './registry.ts'
+import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
+import { Registrations } from './registry/registrations.ts'
+import { Registry } from './registry/registry.ts'
+import { Upkeep } from './registry/upkeep.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
 import {
   type ByStrategy,
@@ -31,7 +33,6 @@ import { FeedService } from './timeline/feed-service.ts'
 import { PageFactsReader } from './timeline/page-facts.ts'
 import { Pending } from './timeline/pending.ts'
 import { Reasons } from './timeline/reasons.ts'
-import { Upkeep } from './upkeep.ts'
 
 /** The parts from which {@link createFeeds} builds the timeline services. */
 export interface FeedParts {
@@ -64,6 +65,7 @@ export interface Feeds {
   readonly celebrities: Celebrities
   readonly delivery: Delivery
   readonly backfill: Backfill
+  readonly modeChanges: ModeChanges
 }
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
@@ -111,13 +113,19 @@ export function createFeeds(
       delivery,
       entries,
       follows,
-      celebrities,
-      pulled,
       fanoutOnRead,
     },
     collections.user_stats,
     transactions,
   )
+  const modeChanges = new ModeChanges({
+    strategies,
+    registry,
+    follows,
+    celebrities,
+    pulled,
+    backfill,
+  })
   const reasons = new Reasons({ ...core, pending, registry })
   const configured = configuredOptions(config)
   return {
@@ -133,6 +141,7 @@ export function createFeeds(
     configured,
     delivery,
     backfill,
+    modeChanges,
   }
 }
 

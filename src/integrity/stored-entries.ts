@@ -1,7 +1,7 @@
 import type { CollectionName, Documents } from '../db/collections.ts'
 import type { Collection } from '../db/mongo.ts'
 import { fromObjectId } from '../db/object-id.ts'
-import type { Registration } from '../feed/registry.ts'
+import type { Registration } from '../feed/registry/registry.ts'
 import type { StoredForm } from '../feed/strategies/descriptor.ts'
 import { descriptors, type MaterialisedName } from '../feed/strategies/list.ts'
 import { batches } from '../lib/batch.ts'

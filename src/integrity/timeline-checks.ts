@@ -1,4 +1,4 @@
-import { type Registered, writersIn } from '../feed/registry.ts'
+import { type Registered, writersIn } from '../feed/registry/registry.ts'
 import type { MaterialisedName } from '../feed/strategies/list.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'

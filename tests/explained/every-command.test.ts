@@ -40,7 +40,7 @@ const known: readonly {
     why: 'it looks at a few keys for each author with waiting deliveries, 2,000 authors at most, and answers with those of the reader',
   },
   {
-    from: 'src/feed/celebrities.ts',
+    from: 'src/feed/celebrities/celebrities.ts',
     command: 'update',
     problem: /^scans COLLSCAN of celebrities$/,
     why: 'an operator drops INBOX: one pass over the authors that HYBRID reads',
@@ -127,7 +127,7 @@ test('the recorded commands include pages, deliveries, purges and jobs', () => {
   expect([...sent]).toEqual(
     expect.arrayContaining([
       'src/feed/timeline/page-facts.ts aggregate',
-      'src/feed/delivery-facts.ts aggregate',
+      'src/feed/delivery/delivery-facts.ts aggregate',
       'src/feed/strategies/inbox.ts find',
       'src/feed/strategies/inbox.ts delete',
       'src/feed/strategies/cache.ts update',

@@ -1,6 +1,6 @@
 import type { UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import type { Registration } from '../registry.ts'
+import type { Registration } from '../registry/registry.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { Entry, FeedStrategy } from '../strategies/strategy.ts'
 

@@ -3,7 +3,12 @@ import { checkGroup } from '../../follows/groups.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
 import type { Posts } from '../../posts/posts.ts'
-import { isBackfilled, isSameRegistration, type Registration, type Registry } from '../registry.ts'
+import {
+  isBackfilled,
+  isSameRegistration,
+  type Registration,
+  type Registry,
+} from '../registry/registry.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'

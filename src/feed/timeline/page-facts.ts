@@ -14,7 +14,7 @@ import type { RestrictionKind } from '../../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import type { Stats } from '../../users/stats.ts'
-import { type Registered, toRegistered } from '../registry.ts'
+import { type Registered, toRegistered } from '../registry/registry.ts'
 
 /** The facts about the candidates of a page, from the reader's side. */
 export interface PageFacts {

@@ -4,7 +4,7 @@ import type { Document } from '../../db/mongo.ts'
 import { subscriptions } from '../../events.ts'
 import type { Edges } from '../../follows/edges.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
-import type { Pair } from '../backfill.ts'
+import type { Pair } from '../delivery/backfill.ts'
 
 const deliveries = subscriptions['post.created'].timelines
 const backfills = subscriptions['follow.created'].timelines

@@ -4,7 +4,7 @@ import { hasBlock, type Restrictions } from '../../follows/restrictions.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { UserStats } from '../../users/stats.ts'
-import type { Registry } from '../registry.ts'
+import type { Registry } from '../registry/registry.ts'
 import type { Pending } from './pending.ts'
 
 /** The reasons why a timeline shows a post, or does not show it. */

@@ -1,6 +1,6 @@
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import { subscriptions } from '../../events.ts'
-import type { Registration } from '../../feed/registry.ts'
+import type { Registration } from '../../feed/registry/registry.ts'
 import type { MaterialisedName } from '../../feed/strategies/list.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'

@@ -1,5 +1,5 @@
 import { subscriptions } from '../../events.ts'
-import { isBackfilled, type Registered } from '../../feed/registry.ts'
+import { isBackfilled, type Registered } from '../../feed/registry/registry.ts'
 import {
   descriptors,
   type FeedStrategyName,

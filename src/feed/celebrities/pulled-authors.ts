@@ -1,8 +1,8 @@
-import { singleBatch } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
-import { duplicatePositions } from '../db/errors.ts'
-import type { Follows } from '../follows/follows.ts'
-import type { UserId } from '../lib/ids.ts'
+import { singleBatch } from '../../db/client.ts'
+import type { Collections } from '../../db/collections.ts'
+import { duplicatePositions } from '../../db/errors.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { UserId } from '../../lib/ids.ts'
 
 /** Number of notes that one command removes. */
 const removalBatchSize = 1_000

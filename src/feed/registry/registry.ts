@@ -1,13 +1,13 @@
-import { requestTimeout, singleBatch } from '../db/client.ts'
-import type { Collections, StrategyDoc } from '../db/collections.ts'
-import { toObjectId } from '../db/object-id.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
+import type { Collections, StrategyDoc } from '../../db/collections.ts'
+import { toObjectId } from '../../db/object-id.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
 import {
   descriptors,
   type FeedStrategyName,
   type MaterialisedName,
   sharersOf,
-} from './strategies/list.ts'
+} from '../strategies/list.ts'
 
 /** The registration of a strategy. */
 export interface Registration extends StrategyDoc {

@@ -1,22 +1,22 @@
-import type { Follows } from '../follows/follows.ts'
-import type { Run } from '../jobs/lease.ts'
-import { chunks } from '../lib/batch.ts'
-import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import type { DeliveryFactsReader } from './delivery-facts.ts'
-import { batchSize, type WalkCheckpoint, walkFollowers } from './follower-walk.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { Run } from '../../jobs/lease.ts'
+import { chunks } from '../../lib/batch.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import {
   maintainedIn,
   type Registered,
   type Registration,
   type Registry,
   writersIn,
-} from './registry.ts'
-import type { AuthorFilters, ByStrategy } from './strategies/list.ts'
+} from '../registry/registry.ts'
+import type { AuthorFilters, ByStrategy } from '../strategies/list.ts'
 import {
   bindRegistration,
   type MaterialisedStrategy,
   type StoredTimelines,
-} from './strategies/strategy.ts'
+} from '../strategies/strategy.ts'
+import type { DeliveryFactsReader } from './delivery-facts.ts'
+import { batchSize, type WalkCheckpoint, walkFollowers } from './follower-walk.ts'
 
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {

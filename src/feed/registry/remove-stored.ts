@@ -1,7 +1,7 @@
-import type { CollectionName, Collections } from '../db/collections.ts'
-import type { Collection } from '../db/mongo.ts'
-import type { Tx } from '../db/transaction.ts'
-import { descriptors, type MaterialisedName, sharersOf } from './strategies/list.ts'
+import type { CollectionName, Collections } from '../../db/collections.ts'
+import type { Collection } from '../../db/mongo.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { descriptors, type MaterialisedName, sharersOf } from '../strategies/list.ts'
 
 /** Number of documents that one transaction removes. It takes about 20 ms, so other writes do not wait long. */
 const removalBatchSize = 1_000

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConfigError } from '../config.ts'
-import { requestTimeout } from '../db/client.ts'
-import type { Collections, JobDoc, StrategyDoc } from '../db/collections.ts'
-import type { Filter } from '../db/mongo.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
-import { DomainError } from '../errors.ts'
-import type { NewJob, Outbox } from '../jobs/outbox.ts'
-import type { IdMint, PostId, TimeId } from '../lib/ids.ts'
-import { missingOptions, type Options } from './options.ts'
-import { removeStoredBatch } from './remove-stored.ts'
+import { ConfigError } from '../../config.ts'
+import { requestTimeout } from '../../db/client.ts'
+import type { Collections, JobDoc, StrategyDoc } from '../../db/collections.ts'
+import type { Filter } from '../../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import type { Transactions, Tx } from '../../db/transaction.ts'
+import { DomainError } from '../../errors.ts'
+import type { NewJob, Outbox } from '../../jobs/outbox.ts'
+import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
 import {
   type AuthorFilters,
   descriptors,
   type MaterialisedName,
   sharersOf,
-} from './strategies/list.ts'
+} from '../strategies/list.ts'
+import { missingOptions, type Options } from './options.ts'
+import { removeStoredBatch } from './remove-stored.ts'
 
 /** How long a registration waits for the estimated number of readers, in milliseconds. */
 const estimateMsMax = 1_000
@@ -154,13 +154,13 @@ export class Registrations {
   }
 
   /**
-   * Sets the number of followers from which HYBRID reads an author. The next post of an author applies it. One command.
-   * @returns false if HYBRID is not registered, or is being dropped.
+   * Sets an option of a strategy. Processes apply it as soon as they read the registration again. One command.
+   * @returns false if the strategy is not registered, or is being dropped.
    */
-  async setThreshold(threshold: number): Promise<boolean> {
+  async setOption(name: MaterialisedName, option: string, value: number): Promise<boolean> {
     const { matchedCount } = await this.parts.collections.strategies.updateOne(
-      { _id: 'HYBRID', ...maintained },
-      { $set: { 'options.threshold': threshold } },
+      { _id: name, ...maintained },
+      { $set: { [`options.${option}`]: value } },
       requestTimeout,
     )
     return matchedCount === 1

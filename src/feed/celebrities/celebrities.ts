@@ -1,13 +1,13 @@
-import { requestTimeout, singleBatch } from '../db/client.ts'
-import type { CelebrityDoc, Collections, StrategyDoc } from '../db/collections.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import type { Transactions } from '../db/transaction.ts'
-import type { Follows } from '../follows/follows.ts'
-import type { Outbox } from '../jobs/outbox.ts'
-import { batches } from '../lib/batch.ts'
-import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
+import type { CelebrityDoc, Collections, StrategyDoc } from '../../db/collections.ts'
+import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import type { Transactions } from '../../db/transaction.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { Outbox } from '../../jobs/outbox.ts'
+import { batches } from '../../lib/batch.ts'
+import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../../lib/ids.ts'
+import type { AuthorFilter } from '../strategies/author-filter.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
-import type { AuthorFilter } from './strategies/author-filter.ts'
 
 /**
  * The share of the threshold below which an author is demoted. Below 1, so that small changes of the audience do not

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts'
+import type { Log } from '../../log.ts'
 import type { IncompleteStrategy, Registrations } from './registrations.ts'
 
 /** How often a server checks for strategies without a back-fill job, in milliseconds. */

@@ -1,8 +1,8 @@
-import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
-import type { Follows } from '../follows/follows.ts'
-import type { Run } from '../jobs/lease.ts'
-import { chunks } from '../lib/batch.ts'
-import type { UserId } from '../lib/ids.ts'
+import { GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { Run } from '../../jobs/lease.ts'
+import { chunks } from '../../lib/batch.ts'
+import type { UserId } from '../../lib/ids.ts'
 
 /** Number of readers that one command writes for. */
 export const batchSize = 500

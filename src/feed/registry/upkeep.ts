@@ -1,7 +1,7 @@
-import type { Tx } from '../db/transaction.ts'
-import { subscriptions } from '../events.ts'
-import type { ImportSize, TimelineUpkeep, Written } from '../imports/upkeep.ts'
-import type { NewJob, Outbox } from '../jobs/outbox.ts'
+import type { Tx } from '../../db/transaction.ts'
+import { subscriptions } from '../../events.ts'
+import type { ImportSize, TimelineUpkeep, Written } from '../../imports/upkeep.ts'
+import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { Registrations } from './registrations.ts'
 
 /** How long after the last batch of a killed import the rebuild begins, in milliseconds. */

@@ -1,9 +1,10 @@
-import { subscriptions } from '../events.ts'
-import type { Task } from '../jobs/runner.ts'
-import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import { subscriptions } from '../../events.ts'
+import type { Task } from '../../jobs/runner.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import type { ModeChanges } from '../celebrities/mode-changes.ts'
+import type { MaterialisedName } from '../strategies/list.ts'
 import type { Backfill, Pair } from './backfill.ts'
 import type { Delivery } from './delivery.ts'
-import type { MaterialisedName } from './strategies/list.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
@@ -22,11 +23,19 @@ export type TimelineJob =
   | 'author.promoted'
   | 'author.demoted'
 
+/** The parts of {@link timelineTasks}. */
+export interface TimelineTaskParts {
+  readonly delivery: Delivery
+  readonly backfill: Backfill
+  readonly modeChanges: ModeChanges
+}
+
 /** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
-export const timelineTasks = (
-  delivery: Delivery,
-  backfill: Backfill,
-): Readonly<Record<TimelineJob, Task>> => ({
+export const timelineTasks = ({
+  delivery,
+  backfill,
+  modeChanges,
+}: TimelineTaskParts): Readonly<Record<TimelineJob, Task>> => ({
   [postCreated]: Object.assign(
     async (payload: Payload, run: Parameters<Task>[1]) =>
       delivery.deliverPost(parsePost(payload), run),
@@ -38,9 +47,9 @@ export const timelineTasks = (
   'strategy.backfill': async ({ strategy, epoch }, run) =>
     backfill.fillStrategy({ strategy: strategy as MaterialisedName, epoch: epoch as PostId }, run),
   'author.promoted': async ({ author, promotion }, run) =>
-    backfill.promote({ author: author as UserId, promotion: promotion as string }, run),
+    modeChanges.promote({ author: author as UserId, promotion: promotion as string }, run),
   'author.demoted': async ({ author, demotion }, run) =>
-    backfill.demote({ author: author as UserId, demotion: demotion as string }, run),
+    modeChanges.demote({ author: author as UserId, demotion: demotion as string }, run),
 })
 
 const parsePost = ({ author, post }: Payload): PostRef => ({

@@ -1,5 +1,4 @@
-import type { StrategyDoc } from '../db/collections.ts'
-import type { Registered } from './registry.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
 import {
   type ByStrategy,
   byStrategy,
@@ -7,7 +6,8 @@ import {
   type MaterialisedName,
   type SettingName,
   type SettingValues,
-} from './strategies/list.ts'
+} from '../strategies/list.ts'
+import type { Registered } from './registry.ts'
 
 /** The options of a strategy, by name. */
 export type Options = Readonly<Record<string, number>>

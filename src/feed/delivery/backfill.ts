@@ -1,34 +1,34 @@
-import { singleBatch } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
-import type { Follows } from '../follows/follows.ts'
-import type { Run } from '../jobs/lease.ts'
-import { chunks } from '../lib/batch.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
-import type { Celebrities } from './celebrities.ts'
-import type { Delivery } from './delivery.ts'
-import type { EntryReader } from './entry-reader.ts'
-import { timeSlice, walkFollowers } from './follower-walk.ts'
-import type { PulledAuthors } from './pulled-authors.ts'
-import type { Registration, Registry } from './registry.ts'
-import type { FanoutOnRead } from './strategies/fanout-on-read.ts'
+import { singleBatch } from '../../db/client.ts'
+import type { Collections } from '../../db/collections.ts'
+import type { Transactions, Tx } from '../../db/transaction.ts'
+import type { Follows } from '../../follows/follows.ts'
+import type { Run } from '../../jobs/lease.ts'
+import { chunks } from '../../lib/batch.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import type { EntryReader } from '../entry-reader.ts'
+import type { Registration, Registry } from '../registry/registry.ts'
+import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
 import {
   type AuthorFilters,
   type ByStrategy,
   descriptors,
   type MaterialisedName,
-} from './strategies/list.ts'
+} from '../strategies/list.ts'
 import {
   bindRegistration,
   type MaterialisedStrategy,
   type Segment,
   type StoredTimelines,
-} from './strategies/strategy.ts'
+} from '../strategies/strategy.ts'
+import type { Delivery } from './delivery.ts'
+import { timeSlice } from './follower-walk.ts'
 
 /** Number of posts that are added to, or removed from, a timeline at a time. */
 const segmentSize = 500
-/** Number of readers whose timelines are filled between two checkpoints, and at the same time. */
-const [checkpointReaders, concurrentReaders] = [20, 4]
+/** Number of readers whose timelines are filled between two checkpoints. */
+const checkpointReaders = 20
+/** Number of readers whose timelines are filled at the same time. */
+export const concurrentReaders = 4
 
 /** An edge, as a job names it. */
 export interface Pair {
@@ -44,8 +44,6 @@ export interface BackfillParts {
   readonly delivery: Delivery
   readonly entries: EntryReader
   readonly follows: Follows
-  readonly celebrities: Celebrities
-  readonly pulled: PulledAuthors
   readonly fanoutOnRead: FanoutOnRead
 }
 
@@ -171,56 +169,8 @@ export class Backfill {
     }
   }
 
-  /**
-   * Notes an author with the author and all followers. Then HYBRID stops delivering the author's posts, and only reads
-   * them. One command for each 500 followers.
-   * @returns 'unfinished' if followers are left for the next run of the job.
-   */
-  async promote(
-    { author, promotion }: { author: UserId; promotion: string },
-    run: Run,
-  ): Promise<'unfinished' | undefined> {
-    const { celebrities, pulled, follows } = this.parts
-    if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
-    const note = async (readers: readonly UserId[]) => pulled.addNotes(readers, [author])
-    await note([author])
-    const left = await walkFollowers({ follows, user: author, run }, note)
-    if (!left) await celebrities.completePromotion(author, promotion)
-    return left
-  }
-
-  /**
-   * Delivers the posts that HYBRID left out while it read the author, to the author and all followers. Then HYBRID only
-   * delivers the author's posts. Ends if the author was promoted again.
-   * @returns 'unfinished' if followers are left for the next run of the job.
-   */
-  async demote(
-    { author, demotion }: { author: UserId; demotion: string },
-    run: Run,
-  ): Promise<'unfinished' | undefined> {
-    if (!(await this.parts.celebrities.isChanging(author, 'demoting', demotion))) return undefined
-    const registration = (await this.parts.registry.read()).get('HYBRID')
-    if (registration) {
-      const HYBRID = bindRegistration(this.parts.strategies.HYBRID, registration)
-      const walk = { follows: this.parts.follows, user: author, run }
-      const left = await walkFollowers(walk, async (readers) => {
-        // HYBRID reads an author who was promoted again, and a retraction would not find entries stored now.
-        if (!(await this.parts.celebrities.isChanging(author, 'demoting', demotion))) return
-        for (const batch of chunks(readers, concurrentReaders)) {
-          await Promise.all(
-            batch.map((reader) => this.addPosts(HYBRID, reader, author, run.signal)),
-          )
-        }
-      })
-      if (left) return left
-      await this.addPosts(HYBRID, author, author, run.signal)
-    }
-    await this.parts.celebrities.completeDemotion(author, demotion)
-    return undefined
-  }
-
-  /** Adds all posts of an author to one reader's timeline. */
-  private async addPosts(
+  /** Adds all posts of an author to one reader's timeline. For 500 posts, two commands and those of the strategy. */
+  async addPosts(
     strategy: StoredTimelines,
     reader: UserId,
     author: UserId,

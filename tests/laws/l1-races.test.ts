@@ -135,7 +135,7 @@ async function play(
     await Promise.race([reached, running])
     await using meeting = firstConflict(harnesses[which].database.client)
     const other = meanwhile(main)
-    // Whoever meets a transaction that is held would try in vain until it goes on.
+    // A write that collides with a held transaction retries in vain until the transaction goes on.
     await Promise.race([other, meeting.met])
     go(dies !== undefined)
     await other

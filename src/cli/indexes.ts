@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { type IndexState, loadIndexStates } from '../db/indexes.ts'
 import { readConfig } from '../environment.ts'
 import { openForCommand } from './database.ts'
+import { alignColumns } from './table.ts'
 
 interface IndexesOptions {
   readonly apply?: true
@@ -24,15 +25,15 @@ export const indexesCommand = (): Command =>
     })
 
 function table(indexes: readonly IndexState[], missing: number): string {
-  const width = Math.max(...indexes.map(({ collection }) => collection.length))
-  const rows = indexes.map(({ collection, name, unique, present }) =>
-    [present ? 'present' : 'missing', collection.padEnd(width), name, unique ? '(unique)' : '']
-      .join('  ')
-      .trimEnd(),
-  )
+  const rows = indexes.map(({ collection, name, unique, present }) => [
+    present ? 'present' : 'missing',
+    collection,
+    name,
+    unique ? '(unique)' : '',
+  ])
   const sum =
     missing === 0
       ? 'All indexes are present.'
       : `${missing} missing. Run "feedline indexes --apply" to create them.`
-  return [...rows, sum].join('\n')
+  return [...alignColumns(rows), sum].join('\n')
 }

@@ -4,6 +4,7 @@ import { type JobList, type JobState, type ListedJob, listJobs } from '../jobs/i
 import type { JobQueue } from '../jobs/queue.ts'
 import { parseTimeId, type TimeId } from '../lib/ids.ts'
 import { openForCommand } from './database.ts'
+import { alignColumns } from './table.ts'
 
 /** The most jobs that the command prints. */
 const shownMax = 1_000
@@ -85,16 +86,7 @@ async function oneOf(queue: JobQueue, text: string, action: JobAction['one']): P
 }
 
 function table({ jobs, counts }: JobList): string {
-  const rows = jobs.map(cellsOf)
-  const widths = rows.reduce<number[]>(
-    (most, cells) => cells.map((cell, at) => Math.max(cell.length, most[at] ?? 0)),
-    [],
-  )
-  const lines = rows.map((cells, at) =>
-    [...cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)), notesOf(jobs[at])]
-      .join('  ')
-      .trimEnd(),
-  )
+  const lines = alignColumns(jobs.map((job) => [...cellsOf(job), notesOf(job)]))
   const sum = `${counts.WAITING} waiting, ${counts.RUNNING} running, ${counts.PARKED} parked.`
   const all = counts.WAITING + counts.RUNNING + counts.PARKED
   return [...lines, all > jobs.length ? `${sum} The first ${jobs.length} are shown.` : sum].join(
@@ -118,7 +110,7 @@ const cellsOf = ({ id, kind, queue, state, attempts, at }: ListedJob): readonly 
 ]
 
 /** The checkpoint and the error of a job, at the end of its line. */
-function notesOf({ checkpoint, error }: Partial<ListedJob> = {}): string {
+function notesOf({ checkpoint, error }: ListedJob): string {
   const notes = [
     checkpoint === undefined ? '' : `at ${JSON.stringify(checkpoint)}`,
     error ? error.replace(/\s+/g, ' ') : '',

@@ -6,6 +6,7 @@ import { type MaterialisedName, materialisedNames } from '../feed/strategies/lis
 import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
+import { alignColumns } from './table.ts'
 
 /** `feedline timelines`: shows the maintained strategies and their progress, and changes them. */
 export const timelinesCommand = (): Command =>
@@ -21,7 +22,10 @@ export const timelinesCommand = (): Command =>
         .flatMap((name) => registered.get(name) ?? [])
         .map(summary)
       if (json) console.log(JSON.stringify({ strategies }))
-      else console.log(strategies.length === 0 ? nothing : strategies.map(line).join('\n'))
+      else
+        console.log(
+          strategies.length === 0 ? nothing : alignColumns(strategies.map(cellsOf)).join('\n'),
+        )
     })
     .addCommand(
       new Command('drop')
@@ -77,14 +81,12 @@ const nothing = 'No strategy is maintained. FANOUT_ON_READ assembles every timel
 const strategyArgument = () =>
   new Argument('<strategy>', 'name of the strategy').choices(materialisedNames)
 
-const nameWidth = Math.max(...materialisedNames.map(({ length }) => length))
-
 function summary({ _id, complete, covered, readers, options, dropping }: StrategyDoc) {
   const state = dropping ? 'DROPPING' : complete ? 'COMPLETE' : 'BACKFILLING'
   return { strategy: _id, state, covered, readers: readers ?? { done: 0, total: 0 }, options }
 }
 
-function line({ strategy, state, readers }: ReturnType<typeof summary>): string {
+function cellsOf({ strategy, state, readers }: ReturnType<typeof summary>): string[] {
   const progress = state === 'BACKFILLING' ? `, ${readers.done} of ${readers.total} readers` : ''
-  return `${strategy.padEnd(nameWidth)}  ${state.toLowerCase()}${progress}`
+  return [strategy, `${state.toLowerCase()}${progress}`]
 }

@@ -1,6 +1,6 @@
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 import { BadLines, fieldCount, shortened } from './bad-lines.ts'
-import { csvFields, type Line, lineUnitsMax, type TextFile } from './text-file.ts'
+import { type Line, lineUnitsMax, quoteProblem, splitCsv, type TextFile } from './text-file.ts'
 
 /** One line of an edge list: `from` follows `to`. */
 export interface EdgeLine extends Pick<Line, 'line'> {
@@ -40,19 +40,21 @@ export class EdgeList {
 }
 
 interface Row extends Pick<Line, 'line'> {
-  /** Undefined if the line is too long. */
-  readonly fields: readonly string[] | undefined
+  /** Or the problem with the line. */
+  readonly fields: readonly string[] | string
 }
 
 async function* rowsOf(lines: AsyncIterable<Line>): AsyncGenerator<Row> {
   for await (const { line, text } of lines) {
     if (text.startsWith('#') || text.startsWith('%')) continue
-    yield { line, fields: text.length > lineUnitsMax ? undefined : fieldsOf(text) }
+    yield { line, fields: fieldsOf(text) }
   }
 }
 
-const fieldsOf = (text: string): string[] =>
-  text.includes(',') ? csvFields(text) : text.split(/\s+/)
+function fieldsOf(text: string): readonly string[] | string {
+  if (text.length > lineUnitsMax) return `is longer than ${lineUnitsMax} characters`
+  return text.includes(',') ? (splitCsv(text) ?? quoteProblem) : text.split(/\s+/)
+}
 
 async function* withoutHeader(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
   let held: Row | undefined
@@ -87,11 +89,11 @@ const isNumber = (name: string) => /^\d+$/.test(name)
 const isWord = (name: string) => !isNumber(name)
 
 const namesIn = ({ fields }: Row, is: (name: string) => boolean): boolean =>
-  fields !== undefined && fields.length >= 2 && fields.slice(0, 2).every(is)
+  typeof fields !== 'string' && fields.length >= 2 && fields.slice(0, 2).every(is)
 
 /** Returns the edge, or the problem with the line. */
 function edgeOf(fields: Row['fields']): { from: UserId; to: UserId } | string {
-  if (!fields) return `is longer than ${lineUnitsMax} characters`
+  if (typeof fields === 'string') return fields
   const [a = '', b = '', weight, ...rest] = fields
   if (fields.length < 2 || rest.length > 0) {
     return `has ${fieldCount(fields.length)}, not "a b" or "a b weight"`

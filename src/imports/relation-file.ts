@@ -9,7 +9,7 @@ import {
   type ResolvedRelation,
   resolveRelation,
 } from './relations.ts'
-import { csvFields, type Line, lineUnitsMax, TextFile } from './text-file.ts'
+import { type Line, lineUnitsMax, quoteProblem, splitCsv, TextFile } from './text-file.ts'
 
 /** A row of a file, with the history that it describes. */
 export type RelationRow = ResolvedRelation &
@@ -54,9 +54,10 @@ export class RelationFile {
     const file = await TextFile.open(path)
     for await (const { line, text } of file.lines()) {
       if (text.startsWith('{')) break
-      const names = csvFields(text)
-      const problem = headerProblem(names)
-      if (problem) throw new DomainError('BAD_USER_INPUT', `${path}: line ${line} ${problem}`)
+      const names = splitCsv(text)
+      const problem = names ? headerProblem(names) : quoteProblem
+      if (!names || problem)
+        throw new DomainError('BAD_USER_INPUT', `${path}: line ${line} ${problem}`)
       return new RelationFile(file, { line, names })
     }
     return new RelationFile(file, undefined)
@@ -95,7 +96,8 @@ export class RelationFile {
     if (text.length > lineUnitsMax) return `is longer than ${lineUnitsMax} characters`
     if (!this.header) return objectIn(text) ?? 'is no JSON object'
     const { names } = this.header
-    const fields = csvFields(text)
+    const fields = splitCsv(text)
+    if (!fields) return quoteProblem
     if (fields.length !== names.length) {
       return `has ${fieldCount(fields.length)}, the header ${names.length}`
     }

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { CsvError, parse } from 'csv-parse/sync'
 import { DomainError } from '../errors.ts'
 
 /** The longest complete line, in UTF-16 units. A longer line is cut to one unit more. */
@@ -91,9 +92,23 @@ export class TextFile {
   }
 }
 
-/** Splits a CSV line. Handles, ids and numbers hold no comma, so quotes only enclose whole fields. */
-export const csvFields = (line: string): string[] =>
-  line.split(',').map((field) => field.trim().replace(/^"(.*)"$/, '$1'))
+/** The problem with a line that {@link splitCsv} cannot split. */
+export const quoteProblem = 'has a quote that is not closed, or one within a field'
+
+/**
+ * Splits a CSV line. A quoted field may hold commas and doubled quotes, but no line end.
+ * @returns the fields, or undefined if a quote is not closed or stands within a field.
+ */
+export function splitCsv(line: string): string[] | undefined {
+  // The parser takes 30 µs for a line, a hundred times as long.
+  if (!line.includes('"')) return line.split(',').map((field) => field.trim())
+  try {
+    return parse(line, { trim: true, relax_column_count: true })[0]
+  } catch (error) {
+    if (error instanceof CsvError) return undefined
+    throw error
+  }
+}
 
 const gzipMagic = 0x1f8b
 

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { badLinesKept } from '../../src/imports/bad-lines.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
-import { lineUnitsMax, TextFile } from '../../src/imports/text-file.ts'
+import { lineUnitsMax, quoteProblem, TextFile } from '../../src/imports/text-file.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -91,6 +91,18 @@ describe('bad lines', () => {
       '5: "ann" would follow itself',
       expect.stringContaining('6: "w" is not a weight'),
       expect.stringContaining('7: is longer than'),
+    ])
+  })
+
+  test('a quoted field of an edge list holds commas and quotes, and an open quote is reported', async () => {
+    const lines = ['1,2', '"a,b",c', '"say ""hi""",c', '"1, 2', '3,x"4"', '"5", "6"']
+    const { edges, bad } = await parsed(lines.join('\n'))
+    expect(edges).toEqual(['1>2', '5>6'])
+    expect(bad.first.map(({ line, problem }) => `${line}: ${problem}`)).toEqual([
+      expect.stringContaining('2: "a,b" is not a handle'),
+      expect.stringContaining('3: "say "hi"" is not a handle'),
+      `4: ${quoteProblem}`,
+      `5: ${quoteProblem}`,
     ])
   })
 

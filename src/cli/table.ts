@@ -11,7 +11,7 @@ const noBorders = Object.fromEntries([
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const table = new Table({
     chars: noBorders,
-    style: { 'padding-left': 0, 'padding-right': 0 },
+    style: { border: [], 'padding-left': 0, 'padding-right': 0 },
   })
   table.push(...rows.map((row) => [...row]))
   return rows.length === 0

@@ -6,8 +6,8 @@ import { Admission } from './engagement/admission.ts'
 import { Engagements } from './engagement/engagement.ts'
 import { LikedPosts } from './engagement/liked.ts'
 import { listLimits } from './engagement/list-limits.ts'
+import { OrphanedEngagement } from './engagement/orphaned.ts'
 import { OutlierLists } from './engagement/outlier-lists.ts'
-import { PostPurge } from './engagement/purge.ts'
 import { EngagementReader } from './engagement/reader.ts'
 import { UserEngagementIndex } from './engagement/user-index.ts'
 import type { AppConfig } from './environment.ts'
@@ -112,11 +112,11 @@ export function createServices(
     now,
   })
   const liked = new LikedPosts(userIndex, engagementReader, stats, restrictions)
-  const purge = new PostPurge(collections.overflow, userIndex)
+  const orphaned = new OrphanedEngagement(collections.overflow, userIndex)
   const graph = new GraphPurge(collections, edges, stats, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
-  const tasks = createTasks({ ...feeds, users, graph, posts, engagements, purge, idempotency })
+  const tasks = createTasks({ ...feeds, users, graph, posts, engagements, orphaned, idempotency })
   return {
     collections,
     transactions,

@@ -1,6 +1,6 @@
 import type { IdempotencyStore } from './db/idempotency.ts'
 import type { Engagements } from './engagement/engagement.ts'
-import type { PostPurge } from './engagement/purge.ts'
+import type { OrphanedEngagement } from './engagement/orphaned.ts'
 import type { SubscriberJob } from './events.ts'
 import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
 import type { GraphPurge } from './follows/purge.ts'
@@ -16,7 +16,7 @@ export interface SubscriberParts extends TimelineTaskParts {
   readonly graph: GraphPurge
   readonly posts: Posts
   readonly engagements: Engagements
-  readonly purge: PostPurge
+  readonly orphaned: OrphanedEngagement
   readonly idempotency: IdempotencyStore
 }
 
@@ -26,7 +26,7 @@ export const createTasks = ({
   graph,
   posts,
   engagements,
-  purge,
+  orphaned,
   idempotency,
   ...timelineParts
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob, Task>> => ({
@@ -52,5 +52,5 @@ export const createTasks = ({
       refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
     },
   }),
-  'engagements.orphaned': async ({ post }, { signal }) => purge.run(post as PostId, signal),
+  'engagements.orphaned': async ({ post }, { signal }) => orphaned.clear(post as PostId, signal),
 })

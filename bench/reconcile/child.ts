@@ -7,7 +7,7 @@ import { createServices } from '../../src/services.ts'
 export interface ChildResult {
   readonly seconds: number
   readonly documents: number
-  readonly off: number
+  readonly drifted: number
   readonly repaired: number
   readonly remaining: number
   /** The most memory that it took, in megabytes. */
@@ -21,9 +21,9 @@ if (uri && name) {
   const services = createServices(client, client.db(name), readConfig({}))
   const startedAt = performance.now()
   const { tally } = await reconcile(services, { users: 'all', readers: 'all', dryRun: false })
-  const { documents, off, repaired, remaining } = tally
+  const { documents, drifted, repaired, remaining } = tally
   const result: ChildResult = {
-    ...{ documents, off, repaired, remaining },
+    ...{ documents, drifted, repaired, remaining },
     seconds: (performance.now() - startedAt) / 1000,
     megabytes: Math.round(process.resourceUsage().maxRSS / 1024),
   }

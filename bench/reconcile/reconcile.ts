@@ -67,7 +67,7 @@ async function measure(
   const repair = await run(database)
   const verify = await run(database)
   say(`${graph}: plain ${plainSeconds.toFixed(1)} s, ${JSON.stringify({ repair, verify })}`)
-  if (repair.repaired !== drifted || repair.remaining + verify.off !== 0) {
+  if (repair.repaired !== drifted || repair.remaining + verify.drifted !== 0) {
     throw new Error(`${graph}: ${JSON.stringify({ drifted, repair, verify })}`)
   }
   return { graph, users, edges, drifted, repair, verify, plainSeconds }

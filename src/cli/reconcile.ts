@@ -29,7 +29,7 @@ export const reconcileCommand = (): Command =>
     .option('--rate <n>', 'read at most n documents per second', wholeNumber(1, 1e9))
     .option(
       '--json',
-      'print one JSON object: run, dryRun, checked, off, repaired, mended, accounts, others, reported, remaining, worst, unrepairable, seconds',
+      'print one JSON object: run, dryRun, checked, drifted, repaired, edges, accounts, others, reported, remaining, renewed, largest, unrepairable, seconds',
     )
     .addHelpText('after', help)
     .action(run)
@@ -39,7 +39,7 @@ The command compares the counters of users and posts with the stored edges and e
 snapshot. It adds the difference to a counter, so concurrent changes are kept. If one of the two
 edge collections lacks an edge, the follow history decides whether to restore or delete the edge.
 If both collections agree, the edge stays, and the command reports a history that contradicts it.
-It also repairs blocks, lists of likes, comments and shares, logs, stored timelines and lost jobs.
+It also repairs blocks, lists of likes, comments and shares, by-user entries, stored timelines and lost jobs.
 With --users, it checks the timelines of these users and ignores --readers.
 
 You can stop, kill and repeat the command, and run it on several machines at the same time. It
@@ -87,15 +87,15 @@ async function handlesIn(path: string): Promise<string[]> {
 function summary({ run, tally, ...found }: Reconciled, dryRun: boolean, seconds: number) {
   const { users, posts, documents, ...counts } = tally
   const checked = { users, posts, documents }
-  const worst = found.largest.map((one) => ({ ...one, why: whyOf(one) }))
+  const largest = found.largest.map((one) => ({ ...one, why: whyOf(one) }))
   const unrepairable = found.reported
-  return { ...(run ? { run } : {}), dryRun, checked, ...counts, worst, unrepairable, seconds }
+  return { ...(run ? { run } : {}), dryRun, checked, ...counts, largest, unrepairable, seconds }
 }
 
 function report({ tally, largest, ...found }: Reconciled, seconds: number): string {
-  const rest = tally.off - largest.length
+  const rest = tally.drifted - largest.length
   const lines = largest.map((one) => {
-    const by = Object.entries(one.by).map(
+    const by = Object.entries(one.delta).map(
       ([name, count]) => `${name} ${one.counted[name]} ${count > 0 ? '+' : '−'} ${Math.abs(count)}`,
     )
     return `${one.id}  ${by.join(', ')}  (${whyOf(one)})`
@@ -104,7 +104,7 @@ function report({ tally, largest, ...found }: Reconciled, seconds: number): stri
     ({ law, kind, subject, expected, found, unrepairable }) =>
       `${law} ${kind}  ${subject}: expected ${expected}; found ${found}. ${unrepairable}`,
   )
-  const { users, posts, documents, off, repaired, mended, accounts, others } = tally
+  const { users, posts, documents, drifted, repaired, edges, accounts, others } = tally
   const { remaining, reported } = tally
   return [
     ...lines,
@@ -112,14 +112,14 @@ function report({ tally, largest, ...found }: Reconciled, seconds: number): stri
     ...contradictions,
     ...(reported > contradictions.length ? [`and ${reported - contradictions.length} more`] : []),
     `Checked ${users} users and ${posts} posts (${documents} documents) in ${seconds} s.`,
-    `Wrong counters: ${off} users or posts, ${repaired} repaired. Other repairs: ${mended} edges, ${accounts} accounts, ${others} others. ` +
+    `Wrong counters: ${drifted} users or posts, ${repaired} repaired. Other repairs: ${edges} edges, ${accounts} accounts, ${others} others. ` +
       `Remaining: ${remaining} repairable, ${reported} that need your decision.`,
   ].join('\n')
 }
 
-const whyOf = ({ kind, mended }: Drifted): string => {
-  if (mended > 0) return `${mended} of its edges contradicted their history`
+const whyOf = ({ kind, repairedEdges }: Drifted): string => {
+  if (repairedEdges > 0) return `${repairedEdges} of its edges contradicted their history`
   return kind === 'USER'
-    ? 'edges and history agree: only the counter was off'
-    : 'the lists are complete: only the counter was off'
+    ? 'edges and history agree: only the counter was wrong'
+    : 'the lists are complete: only the counter was wrong'
 }

@@ -21,7 +21,7 @@ export const verifyCommand = (): Command =>
     .addOption(readersOption())
     .option(
       '--json',
-      'print one JSON object: checked, off, repaired (0), differences, byKind, sample, harmless, unrepairable, inFlight, seconds',
+      'print one JSON object: checked, drifted, repaired (0), differences, byKind, sample, harmless, unrepairable, inFlight, seconds',
     )
     .addHelpText('after', help)
     .action(run)
@@ -58,7 +58,7 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
     json
       ? JSON.stringify({
           checked,
-          off: found.differences,
+          drifted: found.differences,
           repaired: 0,
           ...found,
           inFlight,

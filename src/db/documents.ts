@@ -5,7 +5,7 @@ import type { EngagementKind } from '../engagement/kinds.ts'
 export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'MEDIUM', 'IMPORT'] as const
 export type EdgeSource = (typeof edgeSources)[number]
 
-/** An account. A deleted account keeps only its handle, until the purge ends and the handle is free. */
+/** An account. A deleted account has no profile, and keeps its handle until the purge ends. */
 export interface UserDoc {
   readonly _id: string
   readonly name?: string
@@ -171,7 +171,7 @@ export interface ImportDoc {
   readonly [field: string]: unknown
 }
 
-/** A setting of the whole database. */
+/** The lock of all registrations. `meta` also holds the schema record and the lease of a migration. */
 export interface MetaDoc {
   readonly _id: string
   readonly value: string

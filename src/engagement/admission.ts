@@ -25,7 +25,7 @@ export class Admission {
    * when someone is refused. An entry may begin again: an earlier try has failed.
    * @returns for each, in order, why it is refused: NOT_FOUND without an account or such a post, or when a block hides it.
    */
-  async settle(batch: readonly Intent[]): Promise<readonly (DomainError | undefined)[]> {
+  async admit(batch: readonly Intent[]): Promise<readonly (DomainError | undefined)[]> {
     const begins = batch.flatMap(({ begin }) => (begin ? [begin] : []))
     const ends = batch.flatMap(({ end }) => (end ? [end] : []))
     const people = [...new Set(begins.flatMap(({ user, post }) => [user, post.author]))]

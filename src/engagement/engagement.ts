@@ -80,7 +80,7 @@ export class Engagements {
 
   constructor(private readonly parts: EngagementsParts) {
     const { reader, userIndex, admission } = parts
-    this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.settle(batch), bounds)
+    this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.admit(batch), bounds)
     this.unsure = new UnsureEntries(userIndex, reader)
   }
 

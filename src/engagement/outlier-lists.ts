@@ -47,7 +47,7 @@ export class OutlierLists {
   private readonly hotKeys: HotKeys<Waiting, ListResult>
   private readonly commits: GroupCommit<Waiting, ListResult>
   private readonly fast: FastPath
-  private readonly embedded: GroupCommit<EmbeddedAdd, ListResult | undefined>
+  private readonly fastAdds: GroupCommit<EmbeddedAdd, ListResult | undefined>
 
   constructor(private readonly parts: OutlierParts) {
     const { collections, transactions, limits, now } = parts
@@ -65,7 +65,7 @@ export class OutlierLists {
     this.commits = new GroupCommit((key, batch) => this.hotKeys.commitBatch(key, batch), bounds)
     const add = (_: string, batch: readonly EmbeddedAdd[]) => this.fast.add(batch)
     this.fast = new FastPath(collections.posts, limits)
-    this.embedded = new GroupCommit(add, { ...bounds, lingerMs: 0, begins: 'AFTER_TURN' })
+    this.fastAdds = new GroupCommit(add, { ...bounds, lingerMs: 0, begins: 'AFTER_TURN' })
   }
 
   /**
@@ -128,7 +128,7 @@ export class OutlierLists {
     )
     const intents = entries.flatMap((begin) => (begin ? [{ begin }] : []))
     if (intents.length === 0) return []
-    const refusals = await this.parts.admission.settle(intents)
+    const refusals = await this.parts.admission.admit(intents)
     let next = 0
     return entries.map((entry) => entry && refusals[next++])
   }
@@ -137,7 +137,7 @@ export class OutlierLists {
   private async commitOne({ post, write }: Waiting): Promise<ListResult | undefined> {
     if (!write.add) return this.removeEmbedded(post, write)
     const add = { post, kind: write.kind, entry: write.add }
-    return this.fast.isSlow(post) ? this.fast.addAlone(add) : this.embedded.submit('', add)
+    return this.fast.isSlow(post) ? this.fast.addAlone(add) : this.fastAdds.submit('', add)
   }
 
   private async removeEmbedded(

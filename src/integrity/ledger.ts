@@ -4,7 +4,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { PostId } from '../lib/ids.ts'
 
-/** How far the counters of a user or post were off at one instant. */
+/** The differences of the counters of a user or post at one instant. */
 export interface Difference extends Pick<RepairDoc, 'kind' | 'counted'> {
   /** The user's handle, or the post's id. */
   readonly id: string
@@ -118,10 +118,10 @@ export class Ledger {
   private repairDoc(
     run: string,
     { kind, id, delta, counted }: Difference,
-    mended: number,
+    repairedEdges: number,
   ): RepairDoc {
     const size = largestOf(delta)
-    const more = mended > 0 ? { repairedEdges: mended } : {}
+    const more = repairedEdges > 0 ? { repairedEdges } : {}
     const at = new Date(this.now())
     return { _id: { run, id }, kind, delta, counted, size, ...more, at }
   }

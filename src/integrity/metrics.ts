@@ -10,7 +10,7 @@ export class Metrics {
       'Users and posts whose counters were compared with what they count',
     ),
     off: this.counter('off', 'Users and posts whose counters were off'),
-    mended: this.counter('edges', 'Edges and histories that were wrong and can be repaired'),
+    edges: this.counter('edges', 'Edges and histories that were wrong and can be repaired'),
     repaired: this.counter('repaired', 'Users and posts whose counters were repaired'),
   }
 
@@ -31,10 +31,10 @@ export class Metrics {
 
   /** Adds the result of a sample for drift. */
   readonly sampled = ({ tally }: Reconciled): void => {
-    const { users, posts, off, mended, repaired } = tally
+    const { users, posts, drifted, edges, repaired } = tally
     this.drift.checked.inc(users + posts)
-    this.drift.off.inc(off)
-    this.drift.mended.inc(mended)
+    this.drift.off.inc(drifted)
+    this.drift.edges.inc(edges)
     this.drift.repaired.inc(repaired)
   }
 

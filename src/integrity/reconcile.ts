@@ -3,20 +3,16 @@ import { lowestId, toObjectId } from '../db/object-id.ts'
 import { batches, chunks } from '../lib/batch.ts'
 import type { EdgeId, PostId } from '../lib/ids.ts'
 import { inspect } from './inspect.ts'
-import type { Finding, IntegrityServices, Invariant } from './invariant.ts'
-import { accounts } from './invariants/accounts.ts'
-import { blockMirrors } from './invariants/block-mirrors.ts'
-import { celebrityMarks } from './invariants/celebrity-marks.ts'
-import { crossedBlocks } from './invariants/crossed-blocks.ts'
-import { edgeHistory } from './invariants/edge-history.ts'
+import type { Finding, IntegrityServices } from './invariant.ts'
+import {
+  countedPostInvariants,
+  countedUserInvariants,
+  databaseInvariants,
+  type Listed,
+  postInvariants,
+  userInvariants,
+} from './invariant-list.ts'
 import { edgeSides, edgesOf } from './invariants/edge-sides.ts'
-import { engagementLog } from './invariants/engagement-log.ts'
-import { engagementRows } from './invariants/engagement-rows.ts'
-import { listRepeats } from './invariants/list-repeats.ts'
-import { orphanedEngagement } from './invariants/orphaned-engagement.ts'
-import { parkedJobs } from './invariants/parked-jobs.ts'
-import { postLists, suspectPosts } from './invariants/post-lists.ts'
-import { unfinishedStrategies } from './invariants/unfinished-strategies.ts'
 import { Ledger } from './ledger.ts'
 import { edgeSegments, postSegments, userRanges } from './ranges.ts'
 import { type Drifted, Report } from './report.ts'
@@ -116,9 +112,8 @@ class Reconciliation {
     if (this.position.part === 'users') await this.reconcileUsers()
     if (this.position.part === 'posts') await this.reconcilePosts()
     await this.reconcileTimelines()
-    for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
-      if (options.users !== 'all') break
-      await this.check<object, unknown>(invariant(services), {}, 'others')
+    if (options.users === 'all') {
+      for (const one of databaseInvariants) await this.check(one, {})
     }
     await this.save({ part: 'timelines', after: this.position.after }, true)
     const largest = await this.report.largest(services.collections.repairs, held?.id)
@@ -134,8 +129,9 @@ class Reconciliation {
       let done = 0
       for await (const some of batches(edgeSegments(services.edges, from), rangesAtOnce)) {
         const before = this.position.tally.documents
-        const sides = edgeSides(services, (documents) => this.count({ documents }))
-        await Promise.all(some.map(({ ids }) => this.check(sides, ids, 'mended')))
+        const onRead = (documents: number) => this.count({ documents })
+        const create = () => edgeSides(services, onRead)
+        await Promise.all(some.map(({ ids }) => this.check({ create, counted: 'edges' }, ids)))
         const read = this.position.tally.documents - before
         await this.throttle.spend(read, options.signal)
         await this.save({ part: 'edges', after: some.at(-1)?.upTo.toHexString() ?? '' })
@@ -160,19 +156,17 @@ class Reconciliation {
   }
 
   private async repairUsers(handles: object): Promise<void> {
-    const { services, options } = this.parts
+    const { options } = this.parts
     const touched = new Set<string>()
-    const pairs = [
-      options.users === 'all' ? edgeHistory(services) : edgesOf(services),
-      crossedBlocks(services),
-    ]
-    for (const invariant of pairs) await this.check(invariant, handles, 'mended', touched)
-    await this.check(blockMirrors(services), handles, 'others')
-    await this.check(engagementRows(services), handles, 'others')
+    // The edges of all users were checked before.
+    const edges: readonly Listed<object>[] =
+      options.users === 'all' ? [] : [{ create: edgesOf, counted: 'edges' }]
+    for (const one of [...edges, ...userInvariants]) await this.check(one, handles, touched)
     let scanned = await this.scan.countUsers(handles)
     this.count({ users: scanned.checked })
-    const changed = await this.check(accounts(services), scanned.suspects, 'accounts')
-    if (changed > 0) scanned = await this.scan.countUsers(handles)
+    for (const one of countedUserInvariants) {
+      if ((await this.check(one, scanned)) > 0) scanned = await this.scan.countUsers(handles)
+    }
     await this.repairCounters(scanned, (ids) => this.scan.countUsersOnce({ $in: ids }))
     await this.throttle.spend(scanned.documents, options.signal)
     // An earlier range may have counted the other end of a repaired edge.
@@ -196,13 +190,10 @@ class Reconciliation {
     const { posts } = services.collections
     const after = from === '' ? lowestId : toObjectId(from as PostId)
     for await (const { filter, ids, upTo } of postSegments(posts, which, after)) {
-      let changed = await this.check(engagementLog(services), ids, 'others')
+      for (const one of postInvariants) await this.check(one, ids)
       let scanned = await this.scan.countPosts(filter, ids)
-      changed += await this.check(listRepeats(services), scanned.lists, 'others')
-      if (changed > 0) scanned = await this.scan.countPosts(filter, ids)
-      await this.check(orphanedEngagement(services), scanned.orphans, 'others')
-      if ((await this.check(postLists(services), suspectPosts(scanned.lists), 'others')) > 0) {
-        scanned = await this.scan.countPosts(filter, ids)
+      for (const one of countedPostInvariants) {
+        if ((await this.check(one, scanned)) > 0) scanned = await this.scan.countPosts(filter, ids)
       }
       this.count({ posts: scanned.checked })
       await this.repairCounters(scanned, (some) => {
@@ -232,13 +223,13 @@ class Reconciliation {
   }
 
   /** Checks one invariant and repairs its violations. @returns the number of repaired violations. */
-  private async check<Range, Suspect>(
-    invariant: Invariant<Range, Suspect>,
+  private async check<Range>(
+    { create, counted }: Listed<Range>,
     range: Range,
-    name: 'mended' | 'accounts' | 'others',
     touched?: Set<string>,
   ): Promise<number> {
     const { services, held } = this.parts
+    const invariant = create(services)
     const inspection = {
       transactions: services.transactions,
       repair: held !== undefined,
@@ -257,7 +248,7 @@ class Reconciliation {
         if (!subjects.has(finding.subject)) this.report.addEdge(ends)
         subjects.add(finding.subject)
       }
-      this.count({ [name]: subjects.size, remaining: outcome.busy })
+      this.count({ [counted]: subjects.size, remaining: outcome.busy })
       repaired += outcome.repaired.length
     }
     return repaired
@@ -269,7 +260,7 @@ class Reconciliation {
     scan: (ids: readonly string[]) => Promise<Scanned>,
   ): Promise<void> {
     const { held } = this.parts
-    this.count({ documents: first.documents, off: first.differences.length })
+    this.count({ documents: first.documents, drifted: first.differences.length })
     for (const one of first.differences) this.report.addDifference(one)
     if (!held) return
     let drifted = first.differences

@@ -5,10 +5,10 @@ import { type Difference, largestOf } from './ledger.ts'
 /** A user or post whose counters have drifted, as reports and the collection `repairs` show it. */
 export interface Drifted extends Pick<RepairDoc, 'kind' | 'counted' | 'size'> {
   /** The number that was added to each counter, or would be. */
-  readonly by: RepairDoc['delta']
+  readonly delta: RepairDoc['delta']
   readonly id: string
   /** The number of its edges that the same run repaired. */
-  readonly mended: number
+  readonly repairedEdges: number
 }
 
 /** The most rows of each list in a report. */
@@ -40,9 +40,9 @@ export class Report {
     if (this.unrepairable.length < rowsMax) this.unrepairable.push(finding)
   }
 
-  addDifference({ kind, id, delta: by, counted }: Difference): void {
-    const mended = this.edgesRepairedOf(id)
-    this.drifted.push({ kind, id, by, counted, size: largestOf(by), mended })
+  addDifference({ kind, id, delta, counted }: Difference): void {
+    const repairedEdges = this.edgesRepairedOf(id)
+    this.drifted.push({ kind, id, delta, counted, size: largestOf(delta), repairedEdges })
     if (this.drifted.length >= 2 * rowsMax) this.drifted = largestFirst(this.drifted)
   }
 
@@ -56,8 +56,8 @@ export class Report {
   ): Promise<readonly Drifted[]> {
     if (run === undefined) return largestFirst(this.drifted)
     const found = await repairs.find({ '_id.run': run }).sort({ size: -1 }).limit(rowsMax).toArray()
-    return found.map(({ _id, kind, delta: by, counted, size, repairedEdges: mended = 0 }) => {
-      return { id: _id.id, kind, by, counted, size, mended }
+    return found.map(({ _id, kind, delta, counted, size, repairedEdges = 0 }) => {
+      return { id: _id.id, kind, delta, counted, size, repairedEdges }
     })
   }
 }

@@ -14,13 +14,13 @@ export interface Tally {
   /** Counted edges, posts and entries. */
   readonly documents: number
   /** Users and posts whose counters had drifted, and how many of them were repaired. */
-  readonly off: number
+  readonly drifted: number
   readonly repaired: number
   /** Pairs of users whose edge or history was repaired. */
-  readonly mended: number
+  readonly edges: number
   /** Accounts without counters or without a job, and counters, edges and posts without an account. */
   readonly accounts: number
-  /** Other violations that were repaired: blocks, lists of posts, logs, timelines, jobs. */
+  /** Other violations that were repaired: blocks, lists of posts, by-user entries, timelines, jobs. */
   readonly others: number
   /** Unrepairable findings. */
   readonly reported: number
@@ -31,7 +31,16 @@ export interface Tally {
 }
 
 export const emptyTally: Tally = {
-  ...{ users: 0, posts: 0, documents: 0, off: 0, repaired: 0, mended: 0, accounts: 0, others: 0 },
+  ...{
+    users: 0,
+    posts: 0,
+    documents: 0,
+    drifted: 0,
+    repaired: 0,
+    edges: 0,
+    accounts: 0,
+    others: 0,
+  },
   ...{ reported: 0, remaining: 0, renewed: 0 },
 }
 

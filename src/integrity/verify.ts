@@ -1,20 +1,16 @@
 import { lowestId } from '../db/object-id.ts'
 import { inspect } from './inspect.ts'
 import type { Finding, IntegrityServices, Invariant } from './invariant.ts'
-import { accounts } from './invariants/accounts.ts'
-import { blockMirrors } from './invariants/block-mirrors.ts'
-import { celebrityMarks } from './invariants/celebrity-marks.ts'
-import { crossedBlocks } from './invariants/crossed-blocks.ts'
-import { edgeHistory } from './invariants/edge-history.ts'
+import {
+  countedPostInvariants,
+  countedUserInvariants,
+  databaseInvariants,
+  type Listed,
+  postInvariants,
+  userInvariants,
+} from './invariant-list.ts'
 import { edgeSides } from './invariants/edge-sides.ts'
-import { engagementLog } from './invariants/engagement-log.ts'
-import { engagementRows } from './invariants/engagement-rows.ts'
-import { listRepeats } from './invariants/list-repeats.ts'
-import { orphanedEngagement } from './invariants/orphaned-engagement.ts'
-import { parkedJobs } from './invariants/parked-jobs.ts'
 import { postFindings } from './invariants/post-counters.ts'
-import { postLists, suspectPosts } from './invariants/post-lists.ts'
-import { unfinishedStrategies } from './invariants/unfinished-strategies.ts'
 import { userFindings } from './invariants/user-counters.ts'
 import { edgeSegments, postSegments, userRanges } from './ranges.ts'
 import { SnapshotScan } from './snapshot-scan.ts'
@@ -65,15 +61,16 @@ export async function* verify(
     }
   }
 
+  async function* checkAll<Range>(list: readonly Listed<Range>[], range: Range) {
+    for (const { create } of list) yield* check(create(services), range)
+  }
+
   const usersDone = progress('users', await users.estimatedDocumentCount())
   for await (const { handles } of userRanges(users, 'all')) {
     const scanned = await scan.countUsers(handles)
     yield* scanned.differences.flatMap(userFindings)
-    yield* check(accounts(services), scanned.suspects)
-    yield* check(edgeHistory(services), handles)
-    yield* check(crossedBlocks(services), handles)
-    yield* check(blockMirrors(services), handles)
-    yield* check(engagementRows(services), handles)
+    yield* checkAll(countedUserInvariants, scanned)
+    yield* checkAll(userInvariants, handles)
     checked.users += scanned.checked
     checked.edges += scanned.edges
     usersDone(checked.users)
@@ -95,10 +92,8 @@ export async function* verify(
   for await (const { filter, ids } of postSegments(posts, {}, lowestId)) {
     const scanned = await scan.countPosts(filter, ids)
     yield* scanned.differences.flatMap(postFindings)
-    yield* check(postLists(services), suspectPosts(scanned.lists))
-    yield* check(orphanedEngagement(services), scanned.orphans)
-    yield* check(listRepeats(services), scanned.lists)
-    yield* check(engagementLog(services), ids)
+    yield* checkAll(countedPostInvariants, scanned)
+    yield* checkAll(postInvariants, ids)
     checked.posts += scanned.checked
     checked.engagements += scanned.lists.size
     postsDone(checked.posts)
@@ -116,7 +111,5 @@ export async function* verify(
     checked.timelines += one.timelines
     readersDone(checked.readers)
   }
-  for (const invariant of [unfinishedStrategies, celebrityMarks, parkedJobs]) {
-    yield* check<object, unknown>(invariant(services), {})
-  }
+  yield* checkAll(databaseInvariants, {})
 }

@@ -50,13 +50,13 @@ export class DriftWatch {
     if (found.length === 0) return
     const which = { users: found.map(({ _id }) => _id), readers: 0 } as const
     let result = await reconcile(this.services, { ...which, dryRun: true })
-    const { off, mended, accounts, others, reported } = result.tally
-    if (off + mended + accounts + others + reported > 0) {
+    const { drifted, edges, accounts, others, reported } = result.tally
+    if (drifted + edges + accounts + others + reported > 0) {
       if (this.config.repair) {
         result = await reconcile(this.services, { ...which, dryRun: false })
       }
       const { tally, largest, ...more } = result
-      const shown = { worst: largest.slice(0, 10), reported: more.reported.slice(0, 10) }
+      const shown = { largest: largest.slice(0, 10), reported: more.reported.slice(0, 10) }
       this.log.warn({ ...tally, ...shown }, 'counters have drifted')
     }
     this.onSample(result)

@@ -42,7 +42,7 @@ export const rangeOf = (window: Window): Range => ({
 /**
  * Creates the page of a window from the items of {@link rangeOf}. The extra item shows whether items follow in the
  * direction of the walk. The other direction is read only if requested, and only if a cursor bounds the page.
- * @param any whether a range has an item. One bounded command.
+ * @param any whether a range has an item. One bounded command, or two for a stored timeline.
  */
 export function pageFrom<T>(
   window: Window,

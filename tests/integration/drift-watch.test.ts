@@ -19,7 +19,7 @@ test.each([false, true])('a sample logs drift, and repairs it: %s', async (repai
   const watch = new DriftWatch(services, { sharePerHour: 1, repair }, log, metrics.sampled)
   await watch.sample(100)
   expect(lines).toMatchObject([
-    { msg: 'counters have drifted', off: 1, worst: [{ id: 'w3', by: { followers: -5 } }] },
+    { msg: 'counters have drifted', drifted: 1, largest: [{ id: 'w3', delta: { followers: -5 } }] },
   ])
   const text = await metrics.text()
   expect(text).toMatch(/^feedline_drift_checked_total 6$/m)

@@ -76,7 +76,7 @@ test('the owner of a hot post refuses only likes across a block or without an ac
   expect(await strays(harness.services, [post])).toEqual([])
 })
 
-test('a user index row of an earlier try stays, and the other rows of the batch are inserted', async () => {
+test('a by-user entry of an earlier try stays, and the others of the batch are inserted', async () => {
   const { collections } = harness.services
   const userIndex = new UserEngagementIndex(collections.engagements_by_user)
   const entry = (n: number) => ({

@@ -67,7 +67,7 @@ test.each([0, 3])('a like that arrives too late is refused, next to %d likes', a
   expect(await engagements_by_user.countDocuments({ user: ben })).toBe(0)
 })
 
-test('the log row of a refused like is deleted later if its deletion fails', async () => {
+test('the by-user entry of a refused like is deleted later if its deletion fails', async () => {
   const { post, ben } = await newScene(0)
   const { services } = harness
   await services.restrictions.block(post.author, ben)
@@ -84,7 +84,7 @@ test('the log row of a refused like is deleted later if its deletion fails', asy
   expect(await engagements_by_user.countDocuments({ user: ben })).toBe(0)
 })
 
-test('the log row of a stored like stays when unsure likes are settled', async () => {
+test('the by-user entry of a stored like stays when unsure likes are settled', async () => {
   const { post, ben } = await newScene(0)
   const { engagements, collections } = harness.services
   const { entry } = await engagements.add('likes', ben, post)
@@ -94,7 +94,7 @@ test('the log row of a stored like stays when unsure likes are settled', async (
   expect(await collections.engagements_by_user.countDocuments({ user: ben })).toBe(1)
 })
 
-test('settling keeps the log of a stored like beside one of the same post with a forged author', async () => {
+test('settling keeps the by-user entry of a stored like beside one of the same post with a forged author', async () => {
   const { post, ben } = await newScene(1)
   const { engagements, collections } = harness.services
   const { entry } = await engagements.add('likes', ben, post)

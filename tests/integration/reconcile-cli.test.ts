@@ -42,8 +42,8 @@ test('reconcile --dry-run prints the differences and their reasons, largest firs
   const { stdout, code } = await run('reconcile', '--dry-run')
   expect(code).toBe(0)
   expect(stdout.split('\n').slice(0, 2)).toEqual([
-    'c1  followers 10324 − 10324  (edges and history agree: only the counter was off)',
-    'c4  followers 2 − 2  (edges and history agree: only the counter was off)',
+    'c1  followers 10324 − 10324  (edges and history agree: only the counter was wrong)',
+    'c4  followers 2 − 2  (edges and history agree: only the counter was wrong)',
   ])
   expect(stdout).toContain('Wrong counters: 2 users or posts, 0 repaired')
   expect((await run('verify', '--json')).code).toBe(1)
@@ -53,22 +53,25 @@ test('reconcile repairs drifted counters, verify agrees, and a repeat finds noth
   const { stdout, code } = await run('reconcile', '--json', '--rate', '100000')
   expect(code).toBe(0)
   expect(lastOf(stdout)).toMatchObject({
-    ...{ dryRun: false, off: 2, repaired: 2, remaining: 0, seconds: expect.any(Number) },
+    ...{ dryRun: false, drifted: 2, repaired: 2, remaining: 0, seconds: expect.any(Number) },
     checked: { users: 5, posts: 0, documents: expect.any(Number) },
-    worst: [
-      { id: 'c1', by: { followers: -10_324 } },
-      { id: 'c4', by: { followers: -2 } },
+    largest: [
+      { id: 'c1', delta: { followers: -10_324 } },
+      { id: 'c4', delta: { followers: -2 } },
     ],
   })
   const verified = await run('verify', '--json')
   expect(verified.code).toBe(0)
-  expect(lastOf(verified.stdout)).toMatchObject({ off: 0, repaired: 0 })
-  expect(lastOf((await run('reconcile', '--json')).stdout)).toMatchObject({ off: 0, worst: [] })
+  expect(lastOf(verified.stdout)).toMatchObject({ drifted: 0, repaired: 0 })
+  expect(lastOf((await run('reconcile', '--json')).stdout)).toMatchObject({
+    drifted: 0,
+    largest: [],
+  })
 })
 
 test('reconcile --users repairs the users of a file only, and refuses a file with an invalid handle', async () => {
   expect(lastOf((await run('reconcile', '--users', users, '--json')).stdout)).toMatchObject({
-    ...{ off: 1, repaired: 1, checked: { users: 2 } },
+    ...{ drifted: 1, repaired: 1, checked: { users: 2 } },
   })
   const wrong = join(folder, 'wrong.txt')
   await writeFile(wrong, 'c4\n$where\n')
@@ -90,7 +93,7 @@ test('reconcile reports a history that contradicts both collections, and exits w
   await follow_events.deleteMany({})
   expect(code).toBe(2)
   expect(lastOf(stdout)).toMatchObject({
-    ...{ off: 0, mended: 0, others: 0, remaining: 0, reported: 1 },
+    ...{ drifted: 0, edges: 0, others: 0, remaining: 0, reported: 1 },
     unrepairable: [{ law: 'L3', invariant: 'edge-history', kind: 'history', subject: 'c1>c2' }],
   })
 })

@@ -41,7 +41,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
 
   test('reconcile writes only the record of its run if no counter has drifted', async () => {
     const { result, commands } = await recorded(harness.database.client, () => run())
-    const none = { off: 0, repaired: 0, mended: 0, accounts: 0, remaining: 0 }
+    const none = { drifted: 0, repaired: 0, edges: 0, accounts: 0, remaining: 0 }
     expect(result.tally).toMatchObject({ users: 12, posts: 1, ...none })
     // The documents: each edge in each collection and at both ends, the users, the post and its likes.
     const edges = await harness.services.collections.followers.countDocuments()
@@ -61,21 +61,23 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     const dry = await run({ dryRun: true })
     const largest = [
       { id: post, kind: 'POST', by: { likes: -40 }, counted: { likes: 47 }, size: 40 },
-      { id: ann, kind: 'USER', by: { followers: -7, following: 2 }, size: 7, mended: 0 },
+      { id: ann, kind: 'USER', delta: { followers: -7, following: 2 }, size: 7, repairedEdges: 0 },
       { id: ben, kind: 'USER', by: { posts: 3 }, counted: { posts: -3 }, size: 3 },
     ]
-    expect(dry).toMatchObject({ run: undefined, tally: { off: 3, repaired: 0 }, largest })
+    expect(dry).toMatchObject({ run: undefined, tally: { drifted: 3, repaired: 0 }, largest })
     expect(await statsOf(ben)).toMatchObject({ posts: -3 })
-    expect(await run()).toMatchObject({ tally: { off: 3, repaired: 3, remaining: 0 }, largest })
+    expect(await run()).toMatchObject({ tally: { drifted: 3, repaired: 3, remaining: 0 }, largest })
     await clean()
-    expect(await run()).toMatchObject({ tally: { off: 0 }, largest: [] })
+    expect(await run()).toMatchObject({ tally: { drifted: 0 }, largest: [] })
   })
 
   test('reconcile of listed users repairs these users and their posts only', async () => {
     const { user_stats, posts } = harness.services.collections
     await user_stats.updateMany({ _id: { $in: [ann, ben] } }, { $inc: { followers: 5 } })
     await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 1 } })
-    expect(await run({ users: [ben] })).toMatchObject({ tally: { users: 1, off: 1, repaired: 1 } })
+    expect(await run({ users: [ben] })).toMatchObject({
+      tally: { users: 1, drifted: 1, repaired: 1 },
+    })
     expect(await statsOf(ann)).toMatchObject({ followers: 5 })
     expect(await run({ users: [ann] })).toMatchObject({
       tally: { users: 1, posts: 1, repaired: 2 },
@@ -102,7 +104,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     const { tally, reported } = await run()
     // With one collection, a missing edge is missing in both directions.
     const both = following === 'collection'
-    expect(tally).toMatchObject({ remaining: 0, mended: both ? 2 : 0 })
+    expect(tally).toMatchObject({ remaining: 0, edges: both ? 2 : 0 })
     const left = await followers.find({ follower: ann }).project({ _id: 0, user: 1 }).toArray()
     expect(left.map(({ user }) => user).sort()).toEqual(both ? [ben, carl] : [carl])
     expect(await followers.findOne({ user: carl, follower: ben })).not.toBeNull()
@@ -154,7 +156,7 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     expect(found.filter(({ unrepairable }) => unrepairable === undefined)).toEqual([])
     for (const users of ['all', [ann, ben]] as const) {
       const { tally, reported } = await run({ users })
-      expect(tally).toMatchObject({ off: 0, mended: 0, others: 0, remaining: 0 })
+      expect(tally).toMatchObject({ drifted: 0, edges: 0, others: 0, remaining: 0 })
       expect(tally.reported).toBe(found.length)
       expect(reported).toEqual(expect.arrayContaining(found))
     }
@@ -208,7 +210,10 @@ describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (followi
     const [left] = await reconciliations.find().toArray()
     expect(left).toMatchObject({ part: expect.any(String), tally: { users: 12, repaired: 12 } })
     const resumed = await run()
-    expect(resumed).toMatchObject({ run: left?._id, tally: { users: 12, off: 12, repaired: 12 } })
+    expect(resumed).toMatchObject({
+      run: left?._id,
+      tally: { users: 12, drifted: 12, repaired: 12 },
+    })
     expect(await reconciliations.countDocuments()).toBe(1)
     await clean()
     expect((await run()).run).not.toBe(left?._id)

@@ -62,7 +62,7 @@ describe('a database on which nothing but the services wrote', () => {
     const object = JSON.parse(out.trim().split('\n').at(-1) ?? '')
     expect(object).toEqual({
       checked: expect.objectContaining({ users: 6, readers: 3, timelines: 15 }),
-      off: 0,
+      drifted: 0,
       repaired: 0,
       differences: 0,
       byKind: {},

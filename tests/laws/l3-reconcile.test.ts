@@ -111,7 +111,7 @@ test('reconcile during writes, kills and drift ends with counters, edges and his
   )
   expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
   await inAgreement()
-  expect((await run()).tally).toMatchObject({ off: 0, mended: 0 })
+  expect((await run()).tally).toMatchObject({ drifted: 0, edges: 0 })
   expect(made).toBeGreaterThan(0)
   expect(resumed).toBeGreaterThan(0)
 
@@ -136,8 +136,8 @@ async function inAgreement(): Promise<void> {
   expect((await verified(harness.services)).differences).toEqual([])
 }
 
-const sums = ({ tally: { off, repaired, mended } }: Reconciled) =>
-  `${off} off, ${repaired} repaired, ${mended} mended`
+const sums = ({ tally: { drifted, repaired, edges } }: Reconciled) =>
+  `${drifted} drifted, ${repaired} repaired, ${edges} edges`
 
 describe('between a scan and its repair', () => {
   const harness = useServices()
@@ -272,7 +272,7 @@ describe('between a scan and its repair', () => {
     }, 50)
     try {
       const { tally } = await reconcile(services, { users: [ann], readers: 0, dryRun: false })
-      expect(tally).toMatchObject({ mended: 40 })
+      expect(tally).toMatchObject({ edges: 40 })
     } finally {
       clearInterval(timer)
       await Promise.all(follows)

@@ -9,6 +9,7 @@ import {
   type Invariant,
   type Violation,
 } from '../invariant.ts'
+import type { ScannedUsers } from '../snapshot-scan.ts'
 
 const invariant = { name: 'accounts', law: 'L3' } as const
 
@@ -36,10 +37,10 @@ export const isSuspectAccount = ({ account, stats, ...stored }: CountedUser): bo
  */
 export const accounts = (
   services: IntegrityServices,
-): Invariant<readonly string[], string, AccountViolation> => ({
+): Invariant<Pick<ScannedUsers, 'suspects'>, string, AccountViolation> => ({
   ...invariant,
-  async *scan(handles) {
-    yield* handles
+  async *scan({ suspects }) {
+    yield* suspects
   },
   recheck: (handles, at) => recheck(services, handles, at),
   async repair(tx, violations) {

@@ -6,6 +6,7 @@ import { embedded } from '../../engagement/list-store.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { type ListRef, lockPosts, placeOf, readParts, writePart } from '../list-documents.ts'
 import type { PostLists } from '../post-lists.ts'
+import type { ScannedPosts } from '../snapshot-scan.ts'
 
 const invariant = { name: 'list-repeats', law: 'L2' } as const
 
@@ -27,9 +28,9 @@ interface RepeatViolation extends Violation {
  */
 export const listRepeats = (
   services: IntegrityServices,
-): Invariant<PostLists, Repeat, RepeatViolation> => ({
+): Invariant<ScannedPosts, Repeat, RepeatViolation> => ({
   ...invariant,
-  scan: (lists) => repeatsIn(services, lists),
+  scan: ({ lists }) => repeatsIn(services, lists),
   async recheck(repeats, at) {
     const violations: RepeatViolation[] = []
     for (const repeat of repeats) {

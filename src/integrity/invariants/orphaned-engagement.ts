@@ -1,6 +1,7 @@
 import type { ObjectId } from '../../db/mongo.ts'
 import { subscriptions } from '../../events.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+import type { ScannedPosts } from '../snapshot-scan.ts'
 
 const kind = subscriptions['engagements.orphaned'].engagement
 
@@ -17,10 +18,10 @@ interface OrphanViolation extends Violation {
 export const orphanedEngagement = ({
   collections: { posts, outbox },
   outbox: jobs,
-}: IntegrityServices): Invariant<readonly ObjectId[], ObjectId, OrphanViolation> => ({
+}: IntegrityServices): Invariant<ScannedPosts, ObjectId, OrphanViolation> => ({
   ...invariant,
-  async *scan(ids) {
-    yield* ids
+  async *scan({ orphans }) {
+    yield* orphans
   },
   async recheck(ids, at) {
     const among = { _id: { $in: [...ids] } }

@@ -14,6 +14,7 @@ import {
   writePart,
 } from '../list-documents.ts'
 import { type PostFacts, PostLists } from '../post-lists.ts'
+import type { ScannedPosts } from '../snapshot-scan.ts'
 
 const invariant = { name: 'post-lists', law: 'L2' } as const
 
@@ -31,10 +32,10 @@ interface ListViolation extends Violation {
  */
 export const postLists = ({
   collections,
-}: IntegrityServices): Invariant<readonly ObjectId[], ObjectId, ListViolation> => ({
+}: IntegrityServices): Invariant<ScannedPosts, ObjectId, ListViolation> => ({
   ...invariant,
-  async *scan(ids) {
-    yield* ids
+  async *scan({ lists }) {
+    yield* suspectPosts(lists)
   },
   async recheck(ids, at) {
     const lists = await listsOf(collections, ids, at)
@@ -62,7 +63,7 @@ export const postLists = ({
 })
 
 /** The posts of a scan whose lists have a problem. */
-export const suspectPosts = (lists: PostLists): ObjectId[] =>
+const suspectPosts = (lists: PostLists): ObjectId[] =>
   lists.posts.filter((post) => lists.problems(post, reorderMax).length > 0).map(({ _id }) => _id)
 
 async function listsOf(

@@ -137,8 +137,8 @@ export const listDamages: readonly Damage[] = [
     },
   },
   {
-    name: 'a like is not in the log of its user',
-    noticed: ({ post }) => [`L2 log ${post.id}.likes of fan1`],
+    name: 'a like has no by-user entry',
+    noticed: ({ post }) => [`L2 by-user ${post.id}.likes of fan1`],
     answer: 'repaired',
     clients: 'a post that is not among those the user likes',
     inject: (scene) =>
@@ -147,8 +147,8 @@ export const listDamages: readonly Damage[] = [
       }),
   },
   {
-    name: 'the log has a like under another user',
-    noticed: ({ post }) => [`L2 log ${post.id}.likes of fan5`],
+    name: 'a by-user entry names another user',
+    noticed: ({ post }) => [`L2 by-user ${post.id}.likes of fan5`],
     answer: 'repaired',
     clients: 'a post that is not among those the user likes',
     inject: (scene) =>
@@ -158,8 +158,8 @@ export const listDamages: readonly Damage[] = [
       ),
   },
   {
-    name: 'a user without an account shares a post, and no log says so',
-    noticed: ({ post }) => [`L2 log ${post.id}.shares of ghost`],
+    name: 'a share of a user without an account has no by-user entry',
+    noticed: ({ post }) => [`L2 by-user ${post.id}.shares of ghost`],
     answer: 'repaired',
     how: 'the share is removed',
     clients: 'a share by no one, which the next owner of the handle gets',
@@ -171,10 +171,10 @@ export const listDamages: readonly Damage[] = [
     },
   },
   {
-    name: 'a row of the log has no like',
-    noticed: ({ a }) => [`L2 row ${a} likes`],
+    name: 'a by-user entry has no like',
+    noticed: ({ a }) => [`L2 stray-by-user ${a} likes`],
     answer: 'repaired',
-    clients: 'nothing: such a row is passed over',
+    clients: 'nothing: readers skip it',
     inject: (scene) => {
       const _id = toObjectId(timeIdAt<EngagementId>(Date.now() - 60_000, scene.post.id.slice(12)))
       const { _id: post, author } = of(scene)

@@ -8,23 +8,26 @@ import { batches } from '../../lib/batch.ts'
 import { type EngagementId, timeIdAt } from '../../lib/ids.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 
-const invariant = { name: 'engagement-rows', law: 'L2' } as const
+const invariant = { name: 'stray-by-user-entries', law: 'L2' } as const
 
-/** The age at which a row must have its entry, in milliseconds by the database's clock. The row is written first. */
+/**
+ * The age at which a by-user entry must have its like, comment or share, in milliseconds by the database's clock. It is
+ * written first.
+ */
 const settledMs = 30_000
-const rowsAtOnce = 1_000
+const entriesAtOnce = 1_000
 
-interface RowViolation extends Violation {
-  readonly row: EngagementByUserDoc
+interface StrayViolation extends Violation {
+  readonly stray: EngagementByUserDoc
 }
 
 /**
- * Law L2: each row of the log `engagements_by_user` has its entry in the post's list. Reads skip a row without an
- * entry, and the repair deletes it. The range is a condition on the handle of a user. Three commands for 1,000 rows.
+ * Law L2: each by-user entry has its like, comment or share in the post's list. Reads skip a stray one, and the repair
+ * deletes it. The range is a condition on the handle of a user. Three commands for 1,000 by-user entries.
  */
-export const engagementRows = (
+export const strayByUserEntries = (
   services: IntegrityServices,
-): Invariant<object, EngagementByUserDoc, RowViolation> => ({
+): Invariant<object, EngagementByUserDoc, StrayViolation> => ({
   ...invariant,
   async *scan(handles) {
     const { engagements_by_user } = services.collections
@@ -32,18 +35,19 @@ export const engagementRows = (
       .aggregate<{ now: Date }>([{ $documents: [{}] }, { $project: { now: '$$NOW' } }])
       .toArray()
     const settled = timeIdAt<EngagementId>((clock?.now.getTime() ?? 0) - settledMs, '0'.repeat(12))
-    const rows = engagements_by_user.find({ user: handles, _id: { $lt: toObjectId(settled) } })
-    for await (const some of batches(rows, rowsAtOnce)) yield* await unbacked(services, some)
+    const entries = engagements_by_user.find({ user: handles, _id: { $lt: toObjectId(settled) } })
+    for await (const some of batches(entries, entriesAtOnce))
+      yield* await findStrays(services, some)
   },
-  async recheck(rows, at) {
-    const among = { _id: { $in: rows.map(({ _id }) => _id) } }
+  async recheck(some, at) {
+    const among = { _id: { $in: some.map(({ _id }) => _id) } }
     const standing = await services.collections.engagements_by_user.find(among, { ...at }).toArray()
-    const violations = (await unbacked(services, standing, at)).map((row) => ({
-      row,
+    const violations = (await findStrays(services, standing, at)).map((stray) => ({
+      stray,
       finding: findingOf(invariant, {
-        kind: 'row',
-        subject: `${row.user} ${row.kind} ${row._id}`,
-        expected: `an entry in ${row.post}.${row.kind}`,
+        kind: 'stray-by-user',
+        subject: `${stray.user} ${stray.kind} ${stray._id}`,
+        expected: `an entry in ${stray.post}.${stray.kind}`,
         found: 'none',
         harmless: true,
       }),
@@ -51,21 +55,21 @@ export const engagementRows = (
     return { violations }
   },
   async repair({ session }, violations) {
-    const rows = violations.map(({ row: { _id, user } }) => ({ _id, user }))
-    await services.collections.engagements_by_user.deleteMany({ $or: rows }, { session })
+    const strays = violations.map(({ stray: { _id, user } }) => ({ _id, user }))
+    await services.collections.engagements_by_user.deleteMany({ $or: strays }, { session })
   },
 })
 
-/** The rows whose entry is in no list. Two commands. */
-async function unbacked(
+/** The by-user entries whose entry is in no list. Two commands. */
+async function findStrays(
   { collections: { posts, overflow } }: IntegrityServices,
-  rows: readonly EngagementByUserDoc[],
+  byUser: readonly EngagementByUserDoc[],
   at?: Tx,
 ): Promise<EngagementByUserDoc[]> {
-  if (rows.length === 0) return []
-  const ids = rows.map(({ _id }) => _id)
-  const own = [...new Map(rows.map(({ post }) => [post.toHexString(), post])).values()]
-  const entries = engagementKinds.map((kind) => ({
+  if (byUser.length === 0) return []
+  const ids = byUser.map(({ _id }) => _id)
+  const own = [...new Map(byUser.map(({ post }) => [post.toHexString(), post])).values()]
+  const embeddedIds = engagementKinds.map((kind) => ({
     $map: { input: embedded(kind), in: '$$this._id' },
   }))
   const among = (list: unknown) => [
@@ -73,7 +77,7 @@ async function unbacked(
     { $unwind: '$id' },
   ]
   const inPosts = posts.aggregate<{ id: ObjectId }>(
-    [{ $match: { _id: { $in: own } } }, ...among({ $concatArrays: entries })],
+    [{ $match: { _id: { $in: own } } }, ...among({ $concatArrays: embeddedIds })],
     { ...at },
   )
   const beyond = overflow.aggregate<{ id: ObjectId }>(
@@ -83,5 +87,5 @@ async function unbacked(
   const found = new Set<string>()
   for await (const { id } of inPosts) found.add(id.toHexString())
   for await (const { id } of beyond) found.add(id.toHexString())
-  return rows.filter(({ _id }) => !found.has(_id.toHexString()))
+  return byUser.filter(({ _id }) => !found.has(_id.toHexString()))
 }

@@ -10,14 +10,14 @@ const batchSize = 10
  * Clears the engagement of a removed post: its lists, all of which are in overflow by then, and their entries in
  * {@link UserEngagementIndex}. Nothing can be added any more: every write changes the post.
  */
-export class PostPurge {
+export class OrphanedEngagement {
   constructor(
     private readonly overflow: Collections['overflow'],
     private readonly userIndex: UserEngagementIndex,
   ) {}
 
   /** Runs until nothing is left or `signal` aborts. A repeat goes on where it ended. */
-  async run(post: PostId, signal: AbortSignal): Promise<void> {
+  async clear(post: PostId, signal: AbortSignal): Promise<void> {
     const lists = this.overflow.find({ '_id.post': toObjectId(post) }, { batchSize })
     for await (const { _id, items } of lists) {
       signal.throwIfAborted()

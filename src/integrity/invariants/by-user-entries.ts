@@ -5,10 +5,10 @@ import { embedded } from '../../engagement/list-store.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { lockPosts, readParts, writePart } from '../list-documents.ts'
 
-const invariant = { name: 'engagement-log', law: 'L2' } as const
+const invariant = { name: 'by-user-entries', law: 'L2' } as const
 
-/** A like, comment or share without its row in the log of its user. */
-interface Unlogged {
+/** A like, comment or share without its by-user entry. */
+interface Unindexed {
   /** The `_id` of the post or overflow document that holds it. An entry never moves. */
   readonly _id: unknown
   readonly post: ObjectId
@@ -17,22 +17,22 @@ interface Unlogged {
   readonly actor: string
 }
 
-interface UnloggedViolation extends Violation {
-  readonly entry: Unlogged & { readonly author: string }
+interface UnindexedViolation extends Violation {
+  readonly entry: Unindexed & { readonly author: string }
   /** The actor has no account. The entry would become a like of the next owner of the handle. */
   readonly gone: boolean
 }
 
 /**
- * Law L2: each like, comment and share has a row in its user's log `engagements_by_user`. Without the row, the purge
- * of the user would miss the entry, and no list of the user would show it. The scan is two commands that seek once for
- * each entry. The repair inserts the row. It deletes the entry of a user without an account.
+ * Law L2: each like, comment and share has a by-user entry, in `engagements_by_user`. Without it, the purge of the user
+ * would miss the like, and no list of the user would show it. The scan is two commands that seek once for each entry of
+ * a list. The repair inserts the by-user entry. It deletes the like of a user without an account.
  */
-export const engagementLog = ({
+export const byUserEntries = ({
   collections,
-}: IntegrityServices): Invariant<Document, Unlogged, UnloggedViolation> => ({
+}: IntegrityServices): Invariant<Document, Unindexed, UnindexedViolation> => ({
   ...invariant,
-  scan: (ids) => unlogged(collections, { posts: { _id: ids }, overflow: { '_id.post': ids } }),
+  scan: (ids) => unindexed(collections, { posts: { _id: ids }, overflow: { '_id.post': ids } }),
   async recheck(some, at) {
     const { posts, users } = collections
     const holders = { _id: { $in: some.map(({ _id }) => _id) } }
@@ -43,17 +43,22 @@ export const engagementLog = ({
     const actors = { _id: { $in: [...new Set(some.map(({ actor }) => actor))] } }
     const accounts = await users.find(actors, { ...at, projection: { _id: 1 } }).toArray()
     const known = new Set(accounts.map(({ _id }) => _id))
-    const violations: UnloggedViolation[] = []
+    const violations: UnindexedViolation[] = []
     const where = { posts: holders, overflow: holders }
-    for await (const entry of unlogged(collections, where, { ids: among, at })) {
+    for await (const entry of unindexed(collections, where, { ids: among, at })) {
       const { post, kind, id, actor } = entry
       const author = authors.get(post.toHexString())
-      // The deletion of a post deletes its rows before its overflow documents.
+      // The deletion of a post deletes its by-user entries before its overflow documents.
       if (author === undefined) continue
       const subject = `${post}.${kind} ${id} of ${actor}`
       const gone = !known.has(actor)
       const found = gone ? 'an entry without an account' : 'none'
-      const finding = findingOf(invariant, { kind: 'log', subject, expected: 'in the log', found })
+      const finding = findingOf(invariant, {
+        kind: 'by-user',
+        subject,
+        expected: 'a by-user entry',
+        found,
+      })
       violations.push({ entry: { ...entry, author }, gone, finding })
     }
     return { violations }
@@ -67,16 +72,16 @@ export const engagementLog = ({
   async repair(tx, violations) {
     const { session } = tx
     const entries = violations.map(({ entry }) => entry)
-    const rows = violations.flatMap(
+    const missing = violations.flatMap(
       ({ gone, entry: { id: _id, actor: user, kind, post, author } }) =>
         gone ? [] : [{ _id, user, kind, post, author }],
     )
-    // A row with the same id and other fields belongs to no entry.
+    // A by-user entry with the same id and other fields belongs to no list.
     await collections.engagements_by_user.deleteMany(
       { _id: { $in: entries.map(({ id }) => id) } },
       { session },
     )
-    if (rows.length > 0) await collections.engagements_by_user.insertMany(rows, { session })
+    if (missing.length > 0) await collections.engagements_by_user.insertMany(missing, { session })
     for (const { gone, entry } of violations) {
       if (!gone) continue
       const list = { post: { _id: entry.post, author: entry.author }, kind: entry.kind }
@@ -91,14 +96,14 @@ export const engagementLog = ({
 })
 
 /**
- * Yields the entries without their row in the log.
+ * Yields the entries without their by-user entry.
  * @param only a condition on the ids of the entries, and the snapshot. Default: all entries, without a snapshot.
  */
-async function* unlogged(
+async function* unindexed(
   { posts, overflow, engagements_by_user }: IntegrityServices['collections'],
   where: { readonly posts: Document; readonly overflow: Document },
   only?: { readonly ids: Document; readonly at: Tx },
-): AsyncGenerator<Unlogged> {
+): AsyncGenerator<Unindexed> {
   const missing = [
     { $unwind: '$entry' },
     { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
@@ -109,17 +114,17 @@ async function* unlogged(
         from: engagements_by_user.collectionName,
         localField: 'id',
         foreignField: '_id',
-        as: 'log',
+        as: 'byUser',
       },
     },
-    { $set: { log: { $first: '$log' } } },
+    { $set: { byUser: { $first: '$byUser' } } },
     { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
   ]
   const entriesOf = (list: unknown, kind: unknown) => ({
     $map: { input: list, in: { id: '$$this._id', actor: '$$this.actor', kind } },
   })
   const all = engagementKinds.map((kind) => entriesOf(embedded(kind), { $literal: kind }))
-  yield* posts.aggregate<Unlogged>(
+  yield* posts.aggregate<Unindexed>(
     [
       { $match: where.posts },
       { $project: { post: '$_id', entry: { $concatArrays: all } } },
@@ -127,7 +132,7 @@ async function* unlogged(
     ],
     { ...only?.at },
   )
-  yield* overflow.aggregate<Unlogged>(
+  yield* overflow.aggregate<Unindexed>(
     [
       { $match: where.overflow },
       { $project: { post: '$_id.post', entry: entriesOf('$items', '$_id.kind') } },
@@ -137,7 +142,7 @@ async function* unlogged(
   )
 }
 
-/** Whether the row of the log differs from the entry in a field, or is missing. */
+/** Whether the by-user entry differs from the entry of the list in a field, or is missing. */
 const differs = (field: string) => ({
-  $ne: [`$${field}`, `$log.${field === 'actor' ? 'user' : field}`],
+  $ne: [`$${field}`, `$byUser.${field === 'actor' ? 'user' : field}`],
 })

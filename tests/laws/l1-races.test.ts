@@ -9,7 +9,13 @@ import { sameLimits } from '../support/engagement.ts'
 import { silent } from '../support/jobs.ts'
 import { type Documents, firstConflict, postsAndEdges, readAll, restore } from '../support/races.ts'
 import { share } from '../support/repetition.ts'
-import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import {
+  handle,
+  openAccounts,
+  servicesOver,
+  settleDeletions,
+  useServices,
+} from '../support/services.ts'
 import {
   type Around,
   comparedTimelines,
@@ -245,7 +251,10 @@ const many: Step = async ({ collections: { posts } }) => {
   await posts.insertMany(ids.map((id) => ({ _id: toObjectId(id), author, text: 'old' })))
 }
 const long = all(unfollow(fan), work, many, cleared)
-const leaves: Step = ({ users }) => users.delete(reader)
+const leaves: Step = async ({ users, collections }) => {
+  await users.delete(reader)
+  await settleDeletions(collections)
+}
 const returns = all(
   ({ users }) => users.create(reader, { name: 'Ann' }),
   follow(),

@@ -4,6 +4,7 @@ import type { Run } from '../../src/jobs/lease.ts'
 import { LeaseLost } from '../../src/jobs/queue.ts'
 import type { PostId, TimeId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { settleDeletions } from './services.ts'
 
 /** The options of running a job. */
 interface RunOptions {
@@ -52,10 +53,13 @@ export class Deliveries {
       signal: new AbortController().signal,
       inline,
     }
+    // A deletion that runs from its start finds that writes of the account may be under way.
+    if (!afresh) await settleDeletions(collections)
     const task = tasks[job.kind]
     if (!task) throw new Error(`no task for ${job.kind}`)
     try {
-      if ((await task(job.payload, run)) === 'unfinished') return
+      // The job is unfinished, or pauses.
+      if (await task(job.payload, run)) return
     } catch (error) {
       if (error instanceof LeaseLost) return
       throw error

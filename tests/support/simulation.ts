@@ -10,7 +10,7 @@ import { sameLimits } from './engagement.ts'
 import { heldAtCall, Killed, killedAtWrite } from './faulty.ts'
 import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
 import { Actors, groupNames, Model } from './model.ts'
-import { servicesOver, settleDeletions } from './services.ts'
+import { servicesOver } from './services.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
 import { type Seen, Timelines } from './timelines.ts'
 
@@ -233,7 +233,6 @@ export class Simulation {
   }
 
   private async drain(newestFirst: boolean): Promise<void> {
-    await settleDeletions(this.processes[0].collections)
     for (let tries = 0; tries < 500; tries++) {
       const job = (await this.deliveries.waiting()).at(newestFirst ? -1 : 0)
       if (!job) return this.updateFreedHandles()

@@ -13,7 +13,7 @@ import type { Removal } from '../users/deletion.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type Attachment, type ContentValidator, checkContent } from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
-import type { Publishing } from './publishing.ts'
+import { type Publishing, queueFor } from './publishing.ts'
 import type { Tombstones } from './tombstones.ts'
 
 /** The parts that {@link Posts} works with. */
@@ -65,8 +65,9 @@ export class Posts {
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
       await tombstones.insert(tx, [removed])
-      await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }))
-      await stats.changeLive(tx, new Map([[actor, { posts: -1 }]]))
+      const counted = await stats.countPosts(tx, actor, -1)
+      const queue = counted ? queueFor(counted) : 'QUICK'
+      await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }, queue))
       return true
     }, idempotencyKey)
   }

@@ -1,4 +1,4 @@
-import type { Collections, PostDoc } from '../db/collections.ts'
+import type { Collections, PostDoc, QueueName } from '../db/collections.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
@@ -8,7 +8,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
-import { noAccount, type UserStats } from '../users/stats.ts'
+import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
 import { type Post, toPost } from './post.ts'
 
@@ -20,8 +20,12 @@ const bounds: GroupCommitBounds = {
   begins: 'AT_ONCE',
 }
 
-/** Number of followers above which a delivery is a BULK job. */
+/** Number of followers above which the jobs of a post are BULK jobs. */
 const bulkAudience = 2_000
+
+/** The queue of the jobs that walk the followers of an author. */
+export const queueFor = ({ followers }: Pick<Stats, 'followers'>): QueueName =>
+  followers > bulkAudience ? 'BULK' : 'QUICK'
 
 /** A post before it is published. */
 export interface NewPost extends Timed {
@@ -144,7 +148,7 @@ export class Publishing {
       }),
     )
     await collections.posts.insertMany(docs, { session: tx.session })
-    const queue = counted.followers > bulkAudience ? 'BULK' : 'QUICK'
+    const queue = queueFor(counted)
     const all = posts.flatMap(({ jobs }, at) => {
       const post = fromObjectId<PostId>((docs[at] as PostDoc)._id)
       return reactionsTo('post.created', { author, post }, queue).map((job) =>

@@ -21,7 +21,7 @@ import type {
 } from './page.ts'
 import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
-import { containText, presentPosts } from './presentation.ts'
+import { containText, keepExistingPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
 
 /** The parts that {@link FeedService} works with. */
@@ -130,7 +130,7 @@ export class FeedService {
         facts.push(found)
         for (const author of hiddenAuthors(found, query.reader, query.group))
           excludedAuthors.add(author)
-        return presentPosts(entries, found, query.projection).filter(
+        return keepExistingPosts(entries, found, query.projection).filter(
           ({ author }) => !excludedAuthors.has(author),
         )
       },

@@ -7,7 +7,7 @@ export const containText = (entries: readonly Entry[], projection: Projection): 
   projection === 'text' && entries.every(({ text }) => text !== undefined)
 
 /** The fourth step of a page: the existing posts of entries, in order, as the page shows them. */
-export function presentPosts(
+export function keepExistingPosts(
   entries: readonly Entry[],
   { posts }: PageFacts,
   projection: Projection,

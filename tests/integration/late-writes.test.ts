@@ -1,61 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { tooLate, writesSettleMs } from '../../src/db/deadline.ts'
-import type { Pause } from '../../src/jobs/runner.ts'
 import { type EngagementId, IdMint, type UserId } from '../../src/lib/ids.ts'
-import type { Services } from '../../src/services.ts'
-import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
-import { type Call, intercepted } from '../support/intercept.ts'
+import { engagementProblems } from '../support/engagement.ts'
+import type { Call } from '../support/intercept.ts'
 import { gate } from '../support/jobs.ts'
+import { aRun, useLateWrites } from '../support/late-writes.ts'
 import { failCommand } from '../support/mongo.ts'
-import {
-  handle,
-  openAccounts,
-  servicesOver,
-  settleDeletions,
-  useServices,
-} from '../support/services.ts'
+import { handle, openAccounts, settleDeletions } from '../support/services.ts'
 
-const limits = sameLimits({ threshold: 1, capacity: 2 })
-const harness = useServices('collection', limits)
-let scenes = 0
+const { harness, newScene, watched, likersOf } = useLateWrites()
 const mint = new IdMint(Date.now)
 const newId = () => mint.next<EngagementId>()
-
-/** A post with `likes` likes, and a user who has not liked it yet. */
-async function newScene(likes: number) {
-  const prefix = `late${scenes++}-`
-  const users = Array.from({ length: likes + 2 }, (_, n) => handle(`${prefix}u${n}`))
-  await openAccounts(harness.services, users)
-  const [author, ben, ...fans] = users as [UserId, UserId, ...UserId[]]
-  await harness.services.collections.users.updateOne({ _id: ben }, { $set: { name: 'Ben' } })
-  const { id } = await harness.services.posts.create(author, { text: 'hello' })
-  const post = { id, author }
-  for (const fan of fans) await harness.services.engagements.add('likes', fan, post)
-  return { post, ben, fans, likers: async () => likersOf(post) }
-}
-
-const likersOf = async (post: Parameters<typeof walked>[2]) =>
-  (await walked(harness.services, 'likes', post)).map(({ actor }) => actor)
-
-/** Services whose calls pass through `before`. */
-function watched(before: (call: Call) => Promise<void>, behindMs = 0) {
-  const { client, db } = harness.database
-  const clock = { ...harness.clock, now: () => harness.clock.now() - behindMs }
-  return servicesOver({ client, db: intercepted(db, { before }) }, clock, limits)
-}
-
-const run = {
-  checkpoint: undefined,
-  save: async () => {},
-  signal: new AbortController().signal,
-  inline: false,
-}
 
 test.each([0, 3])('a like that arrives too late is refused, next to %d likes', async (likes) => {
   const { post, ben, fans, likers } = await newScene(likes)
   // A write that is delayed for 13 seconds has an id of 13 seconds ago.
-  const held = watched(async () => {}, 13_000)
+  const held = watched(
+    async () => {},
+    () => -13_000,
+  )
   await expect(held.engagements.add('likes', ben, post)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     message: expect.stringContaining('Nothing was changed'),
@@ -117,7 +79,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
   await reached.opened
   await harness.services.users.delete(ben)
   await settleDeletions(harness.services.collections)
-  const purge = harness.services.tasks['user.deleted']?.({ user: ben }, run)
+  const purge = harness.services.tasks['user.deleted']?.({ user: ben }, aRun)
   // The purge waits for the lock of the post. Otherwise the like would survive it.
   await new Promise((resolve) => setTimeout(resolve, 200))
   going.open()
@@ -153,7 +115,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
       reached.open()
       await going.opened
     })
-    stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, run)))
+    stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, aRun)))
     await reached.opened
     goOn.push(going.open)
     // The second purge is held at the like only after another purge deleted the block.
@@ -188,7 +150,7 @@ test('a delayed purge does not release the handle of a next owner who is also de
     reached.open()
     await going.opened
   })
-  const stale = held.tasks['user.deleted']?.({ user: ben }, run)
+  const stale = held.tasks['user.deleted']?.({ user: ben }, aRun)
   await reached.opened
   await harness.rest()
   await services.users.create(ben, { name: 'Another Ben' })
@@ -230,7 +192,7 @@ test('a like that waits for the owner of its post is never the like of the next 
   )
   await reached.opened
   await harness.services.users.delete(ben)
-  const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, run)
+  const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, aRun)
   expect(pause).toEqual({ continuesInMs: expect.any(Number) })
   await expect(harness.services.users.create(ben, { name: 'Next' })).rejects.toMatchObject({
     code: 'CONFLICT',
@@ -241,99 +203,3 @@ test('a like that waits for the owner of its post is never the like of the next 
   await harness.services.users.create(ben, { name: 'Next' })
   expect((await likers()).sort()).toEqual([...fans, ...others].sort())
 })
-
-test('the time until a handle is free begins after the commit of the deletion', async () => {
-  const { ben } = await newScene(0)
-  const slow = watched(async ({ collection, method }) => {
-    if (collection === 'outbox' && method === 'bulkWrite') await sleep(1_000)
-  })
-  await slow.users.delete(ben)
-  const pass = async () => {
-    const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, run)
-    return (pause as Pause | undefined)?.continuesInMs
-  }
-  expect(await pass()).toBeGreaterThan(writesSettleMs - 900)
-  // The database's clock was a day ahead, and was set right.
-  const settlesAt = new Date(Date.now() + 86_400_000)
-  await harness.services.collections.users.updateOne({ _id: ben }, { $set: { settlesAt } })
-  expect(await pass()).toBe(writesSettleMs)
-  await settleDeletions(harness.services.collections)
-  expect(await pass()).toBeUndefined()
-  await harness.services.users.create(ben, { name: 'Next' })
-})
-
-test('a follow whose deadline passes while its batch commits write by write is refused', async () => {
-  const { post, ben } = await newScene(0)
-  const followee = post.author
-  const [first, damaged] = [handle(`${ben}-first`), handle(`${ben}-damaged`)]
-  await openAccounts(harness.services, [first, damaged])
-  await harness.services.follows.follow(damaged, followee)
-  await harness.services.collections.followers.deleteOne({ user: followee, follower: damaged })
-  const ahead = { ms: 0 }
-  const [reached, going] = [gate(), gate()]
-  let isFirst = true
-  const before = async ({ collection, method }: Call) => {
-    if (collection !== 'followers') return
-    if (method === 'insertMany' && isFirst) {
-      isFirst = false
-      reached.open()
-      await going.opened
-    }
-    // The repair of the damaged edge takes long.
-    if (method === 'deleteMany') ahead.ms += 13_000
-  }
-  const { client, db } = harness.database
-  const clock = { ...harness.clock, now: () => harness.clock.now() + ahead.ms }
-  const slow = servicesOver({ client, db: intercepted(db, { before }) }, clock, limits)
-  const one = slow.follows.follow(first, followee)
-  await reached.opened
-  const others = Promise.allSettled([damaged, ben].map((who) => slow.follows.follow(who, followee)))
-  going.open()
-  await one
-  const [repaired, late] = await others
-  expect(repaired).toMatchObject({ status: 'fulfilled', value: { changed: true } })
-  expect(late).toMatchObject({ reason: { code: 'UNAVAILABLE', message: tooLate().message } })
-  const { followers } = harness.services.collections
-  expect(await followers.countDocuments({ user: followee, follower: ben })).toBe(0)
-})
-
-test.each(['unlike', 'follow', 'post'] as const)(
-  'the owner of a hot key refuses a write whose deadline has passed: %s',
-  async (kind) => {
-    const { post, ben } = await newScene(0)
-    const others = Array.from({ length: 600 }, (_, n) => handle(`${ben}-${kind}${n}`))
-    await openAccounts(harness.services, others)
-    // The first likes leave the list within its post.
-    for (const one of others.slice(0, 2)) await harness.services.engagements.add('likes', one, post)
-    const next = others.slice(2).values()
-    const keepHot = ({ engagements, follows, posts }: Services) => {
-      const user = next.next().value as UserId
-      if (kind === 'unlike') return engagements.add('likes', user, post)
-      if (kind === 'follow') return follows.follow(user, post.author)
-      return posts.create(post.author, { text: 'hello' })
-    }
-    const processes = Array.from({ length: 4 }, () => watched(async () => {}))
-    for (let round = 0; round < 12; round++) await Promise.all(processes.map(keepHot))
-    // When the owner sees the writes of this process, their deadlines have passed.
-    const behind = watched(async () => {}, 13_000)
-    const lateWrite = (n: number) =>
-      kind === 'unlike'
-        ? behind.engagements.remove('likes', others[n] as UserId, post)
-        : keepHot(behind)
-    let refusal: unknown
-    let ends = false
-    const load = Promise.all(
-      processes.map(async (one) => {
-        for (let n = 0; n < 100 && !ends; n++) await keepHot(one)
-      }),
-    )
-    for (let n = 0; n < 100 && !refusal; n++) {
-      await lateWrite(n).catch((error) => {
-        refusal = error
-      })
-    }
-    ends = true
-    await load
-    expect(refusal).toMatchObject({ code: 'UNAVAILABLE', message: tooLate().message })
-  },
-)

@@ -1,39 +1,39 @@
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
-import { answer } from '../children.ts'
+import { handleRequests } from '../child-process.ts'
 import { openServices } from '../database.ts'
-import { drive } from '../drive.ts'
-import { userAt } from '../engagement/ours.ts'
+import { userAt } from '../engagement/feedline.ts'
+import { runClosedLoop } from '../load.ts'
 
-/** The writes that meet on one key: likes of a post, follows of an account, posts of an author. */
-export type Way = 'like' | 'follow' | 'post'
+/** A write to one hot key: a like of a post, a follow of an account, or a post of an author. */
+export type WriteKind = 'like' | 'follow' | 'post'
 
-/** What one process writes for a while. */
-export interface Order {
-  readonly way: Way
+/** The load of one process. */
+export interface WriteRequest {
+  readonly kind: WriteKind
   /** The author of the post, the account to follow, or the author who posts. */
   readonly user: string
   /** The post to like. */
   readonly post: string
-  /** The number of the first account that acts. */
-  readonly first: number
+  /** The number of the first account that writes. Each write uses the next account. */
+  readonly firstAccount: number
   readonly clients: number
   readonly ms: number
 }
 
-/** What the clients of one process were answered. */
-export interface Answered {
+/** The result of one process. */
+export interface WriteResult {
   readonly acknowledged: number
   readonly unavailable: number
   readonly perSecond: number
   readonly p99Ms: number
-  /** Sent to the database for one acknowledged write. */
+  /** Commands sent to the database per acknowledged write. */
   readonly commandsPerWrite: number
-  /** How many processor cores the process kept busy. */
+  /** Processor time over wall time: the number of busy cores. */
   readonly cores: number
 }
 
-// A process with services of its own over the database: `child.ts`, with BENCH_URI and BENCH_DATABASE.
+// A process with its own services. BENCH_URI and BENCH_DATABASE name the database.
 const { BENCH_URI = '', BENCH_DATABASE = '' } = process.env
 const { client, services } = await openServices(
   BENCH_URI,
@@ -45,32 +45,38 @@ let commands = 0
 client.on('commandStarted', () => commands++)
 await client.db('admin').command({ ping: 1 })
 
-const write = async ({ way, user, post, first }: Order, at: number): Promise<boolean> => {
-  const actor = userAt(first + at)
+const write = async (
+  { kind, user, post, firstAccount }: WriteRequest,
+  at: number,
+): Promise<boolean> => {
+  const actor = userAt(firstAccount + at)
   const owner = user as UserId
-  if (way === 'follow') return (await services.follows.follow(actor, owner)).changed
-  if (way === 'post') return (await services.posts.create(owner, { text: 'hello' })).id.length > 0
+  if (kind === 'follow') return (await services.follows.follow(actor, owner)).changed
+  if (kind === 'post') return (await services.posts.create(owner, { text: 'hello' })).id.length > 0
   const ref = { id: post as PostId, author: owner }
   return (await services.engagements.add('likes', actor, ref)).changed
 }
 
-/** Before a load is measured, its clients write for so long: connections open, code is compiled, the key gets hot. */
-const rampMs = 1_500
+/**
+ * How long the clients write before the measurement, in milliseconds. Connections open, code is compiled, and the key
+ * becomes hot.
+ */
+const warmUpMs = 1_500
 
-answer(
-  async (order: Order): Promise<Answered> => {
+handleRequests(
+  async (request: WriteRequest): Promise<WriteResult> => {
     let [acknowledged, unavailable, sent] = [0, 0, 0]
     const call = async () => {
       try {
-        if (await write(order, sent++)) acknowledged++
+        if (await write(request, sent++)) acknowledged++
       } catch (error) {
         if (!(error instanceof DomainError) || error.code !== 'UNAVAILABLE') throw error
         unavailable++
       }
     }
-    await drive(order.clients, rampMs, call)
+    await runClosedLoop(request.clients, warmUpMs, call)
     const before = { acknowledged, commands, cpu: process.cpuUsage(), since: performance.now() }
-    const { p99Ms } = await drive(order.clients, order.ms, call)
+    const { p99Ms } = await runClosedLoop(request.clients, request.ms, call)
     const ms = performance.now() - before.since
     const { user, system } = process.cpuUsage(before.cpu)
     const written = acknowledged - before.acknowledged

@@ -7,74 +7,74 @@ import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { type BenchDatabase, openBench, openServices } from '../database.ts'
-import { fillerPosts, insert } from './store.ts'
+import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
+import { fillerPosts, insertInBatches } from './bulk-data.ts'
 
-/** The strategies that store something, with what they store an entry in. */
-export const stored = {
+/** The collection of entries of each strategy that stores timelines. */
+export const collectionNames = {
   TIME_BUCKETS: 'timed_buckets',
   SIZED_BUCKETS: 'sized_buckets',
   CACHE: 'timeline_cache',
   INBOX: 'inbox',
   HYBRID: 'inbox',
 } as const satisfies Partial<Record<FeedStrategyName, string>>
-export type StoredStrategy = keyof typeof stored
-export const storedStrategies = Object.keys(stored) as StoredStrategy[]
+export type StoredStrategy = keyof typeof collectionNames
+export const storedStrategies = Object.keys(collectionNames) as StoredStrategy[]
 
-/** As the benchmarks configure the server: entries embed author and text, as Socialite's do. */
+/** The environment variables of the benchmark. Entries embed author and text, as Socialite's do. */
 export const feedEnv = {
   FEED_MAINTAINED: storedStrategies.join(','),
   FEED_STRATEGY: 'FANOUT_ON_READ',
   TIMELINE_ENTRIES: 'text',
 } as const
 
-/** A database on which strategies are switched. */
+/** A database whose maintained strategies can be changed. */
 export interface FeedsDatabase extends BenchDatabase {
-  /** Each strategy's registration, made while there was nobody: complete. */
+  /** The registrations of all strategies. They were created before the first user, so every reader is covered. */
   readonly registered: readonly StrategyDoc[]
 }
 
-/** A fresh database, and services that can maintain every strategy. */
-export async function openFeeds(say: (line: string) => void): Promise<FeedsDatabase> {
-  const database = await openBench(say, feedEnv, { socketTimeoutMS: 60_000 })
+/** Creates a new database, and services that can maintain all strategies. */
+export async function openFeedsDatabase(log: (line: string) => void): Promise<FeedsDatabase> {
+  const database = await openBenchDatabase(log, feedEnv, { socketTimeoutMS: 60_000 })
   await registerStrategies(database.services, storedStrategies)
   const registered = await database.services.collections.strategies.find().toArray()
   return { ...database, registered }
 }
 
-/** The same services on a client whose commands can be watched, which costs each of them something. */
-export async function openWatched({ uri, db }: BenchDatabase) {
-  const watched = await openServices(uri, db.databaseName, feedEnv, { monitorCommands: true })
-  return { uri, ...watched, [Symbol.asyncDispose]: () => watched.client.close() }
+/** Opens services on the same database with command monitoring, which slows each command down a little. */
+export async function openMonitored({ uri, db }: BenchDatabase) {
+  const monitored = await openServices(uri, db.databaseName, feedEnv, { monitorCommands: true })
+  return { uri, ...monitored, [Symbol.asyncDispose]: () => monitored.client.close() }
 }
 
-/** Has every strategy back-filled with what was stored past it, as after an import. */
+/** Back-fills all strategies with posts that were inserted without deliveries, as after an import. */
 export async function backfill(database: FeedsDatabase): Promise<void> {
   const { services } = database
-  await maintain(database, storedStrategies)
-  // HYBRID reads what INBOX stores.
+  await maintainOnly(database, storedStrategies)
+  // HYBRID uses the entries of INBOX.
   for (const name of storedStrategies) {
     if (name !== 'HYBRID') await services.registrations.rebuild(name)
   }
-  await drain(services)
+  await runDueJobs(services)
 }
 
-/** Tells of failures alone. */
-export const log = pino({ level: 'warn' }, pino.destination(2))
+/** The log of services and workers. It shows only warnings and errors. */
+export const serviceLog = pino({ level: 'warn' }, pino.destination(2))
 
-/** A worker as `feedline serve` has one. */
-export const workerOf = ({ queue, tasks }: Services): Worker =>
-  new Worker(queue, tasks, log, {
+/** Creates a worker with the options of `feedline serve`. */
+export const createWorker = ({ queue, tasks }: Services): Worker =>
+  new Worker(queue, tasks, serviceLog, {
     concurrency: 4,
     pollMs: 1_000,
     leaseMs: 30_000,
   })
 
-/** Runs all jobs that are due, as a worker does. */
-export const drain = (services: Services): Promise<void> => workerOf(services).drain()
+/** Runs all due jobs with a worker. */
+export const runDueJobs = (services: Services): Promise<void> => createWorker(services).drain()
 
-/** Has deliveries go to these strategies alone. What they hold already is the caller's to see to. */
-export async function maintain(
+/** Maintains only these strategies from now on. Keeps their stored entries as they are. */
+export async function maintainOnly(
   { services, registered }: FeedsDatabase,
   names: readonly StoredStrategy[],
 ): Promise<void> {
@@ -84,16 +84,16 @@ export async function maintain(
   if (wanted.length > 0) await strategies.insertMany(wanted)
 }
 
-/** Removes all that strategies have stored, but not caches: whole collections, which takes no time. */
+/** Deletes all stored entries except caches. It drops the collections, which is fast. */
 export async function clearBuckets({ db }: FeedsDatabase): Promise<void> {
   for (const name of ['timed_buckets', 'sized_buckets', 'inbox']) await db.dropCollection(name)
   await applyIndexes(db, 'collection')
 }
 
-/** Gives everybody a full cache of posts that there never were, so that deliveries push out as many as they add. */
+/** Gives each user a full cache of entries without posts. So each delivery also removes an entry. */
 export async function fillCaches(
   { services, registered }: FeedsDatabase,
-  people: readonly UserId[],
+  users: readonly UserId[],
 ): Promise<void> {
   const epoch = registered.find(({ _id }) => _id === 'CACHE')?.epoch ?? new ObjectId()
   const entries = fillerPosts
@@ -101,20 +101,20 @@ export async function fillCaches(
     .reverse()
   const floor = entries.at(-1)?.post ?? new ObjectId()
   const expiresAt = new Date(Date.now() + 86_400_000)
-  await insert(services.collections.timeline_cache, people, (_id) => ({
+  await insertInBatches(services.collections.timeline_cache, users, (_id) => ({
     ...{ _id, epoch, entries, floor, expiresAt },
   }))
 }
 
-/** How many entries of these posts others than their authors have, each counted once a reader. */
-export async function entriesOf(
+/** Counts the entries of these posts, without the entries of their authors. Counts each pair of reader and post once. */
+export async function countEntries(
   { collections }: Services,
   strategy: StoredStrategy,
   authors: ReadonlyMap<string, UserId>,
 ): Promise<number> {
-  const [post, reader] = places[stored[strategy]]
+  const [post, reader] = entryPaths[collectionNames[strategy]]
   const unwind = post.startsWith('entries') ? [{ $unwind: '$entries' }] : []
-  const found = await collections[stored[strategy]]
+  const found = await collections[collectionNames[strategy]]
     .aggregate<{ _id: { post: ObjectId; reader: string } }>([
       ...unwind,
       { $match: { [post]: { $in: [...authors.keys()].map((id) => new ObjectId(id)) } } },
@@ -124,8 +124,8 @@ export async function entriesOf(
   return found.filter(({ _id }) => authors.get(_id.post.toHexString()) !== _id.reader).length
 }
 
-/** Where an entry names its post, and where its reader is named. */
-export const places = {
+/** The paths of the post and of the reader in each collection of entries. */
+export const entryPaths = {
   timed_buckets: ['entries.post', '_id.reader'],
   sized_buckets: ['entries.post', 'reader'],
   timeline_cache: ['entries.post', '_id'],

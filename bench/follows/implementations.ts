@@ -5,22 +5,22 @@ import type { JobWriter } from '../../src/jobs/outbox.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
-/** A way of following and unfollowing. Each says whether it changed anything. */
-export interface Way {
+/** An implementation of follow and unfollow. Each resolves with whether it changed anything. */
+export interface FollowImplementation {
   follow(actor: UserId, followee: UserId): Promise<boolean>
   unfollow(actor: UserId, followee: UserId): Promise<boolean>
 }
 
-/** Feedline's own: writes that meet on a followee share a transaction. */
-export function together({ follows }: Services): Way {
+/** Feedline's implementation: concurrent writes to one followee share a transaction. */
+export function groupCommit({ follows }: Services): FollowImplementation {
   return {
     follow: async (actor, followee) => (await follows.follow(actor, followee)).changed,
     unfollow: async (actor, followee) => (await follows.unfollow(actor, followee)).changed,
   }
 }
 
-/** One transaction for each write, of the same edges, history, counters and job; one that gave up is tried again. */
-export function oneTransactionEach(services: Services): Way {
+/** The same writes (edges, history, counters, job) with one transaction each. A write that is UNAVAILABLE is retried. */
+export function oneTransactionEach(services: Services): FollowImplementation {
   const { edges, restrictions, stats, outbox, transactions } = services
   const mint = new IdMint(Date.now)
   const source = 'FEEDLINE'
@@ -30,8 +30,10 @@ export function oneTransactionEach(services: Services): Way {
       const follow = (jobs: JobWriter) =>
         transactions.run(async (tx) => {
           if (await edges.find(tx, actor, followee)) return false
-          const between = (await restrictions.restrictionsFor(actor, [followee], tx)).get(followee)
-          if (between && hasBlock(between)) throw new DomainError('FORBIDDEN', 'blocked')
+          const restriction = (await restrictions.restrictionsFor(actor, [followee], tx)).get(
+            followee,
+          )
+          if (restriction && hasBlock(restriction)) throw new DomainError('FORBIDDEN', 'blocked')
           await edges.insert(tx, [edge])
           const counted = new Map([
             [actor, { following: 1 }],
@@ -45,7 +47,7 @@ export function oneTransactionEach(services: Services): Way {
           )
           return true
         })
-      return untilDone(() => outbox.runInline(follow))
+      return retryUnavailable(() => outbox.runInline(follow))
     },
     unfollow: (actor, followee) => {
       const unfollow = () =>
@@ -61,13 +63,13 @@ export function oneTransactionEach(services: Services): Way {
           await outbox.enqueue(tx, reactionsTo('follow.ended', { follower: actor, followee }))
           return true
         })
-      return untilDone(unfollow)
+      return retryUnavailable(unfollow)
     },
   }
 }
 
-/** What collided for so long that nothing was changed is tried again, as its user would. */
-async function untilDone(write: () => Promise<boolean>): Promise<boolean> {
+/** Retries a write while it is UNAVAILABLE, as a client does: write conflicts kept it from changing anything. */
+async function retryUnavailable(write: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
     try {
       return await write()

@@ -2,12 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { basename } from 'node:path'
 
-/** A process of its own that answers one message with one, in order. */
+/** A child process that answers each request with one message, in order. */
 export interface Child extends AsyncDisposable {
-  ask<Answer>(message: object): Promise<Answer>
+  sendRequest<Result>(message: object): Promise<Result>
 }
 
-/** Starts the program at path `file`. Disposing of the child ends it; it also ends when this process does. */
+/** Starts the program at path `file`. The child ends when it is disposed of, or when this process ends. */
 export async function startChild(
   file: string,
   env: Readonly<Record<string, string>> = {},
@@ -17,16 +17,16 @@ export async function startChild(
     env: { ...process.env, ...env },
   })
   const ended = once(child, 'exit')
-  const orEnded = async (answer: Promise<unknown[]>) => {
-    const end = ended.then(() => Promise.reject(new Error(`${basename(file)} ended`)))
+  const unlessEnded = async (answer: Promise<unknown[]>) => {
+    const end = ended.then(() => Promise.reject(new Error(`the process ${basename(file)} ended`)))
     return (await Promise.race([answer, end]))[0]
   }
-  await orEnded(once(child, 'message'))
+  await unlessEnded(once(child, 'message'))
   return {
-    ask: async <Answer>(message: object) => {
+    sendRequest: async <Result>(message: object) => {
       const answer = once(child, 'message')
       child.send(message)
-      return (await orEnded(answer)) as Answer
+      return (await unlessEnded(answer)) as Result
     },
     [Symbol.asyncDispose]: async () => {
       if (child.connected) child.disconnect()
@@ -35,16 +35,16 @@ export async function startChild(
   }
 }
 
-/** The other side: answers each message, and runs `end` when its parent is through with it. */
-export function answer(
+/** Answers the requests of the parent process. Runs `close` and exits when the parent disconnects. */
+export function handleRequests(
   handle: (message: never) => unknown,
-  end: () => Promise<unknown> = async () => {},
+  close: () => Promise<unknown> = async () => {},
 ): void {
   process.on('message', async (message) => {
     process.send?.((await handle(message as never)) ?? {})
   })
   process.once('disconnect', async () => {
-    await end()
+    await close()
     process.exit()
   })
   process.send?.({ ready: true })

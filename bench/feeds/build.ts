@@ -2,8 +2,11 @@ import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Builds the server as it is run: what tsx makes of it costs more at every call of a function within a function. */
-export async function build(): Promise<string> {
+/**
+ * Builds the server with tsc, as in production. @returns the folder of the build.
+ * The output of tsx is slower: it adds a call for each nested function.
+ */
+export async function buildServer(): Promise<string> {
   const folder = resolve('.feedline/bench-build')
   const tsc = resolve('node_modules/typescript/bin/tsc')
   await promisify(execFile)(process.execPath, [

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A group of bars, as many as there are series. */
-export interface Group {
+/** A group of bars, one per series. */
+export interface BarGroup {
   readonly label: string
   readonly values: readonly number[]
 }
 
-/** What is drawn. */
+/** The texts of a chart. */
 export interface Chart {
   readonly title: string
   readonly unit: string
@@ -19,12 +19,12 @@ const height = 320
 const frame = { left: 70, right: 16, top: 64, bottom: 36 }
 const plotWidth = width - frame.left - frame.right
 const plotHeight = height - frame.top - frame.bottom
-/** Told apart also without colour vision, on white and on black. */
+/** Colours that are distinct for colour-blind readers, on white and on black. */
 const colours = ['#2f7ed8', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#8a8a8a']
 
-/** Grouped bars with their values above them. */
-export function barChart(chart: Chart, groups: readonly Group[]): string {
-  const scale = linear(Math.max(...groups.flatMap(({ values }) => values)))
+/** Draws grouped bars with their values above them. @returns SVG. */
+export function drawBarChart(chart: Chart, groups: readonly BarGroup[]): string {
+  const scale = linearScale(Math.max(...groups.flatMap(({ values }) => values)))
   const groupWidth = plotWidth / groups.length
   const barWidth = (groupWidth * 0.8) / chart.series.length
   const bars = groups.flatMap(({ label, values }, group) => {
@@ -33,10 +33,10 @@ export function barChart(chart: Chart, groups: readonly Group[]): string {
     return [
       ...values.map((value, at) => {
         const [x, y] = [left + at * barWidth, scale.y(value)]
-        const tall = frame.top + plotHeight - y
+        const barHeight = frame.top + plotHeight - y
         return (
-          `<rect x="${px(x)}" y="${px(y)}" width="${px(barWidth - 2)}" height="${px(tall)}" fill="${colour(at)}"/>` +
-          text(x + barWidth / 2 - 1, y - 4, short(value), 'middle', 'small')
+          `<rect x="${px(x)}" y="${px(y)}" width="${px(barWidth - 2)}" height="${px(barHeight)}" fill="${colour(at)}"/>` +
+          text(x + barWidth / 2 - 1, y - 4, formatShort(value), 'middle', 'small')
         )
       }),
       text(middle, height - 14, label, 'middle'),
@@ -45,17 +45,17 @@ export function barChart(chart: Chart, groups: readonly Group[]): string {
   return svg(chart, scale, bars)
 }
 
-/** A line a series over a logarithmic axis. */
-export function lineChart(
+/** Draws one line per series over a logarithmic axis. @returns SVG. */
+export function drawLineChart(
   chart: Chart,
   xs: readonly number[],
   lines: readonly (readonly number[])[],
 ): string {
-  const scale = linear(Math.max(...lines.flat()))
+  const scale = linearScale(Math.max(...lines.flat()))
   const [low, high] = [Math.log(xs[0] ?? 1), Math.log(xs.at(-1) ?? 1)]
   const xOf = (x: number) =>
     frame.left + 12 + ((Math.log(x) - low) / (high - low || 1)) * (plotWidth - 36)
-  const drawn = lines.map((values, at) => {
+  const polylines = lines.map((values, at) => {
     const points = values.map((value, place) => [xOf(xs[place] ?? 1), scale.y(value)] as const)
     const path = points.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
     const dots = points.map(
@@ -64,10 +64,10 @@ export function lineChart(
     return `<polyline points="${path}" fill="none" stroke="${colour(at)}" stroke-width="2"/>${dots.join('')}`
   })
   const labels = xs.map((x) => text(xOf(x), height - 14, x.toLocaleString('en'), 'middle'))
-  return svg(chart, scale, [...drawn, ...labels])
+  return svg(chart, scale, [...polylines, ...labels])
 }
 
-/** Writes charts as `NAME.svg`. @returns their paths. */
+/** Writes charts as `NAME.svg`. @returns the paths. */
 export async function writePlots(folder: string, plots: Readonly<Record<string, string>>) {
   await mkdir(folder, { recursive: true })
   return Promise.all(
@@ -84,10 +84,10 @@ interface Scale {
   y(value: number): number
 }
 
-/** From 0 to a round number, in four steps. */
-function linear(most: number): Scale {
-  const size = 10 ** Math.floor(Math.log10(most || 1))
-  const top = ([1, 2, 3, 4, 5, 6, 8, 10].find((step) => step * size >= most) ?? 10) * size
+/** A linear scale from 0 to a round number, in four steps. */
+function linearScale(max: number): Scale {
+  const size = 10 ** Math.floor(Math.log10(max || 1))
+  const top = ([1, 2, 3, 4, 5, 6, 8, 10].find((step) => step * size >= max) ?? 10) * size
   return {
     ticks: [0, 1, 2, 3, 4].map((step) => (top * step) / 4),
     y: (value) => frame.top + plotHeight * (1 - value / top),
@@ -99,7 +99,7 @@ function svg({ title, unit, series }: Chart, scale: Scale, content: readonly str
     const y = px(scale.y(tick))
     return (
       `<line x1="${frame.left}" x2="${width - frame.right}" y1="${y}" y2="${y}"/>` +
-      text(frame.left - 8, scale.y(tick) + 4, short(tick), 'end')
+      text(frame.left - 8, scale.y(tick) + 4, formatShort(tick), 'end')
     )
   })
   let x = frame.left
@@ -111,7 +111,7 @@ function svg({ title, unit, series }: Chart, scale: Scale, content: readonly str
     return item
   })
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">`,
     '<style>text{font:12px system-ui,sans-serif;fill:#333}.title{font-size:15px;font-weight:600}.small{font-size:10px}',
     'line{stroke:#8886}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>',
     text(frame.left, 22, `${title}, ${unit}`, 'start', 'title'),
@@ -123,15 +123,15 @@ function svg({ title, unit, series }: Chart, scale: Scale, content: readonly str
 }
 
 const text = (x: number, y: number, words: string, anchor: string, kind = '') =>
-  `<text x="${px(x)}" y="${px(y)}" text-anchor="${anchor}"${kind ? ` class="${kind}"` : ''}>${escaped(words)}</text>`
+  `<text x="${px(x)}" y="${px(y)}" text-anchor="${anchor}"${kind ? ` class="${kind}"` : ''}>${escapeXml(words)}</text>`
 
 const colour = (at: number) => colours[at % colours.length]
 const px = (value: number) => String(Math.round(value * 10) / 10)
-const escaped = (words: string) =>
+const escapeXml = (words: string) =>
   words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
-/** Three digits that matter: 61.2k, 4.3k, 812, 3.14. */
-function short(value: number): string {
+/** Formats a number with three significant digits: 61.2k, 4,312, 812, 3.14. */
+function formatShort(value: number): string {
   if (value >= 1_000_000) return `${Number((value / 1_000_000).toPrecision(3))}M`
   if (value >= 10_000) return `${Number((value / 1_000).toPrecision(3))}k`
   return value >= 100

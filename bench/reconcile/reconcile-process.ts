@@ -3,18 +3,18 @@ import { readConfig } from '../../src/environment.ts'
 import { reconcile } from '../../src/integrity/reconcile.ts'
 import { createServices } from '../../src/services.ts'
 
-/** What a child tells at its end. */
-export interface ChildResult {
+/** The result that the process prints as JSON. */
+export interface ReconcileResult {
   readonly seconds: number
   readonly documents: number
-  readonly off: number
+  readonly drifted: number
   readonly repaired: number
   readonly remaining: number
-  /** The most memory that it took, in megabytes. */
+  /** The peak memory of the process, in megabytes. */
   readonly megabytes: number
 }
 
-// A process that reconciles a database once: `child.ts URI DATABASE`.
+// A process that reconciles a database once. Arguments: URI, database.
 const [, , uri, name] = process.argv
 if (uri && name) {
   const client = await connect(uri, 'bulk')
@@ -22,8 +22,8 @@ if (uri && name) {
   const startedAt = performance.now()
   const { tally } = await reconcile(services, { users: 'all', readers: 'all', dryRun: false })
   const { documents, off, repaired, remaining } = tally
-  const result: ChildResult = {
-    ...{ documents, off, repaired, remaining },
+  const result: ReconcileResult = {
+    ...{ documents, drifted: off, repaired, remaining },
     seconds: (performance.now() - startedAt) / 1000,
     megabytes: Math.round(process.resourceUsage().maxRSS / 1024),
   }

@@ -100,7 +100,7 @@ async function measureSpreadLikes(
   implementation: LikeImplementation,
   ms: number,
 ): Promise<LoadResult> {
-  const targets = await implementation.posts(posts)
+  const targets = await implementation.createPosts(posts)
   let sequence = 1
   const pickTarget = () => {
     sequence = (sequence * 48_271) % 0x7fffffff
@@ -115,14 +115,14 @@ async function measureHotLikes(
   implementation: LikeImplementation,
   ms: number,
 ): Promise<LoadResult> {
-  const [target] = await implementation.posts(1)
+  const [target] = await implementation.createPosts(1)
   if (!target) throw new Error('the implementation created no post')
   return runClosedLoop(clients, ms, (_, at) => implementation.like(target, userAt(at % accounts)))
 }
 
 async function compareTwoProcesses(database: BenchDatabase, ms: number) {
   const [target] = (await createPosts(database.services, 1)) as [PostRef]
-  const [id] = await seedAddLike(database.client, database.db).posts(1)
+  const [id] = await seedAddLike(database.client, database.db).createPosts(1)
   const seedPost = { id: id?.toHexString() ?? '', author: target.author }
   return {
     seed: await measureTwoProcesses(database, 'seed', seedPost, ms),

@@ -35,7 +35,7 @@ export async function createPosts({ collections }: Services, count: number): Pro
 export function feedline(services: Services): LikeImplementation {
   const refs = new Map<string, PostRef>()
   return {
-    posts: async (count) => {
+    createPosts: async (count) => {
       const posts = await createPosts(services, count)
       return posts.map((post) => {
         refs.set(post.id, post)

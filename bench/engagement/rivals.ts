@@ -11,7 +11,7 @@ interface LikedPost {
 /** An implementation of likes. */
 export interface LikeImplementation {
   /** Creates `count` posts without likes. */
-  posts(count: number): Promise<ObjectId[]>
+  createPosts(count: number): Promise<ObjectId[]>
   like(post: ObjectId, user: string): Promise<boolean>
 }
 
@@ -70,7 +70,7 @@ export function seedAddLike(client: MongoClient, db: Db): LikeImplementation {
     }
   }
   return {
-    posts: (count) => insertPosts(posts, count),
+    createPosts: (count) => insertPosts(posts, count),
     like: async (post, user) => {
       for (;;) {
         try {
@@ -91,7 +91,7 @@ export async function uniqueRow(db: Db): Promise<LikeImplementation> {
   const rows = db.collection<{ post: ObjectId; user: string }>('row_likes')
   await rows.createIndex({ post: 1, user: 1 }, { unique: true })
   return {
-    posts: (count) => insertPosts(posts, count),
+    createPosts: (count) => insertPosts(posts, count),
     like: async (post, user) => {
       try {
         await rows.insertOne({ post, user })
@@ -109,7 +109,7 @@ export async function uniqueRow(db: Db): Promise<LikeImplementation> {
 export function bareUpdate(db: Db): LikeImplementation {
   const posts = db.collection<LikedPost>('bare_posts')
   return {
-    posts: (count) => insertPosts(posts, count),
+    createPosts: (count) => insertPosts(posts, count),
     like: async (_id, user) =>
       (
         await posts.updateOne(

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from 'mongodb'
 import type { Journal } from './journal.ts'
 
-/** The lease of a killed process is 30 s; a job that is killed twice waits for two. */
-const restMsMax = 150_000
+/** How long to wait for jobs, in milliseconds. A job whose process is killed waits for its lease of 30 s. */
+const jobsTimeoutMs = 150_000
 
-/** Waits until every job has ended. Jobs that are parked or do not end in time are violations. */
+/** Waits until all jobs have ended. A parked job, or a job that does not end in time, is a violation. */
 export async function waitForJobs(db: Db, journal: Journal): Promise<void> {
   const outbox = db.collection('outbox')
-  const deadline = performance.now() + restMsMax
+  const deadline = performance.now() + jobsTimeoutMs
   while (performance.now() < deadline) {
-    const ready = await outbox.countDocuments({ state: { $ne: 'PARKED' } }).catch(() => 1)
-    if (ready === 0) break
+    const waiting = await outbox.countDocuments({ state: { $ne: 'PARKED' } }).catch(() => 1)
+    if (waiting === 0) break
     await sleep(250)
   }
   for await (const job of outbox.find({})) {
     const { kind, state, payload, attempts, error, runAt } = job
-    journal.violate(
+    journal.recordViolation(
       'unfinishedJobs',
       performance.now(),
       JSON.stringify({ kind, state, payload, attempts, error, runAt }),

@@ -1,36 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Data, type Request, send } from './graphql.ts'
 
-const patienceMs = 30_000
+const timeoutMs = 30_000
 const attemptsMax = 5
 const pagesMax = 10_000
 
-/** Reads lists at rest, to their ends. */
-export class Lists {
+/** Reads whole lists at rest. */
+export class ListReader {
   private requests = 0
 
   constructor(private readonly urls: readonly string[]) {}
 
-  /** Sends a query, to each server in turn. @throws Error when no attempt succeeds. */
+  /** Sends a query to the servers in turn. @throws Error after five failed attempts. */
   async query(request: Request): Promise<Data> {
-    let problem = ''
+    let lastError = ''
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const url = this.urls[this.requests++ % this.urls.length] ?? ''
-      const { data, code, message } = await send(url, request, patienceMs)
+      const { data, code, message } = await send(url, request, timeoutMs)
       if (data) return data
-      problem = `${code}: ${message}`
+      lastError = `${code}: ${message}`
       await sleep(500)
     }
-    throw new Error(`a query failed at rest: ${problem}`)
+    throw new Error(`a query failed: ${lastError}`)
   }
 
   /**
-   * Walks a list by cursor.
-   * @param read one page, as `{edges, pageInfo}`; undefined when the list's owner does not exist.
+   * Reads all pages of a list by cursor.
+   * @param readPage reads one page as `{edges, pageInfo}`, or undefined if the owner of the list does not exist.
    * @returns the nodes in the order of the list.
    */
-  async walk(
-    read: (window: Readonly<Record<string, unknown>>) => Promise<Data | undefined>,
+  async readAll(
+    readPage: (window: Readonly<Record<string, unknown>>) => Promise<Data | undefined>,
     size: number,
     backwards = false,
   ): Promise<Data[]> {
@@ -38,7 +38,7 @@ export class Lists {
     let cursor: string | undefined
     for (let pages = 0; pages < pagesMax; pages++) {
       const window = backwards ? { last: size, before: cursor } : { first: size, after: cursor }
-      const page = await read(window)
+      const page = await readPage(window)
       if (!page) return nodes
       const found = page.edges.map(({ node }: Data) => node ?? {})
       if (backwards) nodes.unshift(...found)
@@ -47,23 +47,23 @@ export class Lists {
       if (!(backwards ? hasPreviousPage : hasNextPage)) return nodes
       cursor = backwards ? startCursor : endCursor
     }
-    throw new Error(`a list has no end after ${pagesMax} pages`)
+    throw new Error(`a list has more than ${pagesMax} pages`)
   }
 
-  /** Walks a list forward. Empty when its owner does not exist. */
-  async ofField(path: FieldPath): Promise<Data[]> {
+  /** Reads all nodes of a list, forwards. Empty if the owner of the list does not exist. */
+  async readField(path: ListPath): Promise<Data[]> {
     const document = `query($first: Int, $after: String) { ${path.root} { ... on ${path.type} { ${path.list}(first: $first, after: $after) {
       edges { node { ${path.node} } } pageInfo { endCursor hasNextPage } } } } }`
-    return this.walk(async (window) => {
+    return this.readAll(async (window) => {
       const data = await this.query({ document, variables: window, viewer: path.viewer })
       return Object.values(data)[0]?.[path.list]
     }, 100)
   }
 }
 
-/** Where a list stands in the schema. */
-interface FieldPath {
-  /** The field of Query that holds it, with its arguments. */
+/** The path of a list in the schema. */
+interface ListPath {
+  /** The field of Query that returns the owner of the list, with its arguments. */
   readonly root: string
   /** The type that has the list. */
   readonly type: 'User' | 'Viewer' | 'Post'

@@ -1,8 +1,8 @@
 import type { Journal } from './journal.ts'
 import type { World } from './operations.ts'
 
-/** What all clients share. */
-export interface Stage {
+/** The state that all clients share. */
+export interface Simulation {
   readonly world: World
   readonly journal: Journal
   readonly urls: readonly string[]

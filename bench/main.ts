@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { engagement } from './engagement/engagement.ts'
-import { thresholds } from './engagement/thresholds.ts'
-import { feeds } from './feeds/feeds.ts'
-import { follows } from './follows/follows.ts'
-import { processes } from './processes/processes.ts'
-import { reconcile } from './reconcile/reconcile.ts'
+import { benchmarkEngagement } from './engagement/engagement.ts'
+import { benchmarkThresholds } from './engagement/thresholds.ts'
+import { benchmarkFeeds } from './feeds/feeds.ts'
+import { benchmarkFollows } from './follows/follows.ts'
+import { benchmarkProcesses } from './processes/processes.ts'
+import { benchmarkReconcile } from './reconcile/reconcile.ts'
 
 // npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--people N] [--graph FILE] [--rate N]
 //   [--plots FOLDER] [--json]
@@ -21,7 +21,14 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const benchmarks = { engagement, thresholds, feeds, follows, processes, reconcile }
+const benchmarks = {
+  engagement: benchmarkEngagement,
+  thresholds: benchmarkThresholds,
+  feeds: benchmarkFeeds,
+  follows: benchmarkFollows,
+  processes: benchmarkProcesses,
+  reconcile: benchmarkReconcile,
+}
 const [name = ''] = positionals
 const runBenchmark = benchmarks[name as keyof typeof benchmarks]
 if (runBenchmark) {

@@ -20,7 +20,7 @@ type LoadResults = Readonly<Record<keyof Implementations, LoadResult>>
  * Compares likes with the rival implementations, as ratios.
  * Then measures the latency of a like by the number of likes of its post.
  */
-export async function engagement(options: BenchOptions) {
+export async function benchmarkEngagement(options: BenchOptions) {
   await using database = await openBenchDatabase(options.log)
   const { client, db, services } = database
   options.log(`creating ${accounts} accounts`)

@@ -14,13 +14,13 @@ const pageSize = 50
  * Measures the cost of embedded lists in the storage engine: likes of posts with more and more embedded likes.
  * Then reads pages of 50 such posts without their likes.
  */
-export async function thresholds(options: BenchOptions) {
+export async function benchmarkThresholds(options: BenchOptions) {
   const rows: Record<string, number>[] = []
   for (const size of sizes) {
     options.log(`posts with ${size} likes each`)
     const env = { LIKES_THRESHOLD: '10000' }
     await using database = await openBenchDatabase(() => {}, env)
-    rows.push({ likes: size, ...(await measure(database, size, options.ms)) })
+    rows.push({ likes: size, ...(await measureSize(database, size, options.ms)) })
   }
   const [first = {}] = rows
   const names = Object.keys(first)
@@ -33,7 +33,7 @@ export async function thresholds(options: BenchOptions) {
   return rows
 }
 
-async function measure({ db, services }: BenchDatabase, size: number, ms: number) {
+async function measureSize({ db, services }: BenchDatabase, size: number, ms: number) {
   await createAccounts(services, 1_000)
   const posts = await createPostsWithLikes(services, size)
   const { size: documentBytes } = (await db.command({ collStats: 'posts' })) as { size: number }

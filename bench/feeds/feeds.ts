@@ -16,7 +16,7 @@ import { writePlots } from './svg-charts.ts'
 import { runZipf } from './zipf.ts'
 
 /** Compares timelines with Socialite's implementation and with bare handlers, on two graphs. */
-export async function feeds(options: BenchOptions) {
+export async function benchmarkFeeds(options: BenchOptions) {
   const { log, print } = options
   const reed98 = await runReed98(options)
   if (!reed98) log('Reed98 was not found. Use --graph FILE')

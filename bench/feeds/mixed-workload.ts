@@ -60,7 +60,7 @@ export async function findMaxThroughput(
   for (let next = rate; failedRate / Math.max(sustainedRate, 1) > 1.08 && next >= 10; ) {
     let result = await runAtRate(system, graph, Math.round(next), ms)
     if (!result.isSustained) result = await runAtRate(system, graph, Math.round(next), ms)
-    log(`${name}: ${describe(result)}`)
+    log(`${name}: ${formatResult(result)}`)
     if (result.isSustained) [sustainedRate, best] = [next, result]
     else failedRate = next
     next = failedRate === Number.POSITIVE_INFINITY ? next * 1.5 : (sustainedRate + failedRate) / 2
@@ -68,7 +68,7 @@ export async function findMaxThroughput(
   return { perSecond: sustainedRate, at: best }
 }
 
-const describe = ({ perSecond, load, arrived, visibleP99Ms, isSustained }: RateResult) =>
+const formatResult = ({ perSecond, load, arrived, visibleP99Ms, isSustained }: RateResult) =>
   `${perSecond} per second: ${arrived.toFixed(0)} done, p50 ${load.p50Ms.toFixed(1)} ms, ` +
   `p99 ${load.p99Ms.toFixed(1)} ms, visible p99 ${visibleP99Ms.toFixed(0)} ms${isSustained ? '' : ', not sustained'}`
 

@@ -79,10 +79,10 @@ export function formatTable(head: Row, rows: readonly Row[]): string {
 
 const formatDecimals = (values: readonly number[], digits: number) =>
   formatSummary(summarize(values), digits)
-const grouped = ({ median, min, max }: Summary) =>
+const formatThousands = ({ median, min, max }: Summary) =>
   [median, min, max].map((value) => Math.round(value).toLocaleString('en'))
 const formatIntegers = (values: readonly number[]) => {
-  const [median, min, max] = grouped(summarize(values))
+  const [median, min, max] = formatThousands(summarize(values))
   return `${median} (${min}–${max})`
 }
 

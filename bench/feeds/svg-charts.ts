@@ -36,13 +36,13 @@ export function drawBarChart(chart: Chart, groups: readonly BarGroup[]): string 
         const barHeight = frame.top + plotHeight - y
         return (
           `<rect x="${px(x)}" y="${px(y)}" width="${px(barWidth - 2)}" height="${px(barHeight)}" fill="${colour(at)}"/>` +
-          text(x + barWidth / 2 - 1, y - 4, formatShort(value), 'middle', 'small')
+          renderText(x + barWidth / 2 - 1, y - 4, formatShort(value), 'middle', 'small')
         )
       }),
-      text(middle, height - 14, label, 'middle'),
+      renderText(middle, height - 14, label, 'middle'),
     ]
   })
-  return svg(chart, scale, bars)
+  return renderSvg(chart, scale, bars)
 }
 
 /** Draws one line per series over a logarithmic axis. @returns SVG. */
@@ -63,8 +63,8 @@ export function drawLineChart(
     )
     return `<polyline points="${path}" fill="none" stroke="${colour(at)}" stroke-width="2"/>${dots.join('')}`
   })
-  const labels = xs.map((x) => text(xOf(x), height - 14, x.toLocaleString('en'), 'middle'))
-  return svg(chart, scale, [...polylines, ...labels])
+  const labels = xs.map((x) => renderText(xOf(x), height - 14, x.toLocaleString('en'), 'middle'))
+  return renderSvg(chart, scale, [...polylines, ...labels])
 }
 
 /** Writes charts as `NAME.svg`. @returns the paths. */
@@ -94,19 +94,23 @@ function linearScale(max: number): Scale {
   }
 }
 
-function svg({ title, unit, series }: Chart, scale: Scale, content: readonly string[]): string {
+function renderSvg(
+  { title, unit, series }: Chart,
+  scale: Scale,
+  content: readonly string[],
+): string {
   const grid = scale.ticks.map((tick) => {
     const y = px(scale.y(tick))
     return (
       `<line x1="${frame.left}" x2="${width - frame.right}" y1="${y}" y2="${y}"/>` +
-      text(frame.left - 8, scale.y(tick) + 4, formatShort(tick), 'end')
+      renderText(frame.left - 8, scale.y(tick) + 4, formatShort(tick), 'end')
     )
   })
   let x = frame.left
   const legend = series.map((name, at) => {
     const item =
       `<rect x="${px(x)}" y="36" width="10" height="10" fill="${colour(at)}"/>` +
-      text(x + 15, 45, name, 'start')
+      renderText(x + 15, 45, name, 'start')
     x += 34 + name.length * 8
     return item
   })
@@ -114,7 +118,7 @@ function svg({ title, unit, series }: Chart, scale: Scale, content: readonly str
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">`,
     '<style>text{font:12px system-ui,sans-serif;fill:#333}.title{font-size:15px;font-weight:600}.small{font-size:10px}',
     'line{stroke:#8886}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>',
-    text(frame.left, 22, `${title}, ${unit}`, 'start', 'title'),
+    renderText(frame.left, 22, `${title}, ${unit}`, 'start', 'title'),
     ...legend,
     ...grid,
     ...content,
@@ -122,7 +126,7 @@ function svg({ title, unit, series }: Chart, scale: Scale, content: readonly str
   ].join('\n')
 }
 
-const text = (x: number, y: number, words: string, anchor: string, kind = '') =>
+const renderText = (x: number, y: number, words: string, anchor: string, kind = '') =>
   `<text x="${px(x)}" y="${px(y)}" text-anchor="${anchor}"${kind ? ` class="${kind}"` : ''}>${escapeXml(words)}</text>`
 
 const colour = (at: number) => colours[at % colours.length]

@@ -19,7 +19,7 @@ type Round = Readonly<Record<ImplementationName, LoadResults>>
  * Measures 64 clients that follow one account, then unfollow it: with group commit, and with one transaction each.
  * No jobs run.
  */
-export async function follows(options: BenchOptions) {
+export async function benchmarkFollows(options: BenchOptions) {
   await using database = await openBenchDatabase(options.log)
   const { services } = database
   options.log(`creating ${accounts} accounts`)
@@ -33,7 +33,12 @@ export async function follows(options: BenchOptions) {
     // Alternates the order, so that each implementation is first equally often.
     for (const name of number % 2 === 1 ? names : names.toReversed()) {
       const celebrity = `celebrity${celebrities++}` as UserId
-      round[name] = await measure(services, implementations[name](services), celebrity, options.ms)
+      round[name] = await measureImplementation(
+        services,
+        implementations[name](services),
+        celebrity,
+        options.ms,
+      )
     }
     rounds.push(round as Round)
   }
@@ -83,7 +88,7 @@ const labels: Readonly<Record<ImplementationName, string>> = {
  * Follows for about `ms` milliseconds, then removes all follows.
  * @throws if the stored data differs from the acknowledged writes.
  */
-async function measure(
+async function measureImplementation(
   services: Services,
   implementation: FollowImplementation,
   celebrity: UserId,
@@ -96,13 +101,13 @@ async function measure(
     if (await implementation.follow(userAt(at), celebrity)) followers++
   })
   const followed = followers
-  await verify(services, celebrity, followed)
+  await verifyFollows(services, celebrity, followed)
   const unfollow = await runCalls(followed, async (at) => {
     if (await implementation.unfollow(userAt(at), celebrity)) followers--
   })
   if (followers !== 0)
     throw new Error(`${followers} of ${followed} unfollows were not acknowledged`)
-  await verify(services, celebrity, 0)
+  await verifyFollows(services, celebrity, 0)
   await collections.outbox.deleteMany({})
   return { follow, unfollow }
 }
@@ -128,7 +133,7 @@ async function runCalls(calls: number, call: (at: number) => Promise<void>): Pro
  * Compares edges and counters of both ends with the acknowledged follows.
  * @throws if they differ.
  */
-async function verify(
+async function verifyFollows(
   { collections }: Services,
   celebrity: UserId,
   acknowledged: number,

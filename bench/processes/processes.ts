@@ -30,7 +30,7 @@ type LoadName = `${WriteKind} ${number}`
  * follows of an account, or posts of an author. A measurement begins when the key is hot. After each load, the counters
  * are compared with the stored documents and the acknowledged writes.
  */
-export async function processes(options: BenchOptions) {
+export async function benchmarkProcesses(options: BenchOptions) {
   await using database = await openBenchDatabase(options.log)
   options.log(`creating ${accounts} accounts`)
   await createAccounts(database.services, accounts)
@@ -41,7 +41,7 @@ export async function processes(options: BenchOptions) {
     for (const kind of writeKinds) {
       // Alternates the order, so that each number of processes is early and late equally often.
       for (const count of round % 2 === 1 ? processCounts : processCounts.toReversed()) {
-        const result = await measure(database, children.all.slice(0, count), kind, options.ms)
+        const result = await measureWrites(database, children.all.slice(0, count), kind, options.ms)
         const name: LoadName = `${kind} ${count}`
         measured.set(name, [...(measured.get(name) ?? []), result])
         const { perSecond, p99Ms, unavailable, commandsPerWrite, cores } = result
@@ -100,7 +100,7 @@ function printReport(
 }
 
 /** Measures one load on a new key. @throws if the stored data differs from the acknowledged writes. */
-async function measure(
+async function measureWrites(
   database: BenchDatabase,
   children: readonly Child[],
   kind: WriteKind,

@@ -45,7 +45,7 @@ let commands = 0
 client.on('commandStarted', () => commands++)
 await client.db('admin').command({ ping: 1 })
 
-const write = async (
+const sendWrite = async (
   { kind, user, post, firstAccount }: WriteRequest,
   at: number,
 ): Promise<boolean> => {
@@ -68,7 +68,7 @@ handleRequests(
     let [acknowledged, unavailable, sent] = [0, 0, 0]
     const call = async () => {
       try {
-        if (await write(request, sent++)) acknowledged++
+        if (await sendWrite(request, sent++)) acknowledged++
       } catch (error) {
         if (!(error instanceof DomainError) || error.code !== 'UNAVAILABLE') throw error
         unavailable++

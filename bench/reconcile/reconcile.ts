@@ -30,7 +30,7 @@ interface Measurement {
  * nothing to repair. The rival is an aggregation that counts the edges.
  * @throws if a run repairs too few or too many users.
  */
-export async function reconcile(options: BenchOptions): Promise<Record<string, number>> {
+export async function benchmarkReconcile(options: BenchOptions): Promise<Record<string, number>> {
   const { log, print, userCount } = options
   const measurements: Measurement[] = []
   for (const [graph, name] of [
@@ -44,17 +44,17 @@ export async function reconcile(options: BenchOptions): Promise<Record<string, n
     }
     await using database = await openBenchDatabase(log, {}, { socketTimeoutMS: 0 })
     const { total } = await importGraph(database.services, { file, mutual: true })
-    measurements.push(await measure(database, graph, total.edges, log))
+    measurements.push(await measureGraph(database, graph, total.edges, log))
   }
   await using database = await openBenchDatabase(log, {}, { socketTimeoutMS: 0 })
   log(`storing a generated graph of ${userCount} users`)
   const edges = await storeGeneratedGraph(database, userCount, log)
-  measurements.push(await measure(database, 'generated', edges, log))
+  measurements.push(await measureGraph(database, 'generated', edges, log))
   print(formatTable(measurements))
   return Object.fromEntries(measurements.flatMap(metricsOf))
 }
 
-async function measure(
+async function measureGraph(
   database: BenchDatabase,
   graph: string,
   edges: number,

@@ -27,14 +27,14 @@ export async function checkAtRest(
   await forEach(users, async (user) => {
     const variables = { handle: user.handle }
     const document = 'query($handle: String!) { user(handle: $handle) { handle } }'
-    const found = (await check.lists.query({ document, variables })).user !== null
+    const found = (await check.lists.sendQuery({ document, variables })).user !== null
     compareRegister(check, user.live, found, `the account ${user.handle}`)
   })
   await forEach(users, (user) => checkUser(check, user))
   compareEdges(check)
   await forEach([...model.posts.values()], (post) => checkPost(check, post))
   await forEach(users, (user) => checkTimelines(check, user))
-  await verify(processes, journal)
+  await runVerify(processes, journal)
 }
 
 /** Reports each edge that only one of its two lists shows. */
@@ -51,7 +51,7 @@ function compareEdges({ journal, edges: { following, followers } }: CheckContext
   }
 }
 
-async function verify(processes: Processes, journal: Journal): Promise<void> {
+async function runVerify(processes: Processes, journal: Journal): Promise<void> {
   const { code, out } = await processes.runCommand(['verify', '--readers', 'all', '--json'])
   const report = parseReport(out)
   if (!report)

@@ -14,7 +14,7 @@ export async function checkPost(check: CheckContext, post: Post): Promise<void> 
   const list = (name: string, node: string) =>
     lists.readField({ root: `node(id: "${id}")`, type: 'Post', list: name, node })
   const [{ node: counts }, likes, shares, comments] = await Promise.all([
-    lists.query({ document: countsDocument, variables: { id } }),
+    lists.sendQuery({ document: countsDocument, variables: { id } }),
     list('likes', 'user { handle }'),
     list('shares', 'user { handle }'),
     list('comments', 'id text user { handle }'),

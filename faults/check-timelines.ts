@@ -17,7 +17,7 @@ export async function checkTimelines(check: CheckContext, reader: User): Promise
         async (window) => {
           const variables = { strategy, ...window }
           const request = { document: timelineDocument, variables, viewer: reader.handle }
-          return (await lists.query(request)).timeline
+          return (await lists.sendQuery(request)).timeline
         },
         pageSize,
         backwards,

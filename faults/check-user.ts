@@ -14,7 +14,7 @@ export async function checkUser(check: CheckContext, user: User): Promise<void> 
   const viewerList = (name: string) =>
     lists.readField({ root: 'viewer', type: 'Viewer', list: name, node: 'handle', viewer: handle })
   const [stats, followers, following, posts, mutes, blocks] = await Promise.all([
-    lists.query({ document: statsDocument, variables: { handle } }),
+    lists.sendQuery({ document: statsDocument, variables: { handle } }),
     list('followers', 'handle'),
     list('following', 'handle'),
     list('posts', 'id text'),

@@ -29,7 +29,7 @@ export function compareRegister(
       : 'is missing, but it was acknowledged'
     journal.recordViolation('lost', register.lastAcknowledgedMs, `${subject} ${detail}`)
   }
-  register.reset(found, now)
+  register.resetTo(found, now)
 }
 
 /** Reports each duplicate in a list. @returns the distinct values. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type PostId, timeOf } from '../src/lib/ids.ts'
 import { decodeOpaque } from '../src/lib/opaque.ts'
 import { chooseOperation } from './choose-operation.ts'
-import { send } from './graphql.ts'
+import { sendRequest } from './graphql.ts'
 import type { Journal } from './journal.ts'
 import type { User } from './model.ts'
 import { createUser, deleteUser, type Operation } from './operations.ts'
@@ -32,7 +32,7 @@ export class Client {
   }
 
   /** Sends operations until the signal aborts. Resolves when the last operation has ended. */
-  async run(signal: AbortSignal): Promise<void> {
+  async sendOperations(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const at = Math.floor(this.random.next() * usersPerClient)
       const user = this.users[at]
@@ -81,7 +81,7 @@ export class Client {
     const deadline = performance.now() + repeatMsMax
     for (let attempt = 1; performance.now() < deadline; attempt++) {
       const startMs = performance.now()
-      const answer = await send(
+      const answer = await sendRequest(
         this.random.pick(urls) ?? '',
         request,
         this.chooseTimeoutMs(attempt),

@@ -37,7 +37,7 @@ export class Cluster {
     const cluster = new Cluster(binary, disk)
     cleanup.add(() => cluster.close())
     for (let index = 0; index < memberCount; index++) await cluster.addMember(index)
-    await Promise.all(cluster.members.map(({ index }) => cluster.start(index)))
+    await Promise.all(cluster.members.map(({ index }) => cluster.startMember(index)))
     await cluster.initiateReplicaSet()
     await cluster.waitForPrimary()
     return cluster
@@ -57,7 +57,7 @@ export class Cluster {
   }
 
   /** Starts a member's mongod and waits until it answers. Does nothing if the member is running. */
-  async start(index: number): Promise<void> {
+  async startMember(index: number): Promise<void> {
     const member = this.member(index)
     if (member.child || this.isClosed) return
     const [command, args] = this.disk.wrapCommand(this.binary, this.mongodArguments(member))
@@ -73,7 +73,7 @@ export class Cluster {
   }
 
   /** Sends a signal to a member's mongod. After SIGKILL it waits until the process has ended. */
-  async signal(index: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  async signalMember(index: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const { child } = this.member(index)
     if (!child) return
     const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
@@ -122,7 +122,7 @@ export class Cluster {
    * @param clients `with`: clients reach only this member. `without`: clients reach only the other members. `both`:
    * clients reach all members.
    */
-  isolate(index: number, clients: 'with' | 'without' | 'both'): void {
+  isolateMember(index: number, clients: 'with' | 'without' | 'both'): void {
     const cuts = new Set<string>()
     const cutOff = (side: number | 'client', other: number) =>
       cuts.add(`${side}>${other}`).add(`${other}>${side}`)
@@ -131,17 +131,17 @@ export class Cluster {
       if (clients === 'with') cutOff('client', other.index)
     }
     if (clients === 'without') cutOff('client', index)
-    for (const { proxy } of this.members) proxy.cut(cuts)
+    for (const { proxy } of this.members) proxy.setCuts(cuts)
   }
 
   /** Restores all connections, resumes and restarts all members, and waits for a primary and two secondaries. */
   async heal(): Promise<void> {
-    for (const { proxy } of this.members) proxy.cut(new Set())
+    for (const { proxy } of this.members) proxy.setCuts(new Set())
     for (const { index } of this.members) {
-      await this.signal(index, 'SIGCONT')
+      await this.signalMember(index, 'SIGCONT')
       await this.disk.empty?.(index)
     }
-    await Promise.all(this.members.map(({ index }) => this.start(index)))
+    await Promise.all(this.members.map(({ index }) => this.startMember(index)))
     await waitUntil('a primary and two secondaries', readyTimeoutMs, async () => {
       const answers = await Promise.all(
         this.members.map(({ index }) => this.runAdminCommand(index, { hello: 1 })),
@@ -156,7 +156,7 @@ export class Cluster {
   /** Kills all members, waits until they have ended, and closes all proxies. */
   private async close(): Promise<void> {
     this.isClosed = true
-    await Promise.all(this.members.map(({ index }) => this.signal(index, 'SIGKILL')))
+    await Promise.all(this.members.map(({ index }) => this.signalMember(index, 'SIGKILL')))
     for (const { proxy } of this.members) proxy.close()
   }
 

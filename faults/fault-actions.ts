@@ -42,13 +42,13 @@ export async function planFault(
     case 'kill-primary':
       return {
         detail: `SIGKILL of member ${primary}`,
-        cause: () => cluster.signal(primary, 'SIGKILL'),
+        cause: () => cluster.signalMember(primary, 'SIGKILL'),
         durationMs: random.between(2_000, 6_000),
       }
     case 'stop-primary':
       return {
         detail: `SIGSTOP of member ${primary}`,
-        cause: () => cluster.signal(primary, 'SIGSTOP'),
+        cause: () => cluster.signalMember(primary, 'SIGSTOP'),
         durationMs: random.between(4_000, 9_000),
       }
     case 'step-down':
@@ -68,7 +68,7 @@ export async function planFault(
       const clients = kind === 'partition' ? 'without' : random.next() < 0.7 ? 'both' : 'with'
       return {
         detail: `member ${primary} cut off, clients: ${clients}`,
-        cause: async () => cluster.isolate(primary, clients),
+        cause: async () => cluster.isolateMember(primary, clients),
         durationMs: random.between(5_000, 9_000),
       }
     }
@@ -91,7 +91,10 @@ export async function planFault(
         detail: 'SIGKILL of every process',
         cause: async () => {
           const members = Array.from({ length: memberCount }, (_, index) => index)
-          await Promise.all([cause(), ...members.map((index) => cluster.signal(index, 'SIGKILL'))])
+          await Promise.all([
+            cause(),
+            ...members.map((index) => cluster.signalMember(index, 'SIGKILL')),
+          ])
         },
         durationMs,
       }
@@ -99,7 +102,7 @@ export async function planFault(
     case 'stop-server':
       return {
         detail: `SIGSTOP of ${server}`,
-        cause: () => processes.signal(server, 'SIGSTOP'),
+        cause: () => processes.signalProcess(server, 'SIGSTOP'),
         durationMs: random.between(3_000, 7_000),
       }
     case 'clock':
@@ -108,14 +111,14 @@ export async function planFault(
 }
 
 function planKill(
-  names: readonly Parameters<Processes['signal']>[0][],
+  names: readonly Parameters<Processes['signalProcess']>[0][],
   processes: Processes,
   random: Random,
 ): PlannedFault {
   return {
     detail: `SIGKILL of ${names.join(', ')}`,
     cause: async () => {
-      await Promise.all(names.map((name) => processes.signal(name, 'SIGKILL')))
+      await Promise.all(names.map((name) => processes.signalProcess(name, 'SIGKILL')))
     },
     durationMs: random.between(200, 2_000),
   }

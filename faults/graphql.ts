@@ -19,7 +19,11 @@ export interface Request {
  * @param timeoutMs how long the client waits, in milliseconds. After that, the code is ABANDONED.
  * @returns the code NETWORK if there was no answer in JSON.
  */
-export async function send(url: string, request: Request, timeoutMs: number): Promise<Answer> {
+export async function sendRequest(
+  url: string,
+  request: Request,
+  timeoutMs: number,
+): Promise<Answer> {
   const { document, variables, viewer } = request
   try {
     const response = await fetch(url, {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Data, type Request, send } from './graphql.ts'
+import { type Data, type Request, sendRequest } from './graphql.ts'
 
 const timeoutMs = 30_000
 const attemptsMax = 5
@@ -12,11 +12,11 @@ export class ListReader {
   constructor(private readonly urls: readonly string[]) {}
 
   /** Sends a query to the servers in turn. @throws Error after five failed attempts. */
-  async query(request: Request): Promise<Data> {
+  async sendQuery(request: Request): Promise<Data> {
     let lastError = ''
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const url = this.urls[this.requests++ % this.urls.length] ?? ''
-      const { data, code, message } = await send(url, request, timeoutMs)
+      const { data, code, message } = await sendRequest(url, request, timeoutMs)
       if (data) return data
       lastError = `${code}: ${message}`
       await sleep(500)
@@ -55,7 +55,7 @@ export class ListReader {
     const document = `query($first: Int, $after: String) { ${path.root} { ... on ${path.type} { ${path.list}(first: $first, after: $after) {
       edges { node { ${path.node} } } pageInfo { endCursor hasNextPage } } } } }`
     return this.readAll(async (window) => {
-      const data = await this.query({ document, variables: window, viewer: path.viewer })
+      const data = await this.sendQuery({ document, variables: window, viewer: path.viewer })
       return Object.values(data)[0]?.[path.list]
     }, 100)
   }

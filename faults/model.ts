@@ -110,15 +110,15 @@ export class Writes {
   constructor(private readonly startMs: number) {}
 
   begin(register: Register, value: boolean): this {
-    this.pending.push({ register, write: register.begin(value, this.startMs) })
+    this.pending.push({ register, write: register.beginWrite(value, this.startMs) })
     return this
   }
 
   end(outcome: 'acknowledged' | 'refused' | 'unknown', endMs: number): void {
     for (const { register, write } of this.pending) {
-      if (outcome === 'acknowledged') register.acknowledge(write, endMs)
-      else if (outcome === 'refused') register.refuse(write)
-      else register.markUnknown(write, endMs)
+      if (outcome === 'acknowledged') register.acknowledgeWrite(write, endMs)
+      else if (outcome === 'refused') register.discardWrite(write)
+      else register.abandonWrite(write, endMs)
     }
   }
 }

@@ -24,7 +24,7 @@ export interface World {
 
 const recentPostsMax = 40
 
-const mutation = (name: string, input: string, selection: string) =>
+const mutationDocument = (name: string, input: string, selection: string) =>
   `mutation($input: ${input}!) { ${name}(input: $input) { ${selection} } }`
 
 /** Creates an account. */
@@ -33,7 +33,7 @@ export function createUser(model: Model, handle: string): Operation & { readonly
   return {
     user,
     name: 'createUser',
-    document: mutation('createUser', 'CreateUserInput', 'user { handle }'),
+    document: mutationDocument('createUser', 'CreateUserInput', 'user { handle }'),
     input: { name: handle },
     actor: handle,
     writes: new Writes(performance.now()).begin(user.live, true),
@@ -43,7 +43,7 @@ export function createUser(model: Model, handle: string): Operation & { readonly
 /** Deletes an account. No client uses its handle again. */
 export const deleteUser = (user: User): Operation => ({
   name: 'deleteUser',
-  document: mutation('deleteUser', 'DeleteUserInput', 'changed'),
+  document: mutationDocument('deleteUser', 'DeleteUserInput', 'changed'),
   input: {},
   actor: user.handle,
   writes: new Writes(performance.now()).begin(user.live, false),
@@ -54,7 +54,7 @@ export function createPost({ model, recentPosts }: World, actor: User, text: str
   const post = model.addPost(actor, text)
   return {
     name: 'createPost',
-    document: mutation('createPost', 'CreatePostInput', 'post { id }'),
+    document: mutationDocument('createPost', 'CreatePostInput', 'post { id }'),
     input: { text },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(post.live, true),
@@ -73,7 +73,7 @@ export function deletePost({ recentPosts }: World, actor: User, post: Post): Ope
   if (at >= 0) recentPosts.splice(at, 1)
   return {
     name: 'deletePost',
-    document: mutation('deletePost', 'DeletePostInput', 'changed'),
+    document: mutationDocument('deletePost', 'DeletePostInput', 'changed'),
     input: { postId: post.id },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(post.live, false),
@@ -91,7 +91,7 @@ export function changeRelation(name: RelationName, actor: User, other: User): Op
   }
   return {
     name,
-    document: mutation(name, 'UserInput', 'changed'),
+    document: mutationDocument(name, 'UserInput', 'changed'),
     input: { handle: other.handle },
     actor: actor.handle,
     writes,
@@ -113,7 +113,7 @@ export function changeEngagement(name: EngagementName, actor: User, post: Post):
   const { registers, value } = engagements[name]
   return {
     name,
-    document: mutation(name, 'PostInput', 'changed'),
+    document: mutationDocument(name, 'PostInput', 'changed'),
     input: { postId: post.id },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(getRegister(post[registers], actor.handle), value),
@@ -135,7 +135,7 @@ export function addComment(actor: User, post: Post, text: string): Operation {
   actor.comments.push(comment)
   return {
     name: 'addComment',
-    document: mutation('addComment', 'AddCommentInput', 'comment { id }'),
+    document: mutationDocument('addComment', 'AddCommentInput', 'comment { id }'),
     input: { postId: post.id, text },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(comment.live, true),
@@ -149,7 +149,7 @@ export function addComment(actor: User, post: Post, text: string): Operation {
 /** Deletes a comment of the actor. */
 export const deleteComment = (actor: User, comment: Item): Operation => ({
   name: 'deleteComment',
-  document: mutation('deleteComment', 'DeleteCommentInput', 'changed'),
+  document: mutationDocument('deleteComment', 'DeleteCommentInput', 'changed'),
   input: { commentId: comment.id },
   actor: actor.handle,
   writes: new Writes(performance.now()).begin(comment.live, false),

@@ -38,8 +38,8 @@ export class Processes {
     const processes = new Processes(options, portsByName)
     cleanup.add(() => processes.close())
     // The first server creates the collections and indexes.
-    await processes.start('server-1')
-    await Promise.all([processes.start('server-2'), processes.start('worker')])
+    await processes.startProcess('server-1')
+    await Promise.all([processes.startProcess('server-2'), processes.startProcess('worker')])
     return processes
   }
 
@@ -49,7 +49,7 @@ export class Processes {
   }
 
   /** Starts a process and, if it is a server, waits until it is ready. Does nothing if the process is running. */
-  async start(name: ProcessName): Promise<void> {
+  async startProcess(name: ProcessName): Promise<void> {
     if (this.children.has(name) || this.isClosed) return
     const args = name === 'worker' ? ['worker'] : ['serve']
     const child = this.spawn(name, args, this.openLog(name))
@@ -71,7 +71,7 @@ export class Processes {
   }
 
   /** Sends a signal. After SIGKILL it waits until the process has ended. */
-  async signal(name: ProcessName, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  async signalProcess(name: ProcessName, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const child = this.children.get(name)
     if (!child) return
     const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
@@ -89,9 +89,9 @@ export class Processes {
     await Promise.all(
       processNames.map(async (name) => {
         await this.shiftClock(name, 0)
-        await this.signal(name, 'SIGCONT')
+        await this.signalProcess(name, 'SIGCONT')
         // Tries again if the process did not start during the fault.
-        await this.start(name).catch(() => this.start(name))
+        await this.startProcess(name).catch(() => this.startProcess(name))
       }),
     )
   }
@@ -132,7 +132,7 @@ export class Processes {
   /** Kills all processes and waits until they have ended. */
   private async close(): Promise<void> {
     this.isClosed = true
-    await Promise.all([...this.children.keys()].map((name) => this.signal(name, 'SIGKILL')))
+    await Promise.all([...this.children.keys()].map((name) => this.signalProcess(name, 'SIGKILL')))
   }
 
   private clockPathOf(name: ProcessName): string {

@@ -27,7 +27,7 @@ export class MemberProxy {
     private readonly target: { readonly member: number; readonly port: number },
     private readonly pids: () => ReadonlyMap<number, number>,
   ) {
-    server.on('connection', (socket) => void this.accept(socket))
+    server.on('connection', (socket) => void this.acceptConnection(socket))
   }
 
   /**
@@ -53,9 +53,9 @@ export class MemberProxy {
   }
 
   /** Stops the bytes of these directions, and forwards them in all other directions. */
-  cut(directions: ReadonlySet<string>): void {
+  setCuts(directions: ReadonlySet<string>): void {
     this.cuts = directions
-    for (const pair of this.pairs) this.apply(pair)
+    for (const pair of this.pairs) this.applyCuts(pair)
   }
 
   /** Closes all connections and the port. */
@@ -67,7 +67,7 @@ export class MemberProxy {
     }
   }
 
-  private async accept(near: Socket): Promise<void> {
+  private async acceptConnection(near: Socket): Promise<void> {
     near.on('error', () => near.destroy())
     const from = near.remotePort && (await findOwner(near.remotePort, this.pids()))
     if (near.destroyed) return
@@ -80,10 +80,10 @@ export class MemberProxy {
       far.destroy()
     }
     for (const socket of [near, far]) socket.setNoDelay().once('error', end).once('close', end)
-    this.apply(pair)
+    this.applyCuts(pair)
   }
 
-  private apply({ from, near, far }: Pair): void {
+  private applyCuts({ from, near, far }: Pair): void {
     const { member } = this.target
     setFlow(near, far, !this.cuts.has(`${from}>${member}`))
     setFlow(far, near, !this.cuts.has(`${member}>${from}`))

@@ -1,6 +1,6 @@
 import { type FeedStrategyName, feedStrategyNames } from '../src/feed/strategies/list.ts'
 import { decodeOpaque } from '../src/lib/opaque.ts'
-import { type Data, send } from './graphql.ts'
+import { type Data, sendRequest } from './graphql.ts'
 import type { User } from './model.ts'
 import type { Random } from './random.ts'
 import type { Register } from './register.ts'
@@ -70,7 +70,7 @@ async function readPage(
     variables: { strategy, ...window },
     viewer: reader.handle,
   }
-  const answer = await send(url, request, timeoutMs)
+  const answer = await sendRequest(url, request, timeoutMs)
   const toMs = performance.now()
   journal.recordRequest(startMs, toMs, answer)
   if (answer.code === 'INTERNAL_SERVER_ERROR') {

@@ -24,26 +24,26 @@ export class Register {
     },
   ]
 
-  /** Begins a write at `startMs`. {@link acknowledge}, {@link markUnknown} or {@link refuse} ends it. */
-  begin(value: boolean, startMs: number): Write {
+  /** Begins a write at `startMs`. {@link acknowledgeWrite}, {@link abandonWrite} or {@link discardWrite} ends it. */
+  beginWrite(value: boolean, startMs: number): Write {
     const write = { startMs, endMs: Number.POSITIVE_INFINITY, value, acknowledged: false }
     this.writes.push(write)
     return write
   }
 
   /** Ends a write that took effect before `endMs`. */
-  acknowledge(write: Write, endMs: number): void {
+  acknowledgeWrite(write: Write, endMs: number): void {
     write.acknowledged = true
     write.endMs = endMs
   }
 
   /** Ends a write without an answer until `endMs`. It may have taken effect, or may do so later. */
-  markUnknown(write: Write, endMs: number): void {
+  abandonWrite(write: Write, endMs: number): void {
     write.endMs = endMs + lateMsMax
   }
 
   /** Ends a write that has no effect. */
-  refuse(write: Write): void {
+  discardWrite(write: Write): void {
     this.writes = this.writes.filter((other) => other !== write)
   }
 
@@ -64,7 +64,7 @@ export class Register {
   }
 
   /** Replaces all writes by a value that was found at rest. */
-  reset(value: boolean, atMs: number): void {
+  resetTo(value: boolean, atMs: number): void {
     this.writes = [{ startMs: atMs, endMs: atMs, value, acknowledged: true }]
   }
 

@@ -55,7 +55,7 @@ export async function runFaults(
     const isLastPhase = phaseEndMs === endMs
     const stop = new AbortController()
     journal.resetStallClock()
-    const running = clients.map((client) => client.run(stop.signal))
+    const running = clients.map((client) => client.sendOperations(stop.signal))
     const failed = Promise.race(running)
     while (performance.now() < phaseEndMs || (isLastPhase && isKindMissing())) {
       await Promise.race([sleep(random.between(1_000, 3_000)), failed])

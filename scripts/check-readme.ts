@@ -43,7 +43,7 @@ async function waitForServerUrl(): Promise<string> {
   throw new Error('npm start ended before the server was ready')
 }
 
-function check(name: string, passed: boolean): void {
+function recordCheck(name: string, passed: boolean): void {
   checked++
   console.log(`${passed ? 'ok' : 'WRONG'}: ${name}`)
   if (!passed) problems.push(name)
@@ -66,7 +66,7 @@ async function checkQueries(url: string): Promise<void> {
     const next = fences[at + 1]
     const shown = next?.kind === 'json' ? JSON.parse(next.text) : undefined
     const isEqual = isDeepStrictEqual(maskAnswer(JSON.parse(stdout), shown), shown)
-    check(`the answer to ${text.slice(text.indexOf('{"query'))}`, isEqual)
+    recordCheck(`the answer to ${text.slice(text.indexOf('{"query'))}`, isEqual)
   }
 }
 
@@ -77,18 +77,18 @@ async function checkCommands(): Promise<void> {
     const command = text.replace('graph.csv', join(folder, 'graph.csv'))
     const { stdout } = await run('bash', ['-c', `${command} --json`], { cwd: root, env })
     const { users, edges, posts } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}')
-    check(text, users === 4 && edges === 6 && posts === 80)
+    recordCheck(text, users === 4 && edges === 6 && posts === 80)
   }
   const help = await run('npm', ['run', 'feedline', '--', '--help'], { cwd: root, env })
   for (const name of ['serve', 'load', 'token', 'indexes']) {
-    check(`feedline --help lists ${name}`, help.stdout.includes(`  ${name}`))
+    recordCheck(`feedline --help lists ${name}`, help.stdout.includes(`  ${name}`))
   }
 }
 
 try {
   const url = await waitForServerUrl()
   await checkQueries(url)
-  check(
+  recordCheck(
     'the playground',
     (await fetch(url)).headers.get('content-type')?.startsWith('text/html') === true,
   )

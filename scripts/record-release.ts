@@ -54,22 +54,22 @@ const queries = {
     'query { viewer { groups(first: 100) { edges { node { name } } } mutes(first: 100) { edges { cursor node { handle } } } blocks(first: 100) { edges { cursor node { handle } } } } }',
   post: `query($id: ID!) { node(id: $id) { ... on Post { id text createdAt likeCount commentCount shareCount viewerHasLiked viewerHasShared likes(first: 100) { ${engagementConnection('')} } comments(first: 100) { ${engagementConnection('text')} } shares(first: 100) { ${engagementConnection('')} } } } }`,
 }
-const mutation = (name: string, input: string, fields: string) =>
+const mutationDocument = (name: string, input: string, fields: string) =>
   `mutation($input: ${input}!) { ${name}(input: $input) { ${fields} } }`
 const mutations = {
-  createUser: mutation('createUser', 'CreateUserInput', 'user { handle name }'),
-  deleteUser: mutation('deleteUser', 'DeleteUserInput', 'changed'),
-  createPost: mutation('createPost', 'CreatePostInput', 'post { id text }'),
-  deletePost: mutation('deletePost', 'DeletePostInput', 'changed'),
-  followUser: mutation('followUser', 'UserInput', 'changed'),
-  unfollowUser: mutation('unfollowUser', 'UserInput', 'changed'),
-  muteUser: mutation('muteUser', 'UserInput', 'changed'),
-  blockUser: mutation('blockUser', 'UserInput', 'changed'),
-  setFollowGroups: mutation('setFollowGroups', 'SetFollowGroupsInput', 'groups'),
-  likePost: mutation('likePost', 'PostInput', 'changed'),
-  unlikePost: mutation('unlikePost', 'PostInput', 'changed'),
-  sharePost: mutation('sharePost', 'PostInput', 'changed'),
-  addComment: mutation('addComment', 'AddCommentInput', 'comment { id text }'),
+  createUser: mutationDocument('createUser', 'CreateUserInput', 'user { handle name }'),
+  deleteUser: mutationDocument('deleteUser', 'DeleteUserInput', 'changed'),
+  createPost: mutationDocument('createPost', 'CreatePostInput', 'post { id text }'),
+  deletePost: mutationDocument('deletePost', 'DeletePostInput', 'changed'),
+  followUser: mutationDocument('followUser', 'UserInput', 'changed'),
+  unfollowUser: mutationDocument('unfollowUser', 'UserInput', 'changed'),
+  muteUser: mutationDocument('muteUser', 'UserInput', 'changed'),
+  blockUser: mutationDocument('blockUser', 'UserInput', 'changed'),
+  setFollowGroups: mutationDocument('setFollowGroups', 'SetFollowGroupsInput', 'groups'),
+  likePost: mutationDocument('likePost', 'PostInput', 'changed'),
+  unlikePost: mutationDocument('unlikePost', 'PostInput', 'changed'),
+  sharePost: mutationDocument('sharePost', 'PostInput', 'changed'),
+  addComment: mutationDocument('addComment', 'AddCommentInput', 'comment { id text }'),
 }
 type Mutation = keyof typeof mutations
 /** The fields of a mutation's answer that this script reads. */

@@ -8,7 +8,7 @@ import { openMongod } from '../src/dev/mongod/open.ts'
 import { readConfig } from '../src/environment.ts'
 import { createServices, type Services } from '../src/services.ts'
 
-/** A fresh database that nothing else uses. Disposing of it removes it. */
+/** A new database for one benchmark. It is dropped when it is disposed of. */
 export interface BenchDatabase extends AsyncDisposable {
   readonly uri: string
   readonly client: MongoClient
@@ -16,37 +16,37 @@ export interface BenchDatabase extends AsyncDisposable {
   readonly services: Services
 }
 
-/** The services as a process of its own builds them over the database. */
+/** Connects to a database and creates services as a Feedline process does. */
 export async function openServices(
   uri: string,
   name: string,
   env: Record<string, string> = {},
-  extra: MongoClientOptions = {},
+  clientOptions: MongoClientOptions = {},
 ) {
-  const client = await connect(uri, 'serving', { maxPoolSize: 100, ...extra })
+  const client = await connect(uri, 'serving', { maxPoolSize: 100, ...clientOptions })
   const db = client.db(name)
   return { client, db, services: createServices(client, db, readConfig(env)) }
 }
 
-/** Opens a fresh database on TEST_MONGODB_URI, or on an embedded mongod with its data in a temporary folder. */
-export async function openBench(
-  say: (line: string) => void,
+/** Creates a new database on TEST_MONGODB_URI, or on an embedded mongod with its data in a temporary folder. */
+export async function openBenchDatabase(
+  log: (line: string) => void,
   env: Record<string, string> = {},
-  extra: MongoClientOptions = {},
+  clientOptions: MongoClientOptions = {},
 ): Promise<BenchDatabase> {
-  const given = process.env.TEST_MONGODB_URI
-  const folder = given ? undefined : await mkdtemp(join(tmpdir(), 'feedline-bench-'))
+  const configuredUri = process.env.TEST_MONGODB_URI
+  const folder = configuredUri ? undefined : await mkdtemp(join(tmpdir(), 'feedline-bench-'))
   const mongod = folder
     ? await openMongod({
         dataFolder: folder,
         binFolder: resolve('.feedline/bin'),
         mongodBinary: process.env.MONGOD_BINARY,
-        log: say,
+        log,
       })
     : undefined
-  const uri = given ?? mongod?.uri ?? ''
+  const uri = configuredUri ?? mongod?.uri ?? ''
   const name = `bench_${Date.now().toString(36)}`
-  const { client, db, services } = await openServices(uri, name, env, extra)
+  const { client, db, services } = await openServices(uri, name, env, clientOptions)
   await applyIndexes(db, 'collection')
   return {
     uri,

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util'
-import { engagement } from './engagement/engagement.ts'
-import { thresholds } from './engagement/thresholds.ts'
-import { feeds } from './feeds/feeds.ts'
-import { follows } from './follows/follows.ts'
-import { processes } from './processes/processes.ts'
-import { reconcileBench } from './reconcile/reconcile.ts'
+import { benchmarkEngagement } from './engagement/engagement.ts'
+import { benchmarkThresholds } from './engagement/thresholds.ts'
+import { benchmarkFeeds } from './feeds/feeds.ts'
+import { benchmarkFollows } from './follows/follows.ts'
+import { benchmarkProcesses } from './processes/processes.ts'
+import { benchmarkReconcile } from './reconcile/reconcile.ts'
 
-// npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--people N] [--graph FILE] [--rate N] [--plots FOLDER] [--json]
+// npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--people N] [--graph FILE] [--rate N]
+//   [--plots FOLDER] [--json]
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -20,23 +21,30 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const benchmarks = { engagement, thresholds, feeds, follows, processes, reconcile: reconcileBench }
+const benchmarks = {
+  engagement: benchmarkEngagement,
+  thresholds: benchmarkThresholds,
+  feeds: benchmarkFeeds,
+  follows: benchmarkFollows,
+  processes: benchmarkProcesses,
+  reconcile: benchmarkReconcile,
+}
 const [name = ''] = positionals
-const run = benchmarks[name as keyof typeof benchmarks]
-if (run) {
-  const result = await run({
+const runBenchmark = benchmarks[name as keyof typeof benchmarks]
+if (runBenchmark) {
+  const result = await runBenchmark({
     rounds: Number(values.rounds),
     ms: Number(values.seconds) * 1000,
     likes: Number(values.likes),
-    people: Number(values.people),
+    userCount: Number(values.people),
     graph: values.graph,
     rate: Number(values.rate),
     plots: values.plots,
-    say: (line) => console.error(line),
-    show: (line) => console.log(line),
+    log: (line) => console.error(line),
+    print: (line) => console.log(line),
   })
   if (values.json) console.log(JSON.stringify(result))
 } else {
-  console.error(`Name a benchmark: ${Object.keys(benchmarks).join(', ')}`)
+  console.error(`Unknown benchmark. Use one of: ${Object.keys(benchmarks).join(', ')}`)
   process.exitCode = 1
 }

@@ -1,21 +1,21 @@
-/** How a benchmark is run. */
+/** The options of a benchmark. */
 export interface BenchOptions {
-  /** How often everything is measured side by side. */
+  /** The number of rounds. Each round measures all implementations in turn. */
   readonly rounds: number
   /** How long each load lasts, in milliseconds. */
   readonly ms: number
-  /** How popular the most popular post is. */
+  /** The number of likes of the most popular post. */
   readonly likes: number
-  /** How many people a generated graph has. */
-  readonly people: number
-  /** An edge list to run on instead of Reed98, friendships both ways. */
+  /** The number of users in a generated graph, without the followers of its celebrity. */
+  readonly userCount: number
+  /** The path of an edge list that replaces Reed98. Each edge becomes a follow in both directions. */
   readonly graph?: string | undefined
-  /** The rate at which the open loop begins, in operations a second. */
+  /** The first rate of the open loop, in operations per second. */
   readonly rate: number
-  /** Where plots are written. */
+  /** The folder for plots. */
   readonly plots: string
-  /** Tells what is going on. */
-  readonly say: (line: string) => void
+  /** Logs a line about the progress. */
+  readonly log: (line: string) => void
   /** Prints a line of the result. */
-  readonly show: (line: string) => void
+  readonly print: (line: string) => void
 }

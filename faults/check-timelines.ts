@@ -1,23 +1,23 @@
 import { feedStrategyNames } from '../src/feed/strategies/list.ts'
-import { type Check, reportTwice } from './check.ts'
+import { type CheckContext, reportDuplicates } from './check.ts'
 import { isAlive, type User } from './model.ts'
-import { orderOf, timelineDocument } from './reads.ts'
+import { orderKeyOf, timelineDocument } from './read-timelines.ts'
 
-/** Small enough that walks cross buckets and leave the cache. */
+/** A small page, so that reading to the end crosses buckets and leaves the cache. */
 const pageSize = 40
 
-/** Walks one user's timeline under every strategy, both ways, and compares it with law L1. */
-export async function checkTimelines(check: Check, reader: User): Promise<void> {
+/** Reads one user's whole timeline under each strategy, in both directions, and compares it with law L1. */
+export async function checkTimelines(check: CheckContext, reader: User): Promise<void> {
   if (!isAlive(reader)) return
   const { journal, lists } = check
-  const expected = timelineOf(check, reader)
+  const expected = expectedTimelineOf(check, reader)
   for (const strategy of feedStrategyNames) {
     for (const backwards of [false, true]) {
-      const found = await lists.walk(
+      const found = await lists.readAll(
         async (window) => {
           const variables = { strategy, ...window }
           const request = { document: timelineDocument, variables, viewer: reader.handle }
-          return (await lists.query(request)).timeline
+          return (await lists.sendQuery(request)).timeline
         },
         pageSize,
         backwards,
@@ -25,47 +25,47 @@ export async function checkTimelines(check: Check, reader: User): Promise<void> 
       journal.timelines++
       const texts = found.map(({ text }) => String(text))
       if (texts.join() === expected.join()) continue
-      const seen = new Set(texts)
-      const demanded = new Set(expected)
-      const lacks = expected.filter((text) => !seen.has(text))
-      const extra = texts.filter((text) => !demanded.has(text))
-      const way = backwards ? 'backwards' : 'forwards'
-      const detail = `at rest ${strategy} ${way} of ${reader.handle}: lacks ${lacks.slice(0, 10)} (${lacks.length}), holds ${extra.slice(0, 10)} (${extra.length}) too many, ${texts.length - seen.size} twice, of ${expected.length}`
-      const atMs = check.model.posts.get(lacks[0] ?? extra[0] ?? '')?.live.lastMs
-      journal.violate('wrongTimelines', atMs ?? performance.now(), detail)
+      const foundTexts = new Set(texts)
+      const expectedTexts = new Set(expected)
+      const missing = expected.filter((text) => !foundTexts.has(text))
+      const extra = texts.filter((text) => !expectedTexts.has(text))
+      const direction = backwards ? 'backwards' : 'forwards'
+      const detail = `at rest ${strategy} ${direction} of ${reader.handle}: lacks ${missing.slice(0, 10)} (${missing.length}), has ${extra.slice(0, 10)} (${extra.length}) too many, ${texts.length - foundTexts.size} duplicates, of ${expected.length}`
+      const atMs = check.model.posts.get(missing[0] ?? extra[0] ?? '')?.live.lastAcknowledgedMs
+      journal.recordViolation('wrongTimelines', atMs ?? performance.now(), detail)
     }
   }
-  const liked = await lists.ofField({
+  const liked = await lists.readField({
     root: `user(handle: "${reader.handle}")`,
     type: 'User',
     list: 'likedPosts',
     node: 'text',
   })
-  const texts = reportTwice(
+  const texts = reportDuplicates(
     check,
     liked.map(({ text }) => String(text)),
     `likedPosts of ${reader.handle}`,
   )
   for (const post of check.model.posts.values()) {
     const now = performance.now()
-    const isLiked = post.likes.get(reader.handle)?.certain(now, now) === true
-    const demanded = isLiked && check.model.isLive(post, now, now) === true
-    if (demanded === texts.has(post.text)) continue
-    const detail = `likedPosts of ${reader.handle} ${demanded ? 'lacks' : 'holds'} ${post.text}`
-    journal.violate('drift', now, detail)
+    const isLiked = post.likes.get(reader.handle)?.certainValue(now, now) === true
+    const isExpected = isLiked && check.model.isLive(post, now, now) === true
+    if (isExpected === texts.has(post.text)) continue
+    const detail = `likedPosts of ${reader.handle} ${isExpected ? 'lacks' : 'has'} ${post.text}`
+    journal.recordViolation('drift', now, detail)
   }
 }
 
-/** The texts of a timeline as law L1 defines it, newest first. */
-function timelineOf({ model }: Check, reader: User): string[] {
+/** The texts of the posts that law L1 demands in a timeline, newest first. */
+function expectedTimelineOf({ model }: CheckContext, reader: User): string[] {
   const now = performance.now()
   const authors = [reader.handle, ...reader.follows.keys()].flatMap((handle) => {
     const author = model.users.get(handle)
-    return author && model.isShown(reader, author, now, now) ? [author] : []
+    return author && model.isAuthorVisible(reader, author, now, now) ? [author] : []
   })
   return authors
     .flatMap((author) => [...author.posts.values()].filter(isAlive))
-    .flatMap(({ id, text }) => (id === undefined ? [] : [{ order: orderOf(id), text }]))
-    .sort((one, other) => (one.order < other.order ? 1 : -1))
+    .flatMap(({ id, text }) => (id === undefined ? [] : [{ order: orderKeyOf(id), text }]))
+    .sort((a, b) => (a.order < b.order ? 1 : -1))
     .map(({ text }) => text)
 }

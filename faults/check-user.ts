@@ -1,47 +1,51 @@
-import { type Check, compareCount, judge, reportTwice } from './check.ts'
+import { type CheckContext, compareCount, compareRegister, reportDuplicates } from './check.ts'
 import { isAlive, type User } from './model.ts'
 
 const statsDocument =
   'query($handle: String!) { user(handle: $handle) { stats { followers following posts } } }'
 
 /** Compares one user's lists, edges and counters with the model. */
-export async function checkUser(check: Check, user: User): Promise<void> {
+export async function checkUser(check: CheckContext, user: User): Promise<void> {
   const { model, lists, journal } = check
   const { handle } = user
   if (!isAlive(user)) return
   const list = (name: string, node: string) =>
-    lists.ofField({ root: `user(handle: "${handle}")`, type: 'User', list: name, node })
-  const own = (name: string) =>
-    lists.ofField({ root: 'viewer', type: 'Viewer', list: name, node: 'handle', viewer: handle })
+    lists.readField({ root: `user(handle: "${handle}")`, type: 'User', list: name, node })
+  const viewerList = (name: string) =>
+    lists.readField({ root: 'viewer', type: 'Viewer', list: name, node: 'handle', viewer: handle })
   const [stats, followers, following, posts, mutes, blocks] = await Promise.all([
-    lists.query({ document: statsDocument, variables: { handle } }),
+    lists.sendQuery({ document: statsDocument, variables: { handle } }),
     list('followers', 'handle'),
     list('following', 'handle'),
     list('posts', 'id text'),
-    own('mutes'),
-    own('blocks'),
+    viewerList('mutes'),
+    viewerList('blocks'),
   ])
   const counts = stats.user?.stats ?? {}
-  const handles = (found: typeof followers, what: string) =>
-    reportTwice(
+  const handles = (found: typeof followers, name: string) =>
+    reportDuplicates(
       check,
-      // A mute or block of a deleted account stays, and names no one.
+      // A mute or block of a deleted account stays in the list, without a handle.
       found.flatMap((node) => (node.handle === undefined ? [] : [String(node.handle)])),
-      `${what} of ${handle}`,
+      `${name} of ${handle}`,
     )
 
   const followed = handles(following, 'following')
   for (const [other, register] of user.follows) {
     const target = model.users.get(other)
     if (target && isAlive(target)) {
-      judge(check, register, followed.has(other), `the follow ${handle} > ${other}`)
+      compareRegister(check, register, followed.has(other), `the follow ${handle} > ${other}`)
     }
   }
   for (const other of followed) {
     check.edges.following.add(`${handle} > ${other}`)
     const target = model.users.get(other)
     if (target && isAlive(target)) continue
-    journal.violate('drift', performance.now(), `${handle} follows ${other}, who does not exist`)
+    journal.recordViolation(
+      'drift',
+      performance.now(),
+      `${handle} follows ${other}, an account that does not exist`,
+    )
   }
   for (const other of handles(followers, 'followers')) {
     check.edges.followers.add(`${other} > ${handle}`)
@@ -57,12 +61,12 @@ export async function checkUser(check: Check, user: User): Promise<void> {
     for (const [other, register] of registers) {
       const target = model.users.get(other)
       if (target && isAlive(target)) {
-        judge(check, register, found.has(other), `the ${name} ${handle} > ${other}`)
+        compareRegister(check, register, found.has(other), `the ${name} ${handle} > ${other}`)
       }
     }
   }
 
-  const texts = reportTwice(
+  const texts = reportDuplicates(
     check,
     posts.map((node) => String(node.text)),
     `posts of ${handle}`,
@@ -71,10 +75,14 @@ export async function checkUser(check: Check, user: User): Promise<void> {
     const post = user.posts.get(text)
     if (post) post.id ??= id
     if (!post || post.id !== id) {
-      journal.violate('twice', performance.now(), `${handle} has ${text} as ${id}, not ${post?.id}`)
+      journal.recordViolation(
+        'twice',
+        performance.now(),
+        `${handle} has ${text} as ${id}, not ${post?.id}`,
+      )
     }
   }
   for (const [text, post] of user.posts) {
-    judge(check, post.live, texts.has(text), `the post ${text} of ${handle}`)
+    compareRegister(check, post.live, texts.has(text), `the post ${text} of ${handle}`)
   }
 }

@@ -1,53 +1,62 @@
 import type { Journal } from './journal.ts'
-import type { Lists } from './lists.ts'
+import type { ListReader } from './list-reader.ts'
 import type { Model } from './model.ts'
 import type { Register } from './register.ts'
 
-/** What a check needs. */
-export interface Check {
+/** The context of all checks at rest. */
+export interface CheckContext {
   readonly model: Model
   readonly journal: Journal
-  readonly lists: Lists
-  /** Every edge as the lists of its two ends show it. */
+  readonly lists: ListReader
+  /** All edges that the lists of followees and the lists of followers show. */
   readonly edges: { readonly following: Set<string>; readonly followers: Set<string> }
 }
 
-/** Compares a register with what was found, then takes that over. */
-export function judge(
-  { journal }: Pick<Check, 'journal'>,
+/**
+ * Compares a register with the found value.
+ * Then sets the register to the found value, so that a violation is reported once.
+ */
+export function compareRegister(
+  { journal }: Pick<CheckContext, 'journal'>,
   register: Register,
   found: boolean,
-  what: string,
+  subject: string,
 ): void {
   const now = performance.now()
-  if (!register.possible(now, now).has(found)) {
-    const detail = found ? 'exists; its end was acknowledged' : 'is missing; it was acknowledged'
-    journal.violate('lost', register.lastMs, `${what} ${detail}`)
+  if (!register.possibleValues(now, now).has(found)) {
+    const detail = found
+      ? 'exists, but its removal was acknowledged'
+      : 'is missing, but it was acknowledged'
+    journal.recordViolation('lost', register.lastAcknowledgedMs, `${subject} ${detail}`)
   }
-  register.settle(found, now)
+  register.resetTo(found, now)
 }
 
-/** Reports each value that a list holds more than once. */
-export function reportTwice(
-  { journal }: Check,
+/** Reports each duplicate in a list. @returns the distinct values. */
+export function reportDuplicates(
+  { journal }: CheckContext,
   values: readonly string[],
-  what: string,
+  subject: string,
 ): ReadonlySet<string> {
   const seen = new Set<string>()
   for (const value of values) {
-    if (seen.has(value)) journal.violate('twice', performance.now(), `${what}: ${value}`)
+    if (seen.has(value)) journal.recordViolation('twice', performance.now(), `${subject}: ${value}`)
     seen.add(value)
   }
   return seen
 }
 
-/** Reports a counter that is not the length of its list. */
+/** Reports a counter that differs from the length of its list. */
 export function compareCount(
-  { journal }: Check,
+  { journal }: CheckContext,
   count: number,
   length: number,
-  what: string,
+  subject: string,
 ): void {
   if (count === length) return
-  journal.violate('drift', performance.now(), `${what}: counted ${count}, listed ${length}`)
+  journal.recordViolation(
+    'drift',
+    performance.now(),
+    `${subject}: counted ${count}, listed ${length}`,
+  )
 }

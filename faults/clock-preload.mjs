@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs'
 
-// Shifts the wall clock of the process that preloads this by the milliseconds that a file holds.
-// The file is read again every 20 ms. The monotonic clock stays as it is.
+// Shifts the wall clock of the process that preloads this module. A file holds the shift in milliseconds.
+// The file is read every 20 ms. The monotonic clock does not change.
 const file = process.env.FAULTS_CLOCK_FILE
 const RealDate = Date
 const realNow = Date.now.bind(Date)
 let offsetMs = 0
 
-const read = () => {
+const readOffset = () => {
   try {
     offsetMs = Number(readFileSync(file, 'utf8')) || 0
   } catch {
     offsetMs = 0
   }
 }
-read()
-setInterval(read, 20).unref()
+readOffset()
+setInterval(readOffset, 20).unref()
 
 const now = () => realNow() + offsetMs
 RealDate.now = now

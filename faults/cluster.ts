@@ -3,26 +3,26 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Document, MongoClient } from 'mongodb'
 import { freePort } from '../src/dev/mongod/process.ts'
-import type { Closing } from './closing.ts'
+import type { Cleanup } from './cleanup.ts'
 import type { Disk } from './disk.ts'
 import { MemberProxy } from './proxy.ts'
 
 export const memberCount = 3
 const replicaSet = 'faults'
-const readyMsMax = 60_000
-/** How long the members wait for a lost primary before they elect another one. */
+const readyTimeoutMs = 60_000
+/** How long the members wait for a lost primary before an election, in milliseconds. */
 export const electionMs = 3_000
 
-/** A member's mongod. Its process changes with every restart. */
+/** A member of the replica set. Its process changes with each restart. */
 interface Member {
   readonly index: number
-  /** What its mongod listens on; everyone but the harness uses the proxy. */
+  /** The port of its mongod. Only the harness uses it: all others connect to the proxy. */
   readonly port: number
   readonly proxy: MemberProxy
   child: ChildProcess | undefined
 }
 
-/** A three-node replica set on 127.0.0.1 whose every connection passes a proxy. */
+/** A replica set of three members on 127.0.0.1. All connections of clients and members pass a proxy. */
 export class Cluster {
   private readonly members: Member[] = []
   private isClosed = false
@@ -32,18 +32,18 @@ export class Cluster {
     private readonly disk: Disk,
   ) {}
 
-  /** Starts the members and waits for a primary. @throws Error when there is none within a minute. */
-  static async start(binary: string, disk: Disk, closing: Closing): Promise<Cluster> {
+  /** Starts the members and waits for a primary. @throws Error if there is no primary within a minute. */
+  static async start(binary: string, disk: Disk, cleanup: Cleanup): Promise<Cluster> {
     const cluster = new Cluster(binary, disk)
-    closing.add(() => cluster.close())
+    cleanup.add(() => cluster.close())
     for (let index = 0; index < memberCount; index++) await cluster.addMember(index)
-    await Promise.all(cluster.members.map(({ index }) => cluster.start(index)))
-    await cluster.initiate()
-    await cluster.primary()
+    await Promise.all(cluster.members.map(({ index }) => cluster.startMember(index)))
+    await cluster.initiateReplicaSet()
+    await cluster.waitForPrimary()
     return cluster
   }
 
-  /** Where clients connect to: the proxies. */
+  /** The connection string of the proxies. */
   get uri(): string {
     const hosts = this.members.map(({ proxy }) => `127.0.0.1:${proxy.port}`)
     return `mongodb://${hosts.join(',')}/?replicaSet=${replicaSet}`
@@ -56,24 +56,24 @@ export class Cluster {
     )
   }
 
-  /** Starts a member's mongod and waits until it answers; does nothing for one that runs. */
-  async start(index: number): Promise<void> {
+  /** Starts a member's mongod and waits until it answers. Does nothing if the member is running. */
+  async startMember(index: number): Promise<void> {
     const member = this.member(index)
     if (member.child || this.isClosed) return
-    const [command, args] = this.disk.wrap(this.binary, this.argumentsFor(member))
+    const [command, args] = this.disk.wrapCommand(this.binary, this.mongodArguments(member))
     const child = spawn(command, args, { detached: true, stdio: 'ignore' })
     child.once('exit', () => {
       if (member.child === child) member.child = undefined
     })
     member.child = child
-    await until(`member ${index} answers`, readyMsMax, async () => {
+    await waitUntil(`member ${index} answers`, readyTimeoutMs, async () => {
       if (!member.child) throw new Error(`the mongod of member ${index} ended`)
-      return (await this.tell(index, { ping: 1 })) !== undefined
+      return (await this.runAdminCommand(index, { ping: 1 })) !== undefined
     })
   }
 
-  /** Sends a signal to a member's mongod; SIGKILL waits for its end. */
-  async signal(index: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  /** Sends a signal to a member's mongod. After SIGKILL it waits until the process has ended. */
+  async signalMember(index: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const { child } = this.member(index)
     if (!child) return
     const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
@@ -81,13 +81,13 @@ export class Cluster {
     await ended
   }
 
-  /** Whether a member's mongod runs. */
+  /** Whether a member's mongod is running. */
   isRunning(index: number): boolean {
     return this.member(index).child !== undefined
   }
 
-  /** Runs one admin command on a member. @returns undefined when it fails or takes more than 2 s. */
-  async tell(index: number, command: Document): Promise<Document | undefined> {
+  /** Runs an admin command on a member. @returns undefined if the command fails or takes more than 2 s. */
+  async runAdminCommand(index: number, command: Document): Promise<Document | undefined> {
     const timeouts = {
       connectTimeoutMS: 1_000,
       serverSelectionTimeoutMS: 1_000,
@@ -104,12 +104,12 @@ export class Cluster {
     }
   }
 
-  /** The index of the member that accepts writes. @throws Error when there is none within a minute. */
-  async primary(): Promise<number> {
+  /** Waits for a primary. @returns its index. @throws Error if there is no primary within a minute. */
+  async waitForPrimary(): Promise<number> {
     let found: number | undefined
-    await until('a primary', readyMsMax, async () => {
+    await waitUntil('a primary', readyTimeoutMs, async () => {
       const answers = await Promise.all(
-        this.members.map(({ index }) => this.tell(index, { hello: 1 })),
+        this.members.map(({ index }) => this.runAdminCommand(index, { hello: 1 })),
       )
       found = answers.findIndex((answer) => answer?.isWritablePrimary === true)
       return found >= 0
@@ -118,32 +118,33 @@ export class Cluster {
   }
 
   /**
-   * Cuts a member off from the other members, both ways.
-   * @param clients which clients are on its side: they reach only it; else they reach only the others; `both` cuts no client off.
+   * Cuts a member off from the other members, in both directions.
+   * @param clients `with`: clients reach only this member. `without`: clients reach only the other members. `both`:
+   * clients reach all members.
    */
-  isolate(index: number, clients: 'with' | 'without' | 'both'): void {
+  isolateMember(index: number, clients: 'with' | 'without' | 'both'): void {
     const cuts = new Set<string>()
-    const cutOff = (one: number | 'client', other: number) =>
-      cuts.add(`${one}>${other}`).add(`${other}>${one}`)
+    const cutOff = (side: number | 'client', other: number) =>
+      cuts.add(`${side}>${other}`).add(`${other}>${side}`)
     for (const other of this.members.filter((member) => member.index !== index)) {
       cutOff(index, other.index)
       if (clients === 'with') cutOff('client', other.index)
     }
     if (clients === 'without') cutOff('client', index)
-    for (const { proxy } of this.members) proxy.cut(cuts)
+    for (const { proxy } of this.members) proxy.setCuts(cuts)
   }
 
-  /** Ends every cut, thaws and restarts every member, and waits for a primary and two secondaries. */
+  /** Restores all connections, resumes and restarts all members, and waits for a primary and two secondaries. */
   async heal(): Promise<void> {
-    for (const { proxy } of this.members) proxy.cut(new Set())
+    for (const { proxy } of this.members) proxy.setCuts(new Set())
     for (const { index } of this.members) {
-      await this.signal(index, 'SIGCONT')
+      await this.signalMember(index, 'SIGCONT')
       await this.disk.empty?.(index)
     }
-    await Promise.all(this.members.map(({ index }) => this.start(index)))
-    await until('a primary and two secondaries', readyMsMax, async () => {
+    await Promise.all(this.members.map(({ index }) => this.startMember(index)))
+    await waitUntil('a primary and two secondaries', readyTimeoutMs, async () => {
       const answers = await Promise.all(
-        this.members.map(({ index }) => this.tell(index, { hello: 1 })),
+        this.members.map(({ index }) => this.runAdminCommand(index, { hello: 1 })),
       )
       return (
         answers.filter((answer) => answer?.isWritablePrimary === true).length === 1 &&
@@ -152,10 +153,10 @@ export class Cluster {
     })
   }
 
-  /** Ends every process and proxy, and waits for the processes. */
+  /** Kills all members, waits until they have ended, and closes all proxies. */
   private async close(): Promise<void> {
     this.isClosed = true
-    await Promise.all(this.members.map(({ index }) => this.signal(index, 'SIGKILL')))
+    await Promise.all(this.members.map(({ index }) => this.signalMember(index, 'SIGKILL')))
     for (const { proxy } of this.members) proxy.close()
   }
 
@@ -171,7 +172,7 @@ export class Cluster {
     this.members.push({ index, port, proxy, child: undefined })
   }
 
-  private argumentsFor({ index, port }: Member): readonly string[] {
+  private mongodArguments({ index, port }: Member): readonly string[] {
     const folder = this.disk.folderOf(index)
     return [
       ['--dbpath', folder, '--logpath', `${folder}/mongod.log`, '--port', String(port)],
@@ -183,7 +184,7 @@ export class Cluster {
     ].flat()
   }
 
-  private async initiate(): Promise<void> {
+  private async initiateReplicaSet(): Promise<void> {
     const members = this.members.map(({ index, proxy }) => ({
       _id: index,
       host: `127.0.0.1:${proxy.port}`,
@@ -194,20 +195,20 @@ export class Cluster {
       heartbeatTimeoutSecs: 2,
     }
     const config = { _id: replicaSet, members, settings }
-    const answer = await this.tell(0, { replSetInitiate: config })
+    const answer = await this.runAdminCommand(0, { replSetInitiate: config })
     if (!answer) throw new Error('the replica set could not be initiated')
   }
 }
 
-/** Asks every 100 ms until the answer is yes. @throws Error that names `what` after `withinMs`. */
-export async function until(
-  what: string,
-  withinMs: number,
-  isSo: () => Promise<boolean>,
+/** Checks a condition every 100 ms until it is true. @throws Error with the name of the condition after `timeoutMs`. */
+export async function waitUntil(
+  name: string,
+  timeoutMs: number,
+  condition: () => Promise<boolean>,
 ): Promise<void> {
-  const deadline = performance.now() + withinMs
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs / 1000} s`)
+  const deadline = performance.now() + timeoutMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`${name}: not within ${timeoutMs / 1000} s`)
     await sleep(100)
   }
 }

@@ -3,66 +3,74 @@ import { once } from 'node:events'
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Room for one member's data, oplog and journal. */
-const mebibytes = 700
+/** The size of one member's disk for data, oplog and journal, in MiB. */
+const diskMebibytes = 700
 
-/** Where a member keeps its data, and how a process gets to see that folder. */
+/** The disks of all members. A disk may be visible only in a mount namespace. */
 export interface Disk {
-  /** The folder of a member, as its mongod sees it. */
+  /** The path of a member's folder, as its mongod sees it. */
   readonly folderOf: (member: number) => string
-  /** What to run instead of `command` so that the process sees the folders. */
-  readonly wrap: (command: string, args: readonly string[]) => [string, readonly string[]]
-  /** Writes to the member's disk until nothing more fits; undefined on a disk of unlimited size. */
+  /** Wraps a command so that its process sees the folders. */
+  readonly wrapCommand: (command: string, args: readonly string[]) => [string, readonly string[]]
+  /** Fills a member's disk. Undefined if the size of the disks is not limited. */
   readonly fill?: (member: number) => Promise<void>
-  /** Makes room again. */
+  /** Frees the space that {@link Disk.fill} took. */
   readonly empty?: (member: number) => Promise<void>
   readonly close: () => void
 }
 
-/** Plain folders below `root`. */
-export async function plainDisk(root: string, members: number): Promise<Disk> {
+/** Creates plain folders in `root`. */
+export async function createPlainDisk(root: string, members: number): Promise<Disk> {
   const folderOf = (member: number) => join(root, `member-${member}`)
   for (let member = 0; member < members; member++) await mkdir(folderOf(member))
-  return { folderOf, wrap: (command, args) => [command, args], close: () => {} }
+  return { folderOf, wrapCommand: (command, args) => [command, args], close: () => {} }
 }
 
 /**
- * One small tmpfs for each member, in a user and mount namespace that a child process holds. No root is needed.
- * @returns undefined where the machine allows no such namespace.
+ * Creates one small tmpfs per member, in a user and mount namespace that a child process holds. Needs no root.
+ * @returns undefined if the machine does not allow such a namespace.
  */
-export async function smallDisk(root: string, members: number): Promise<Disk | undefined> {
-  const plain = await plainDisk(root, members)
+export async function createSmallDisk(root: string, members: number): Promise<Disk | undefined> {
+  const plain = await createPlainDisk(root, members)
   const folders = Array.from({ length: members }, (_, member) => plain.folderOf(member))
-  const mounts = folders.map((folder) => `mount -t tmpfs -o size=${mebibytes}m tmpfs ${folder}`)
+  const mounts = folders.map((folder) => `mount -t tmpfs -o size=${diskMebibytes}m tmpfs ${folder}`)
   const script = [...mounts, 'echo mounted', 'exec sleep infinity'].join(' && ')
-  const keeper = spawn('unshare', ['--user', '--map-root-user', '--mount', 'sh', '-c', script], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    detached: true,
-  })
-  if (!(await isMounted(keeper))) return undefined
-  const seen = (member: number) => `/proc/${keeper.pid}/root${plain.folderOf(member)}`
-  const filler = (member: number) => join(seen(member), 'filler')
+  const namespaceHolder = spawn(
+    'unshare',
+    ['--user', '--map-root-user', '--mount', 'sh', '-c', script],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    },
+  )
+  if (!(await isMounted(namespaceHolder))) return undefined
+  const hostPath = (member: number) => `/proc/${namespaceHolder.pid}/root${plain.folderOf(member)}`
+  const filler = (member: number) => join(hostPath(member), 'filler')
   return {
     folderOf: plain.folderOf,
-    wrap: (command, args) => [
+    wrapCommand: (command, args) => [
       'nsenter',
-      ['--preserve-credentials', '-U', '-m', '-t', String(keeper.pid), command, ...args],
+      ['--preserve-credentials', '-U', '-m', '-t', String(namespaceHolder.pid), command, ...args],
     ],
     fill: async (member) => {
-      const { bavail, bsize } = await statfs(seen(member))
-      await writeFile(filler(member), Buffer.alloc(bavail * bsize)).catch(unlessFull)
+      const { bavail, bsize } = await statfs(hostPath(member))
+      await writeFile(filler(member), Buffer.alloc(bavail * bsize)).catch(ignoreDiskFull)
     },
     empty: (member) => rm(filler(member), { force: true }),
-    close: () => keeper.kill('SIGKILL'),
+    close: () => namespaceHolder.kill('SIGKILL'),
   }
 }
 
-async function isMounted(keeper: ChildProcess): Promise<boolean> {
-  const mounted = keeper.stdout ? once(keeper.stdout, 'data').then(() => true) : false
-  const failed = Promise.race([once(keeper, 'exit'), once(keeper, 'error')]).then(() => false)
+async function isMounted(namespaceHolder: ChildProcess): Promise<boolean> {
+  const mounted = namespaceHolder.stdout
+    ? once(namespaceHolder.stdout, 'data').then(() => true)
+    : false
+  const failed = Promise.race([once(namespaceHolder, 'exit'), once(namespaceHolder, 'error')]).then(
+    () => false,
+  )
   return Promise.race([mounted, failed])
 }
 
-function unlessFull(error: unknown): void {
+function ignoreDiskFull(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
 }

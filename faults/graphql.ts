@@ -1,4 +1,4 @@
-/** What a server answered: data, or the code of the first error. */
+/** The answer of a server: data, or code and message of the first error. */
 export type Answer =
   | { readonly data: Data; readonly code?: undefined; readonly message?: undefined }
   | { readonly data?: undefined; readonly code: string; readonly message: string }
@@ -10,16 +10,20 @@ export type Data = Record<string, any>
 export interface Request {
   readonly document: string
   readonly variables: Readonly<Record<string, unknown>>
-  /** Who asks; undefined: no one. */
+  /** The handle of the viewer. Undefined for an anonymous request. */
   readonly viewer?: string | undefined
 }
 
 /**
  * Sends one request. Never throws.
- * @param patienceMs how long the client waits. Then the code is ABANDONED.
- * @returns NETWORK as the code where no server answered in JSON.
+ * @param timeoutMs how long the client waits, in milliseconds. After that, the code is ABANDONED.
+ * @returns the code NETWORK if there was no answer in JSON.
  */
-export async function send(url: string, request: Request, patienceMs: number): Promise<Answer> {
+export async function sendRequest(
+  url: string,
+  request: Request,
+  timeoutMs: number,
+): Promise<Answer> {
   const { document, variables, viewer } = request
   try {
     const response = await fetch(url, {
@@ -29,7 +33,7 @@ export async function send(url: string, request: Request, patienceMs: number): P
         ...(viewer === undefined ? {} : { authorization: `Dev ${viewer}` }),
       },
       body: JSON.stringify({ query: document, variables }),
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     })
     const { data, errors } = (await response.json()) as {
       data?: Data | null

@@ -2,7 +2,7 @@ import { electionMs } from './cluster.ts'
 import type { Answer } from './graphql.ts'
 import type { FaultKind } from './options.ts'
 
-/** What can be wrong, as the report counts it. */
+/** The kinds of violations that the report counts. */
 export const violationKinds = [
   'lost',
   'twice',
@@ -15,26 +15,26 @@ export const violationKinds = [
 ] as const
 export type ViolationKind = (typeof violationKinds)[number]
 
-/** One thing that must not be. */
+/** One violation of a guarantee. */
 export interface Violation {
   readonly kind: ViolationKind
-  /** When, in milliseconds since the start of the run. */
+  /** The time since the start of the run, in milliseconds. */
   readonly atMs: number
-  /** The last fault that began before. */
+  /** The last fault that began before the violation. */
   readonly fault: FaultKind
   readonly detail: string
 }
 
-/** A fault that was caused, on the monotonic clock. */
+/** A fault with its times on the monotonic clock, in milliseconds. */
 export interface FaultWindow {
   readonly kind: FaultKind
   readonly detail: string
   readonly startMs: number
-  /** When everything was back; undefined while it lasts. */
+  /** When the fault was healed. Undefined while it lasts. */
   healedMs: number | undefined
 }
 
-/** What is measured under one kind of fault. */
+/** The measurements under one kind of fault. */
 export interface Tally {
   faults: number
   acknowledged: number
@@ -42,88 +42,98 @@ export interface Tally {
   slowestOperationMs: number
 }
 
-/** Faults that hold requests for longer than others: nothing is closed while they last. */
-export const isSlow = (kind: FaultKind): boolean =>
+/** Whether a kind of fault holds requests for longer than others: it closes no connection. */
+export const holdsRequests = (kind: FaultKind): boolean =>
   kind.startsWith('partition') || kind.startsWith('stop-')
 
-/** Faults during which an old primary may answer for a moment while the others have a new one. */
+/** Faults during which an old primary may still answer after the election of a new primary. */
 const twoPrimaries: ReadonlySet<FaultKind> = new Set([
   'partition',
   'partition-with-clients',
   'stop-primary',
 ])
-/** Of each kind of violation, so many are kept with their details. */
+/** The maximum number of violations of one kind that are stored with details. */
 const detailsMax = 200
 
-/** What happened in a run: faults, acknowledgements, requests and violations. All times are of the monotonic clock. */
+/**
+ * Records the faults, acknowledgements, requests and violations of a run.
+ * All times are of the monotonic clock, in milliseconds.
+ */
 export class Journal {
   readonly startMs = performance.now()
-  /** Stored entries that no reader sees, as the last check found them. */
+  /** The number of stored entries that no reader sees, in the last check. */
   leftovers = 0
-  readonly windows: FaultWindow[] = []
+  readonly faultWindows: FaultWindow[] = []
   readonly violations: Violation[] = []
   readonly counts = new Map<string, number>()
   readonly codes = new Map<string, number>()
-  /** How often clients met each message. */
+  /** The number of errors by code and message. */
   readonly messages = new Map<string, number>()
   readonly tallies = new Map<FaultKind, Tally>()
-  /** Errors that the processes logged. */
+  /** The errors in the logs of the processes. */
   logs: readonly string[] = []
-  /** How many pages were read during faults, and timelines walked at rest. */
+  /** The number of pages read during faults plus the number of whole timelines read at rest. */
   timelines = 0
   private lastAcknowledgedMs = this.startMs
 
-  beginFault(kind: FaultKind, detail: string): FaultWindow {
+  /** Records the start of a fault. @returns its window, for the time at which it is healed. */
+  startFault(kind: FaultKind, detail: string): FaultWindow {
     const window: FaultWindow = { kind, detail, startMs: performance.now(), healedMs: undefined }
-    this.windows.push(window)
+    this.faultWindows.push(window)
     this.tallyAt(window.startMs).faults++
     return window
   }
 
   /** The last fault that began before `ms`. */
   faultAt(ms: number): FaultKind {
-    return this.windows.findLast(({ startMs }) => startMs <= ms)?.kind ?? 'none'
+    return this.faultWindows.findLast(({ startMs }) => startMs <= ms)?.kind ?? 'none'
   }
 
-  /** Since when a read that began at `ms` may show the state of the database: an old primary may have answered it. */
-  staleSince(ms: number): number {
-    const window = this.windows.findLast(
+  /** The time of the oldest state that a read that began at `ms` may show: an old primary may have answered it. */
+  oldestStateMs(ms: number): number {
+    const window = this.faultWindows.findLast(
       ({ kind, startMs, healedMs = Number.POSITIVE_INFINITY }) =>
         twoPrimaries.has(kind) && startMs <= ms && ms <= healedMs + electionMs,
     )
     return window?.startMs ?? ms
   }
 
-  /** Clients begin or go on: what lies between is no stall. */
-  resume(): void {
+  /** Restarts the measurement of stalls. Called when clients start, so that a pause of the clients is not a stall. */
+  resetStallClock(): void {
     this.lastAcknowledgedMs = performance.now()
   }
 
-  acknowledge(atMs: number): void {
+  /** Records an acknowledged mutation, for the longest time without an acknowledgement. */
+  recordAcknowledgement(atMs: number): void {
     const tally = this.tallyAt(atMs)
     tally.acknowledged++
     tally.longestStallMs = Math.max(tally.longestStallMs, atMs - this.lastAcknowledgedMs)
     this.lastAcknowledgedMs = atMs
   }
 
-  /** One HTTP request of a client. It belongs to the fault it ended under, or to a slow one that it began under. */
-  request(startMs: number, endMs: number, { code, message }: Answer): void {
-    const tally = this.tallyAt(isSlow(this.faultAt(startMs)) ? startMs : endMs)
+  /**
+   * Records an HTTP request. It belongs to the fault under which it began if this fault holds requests, otherwise to the
+   * fault under which it ended.
+   */
+  recordRequest(startMs: number, endMs: number, { code, message }: Answer): void {
+    const tally = this.tallyAt(holdsRequests(this.faultAt(startMs)) ? startMs : endMs)
     tally.slowestOperationMs = Math.max(tally.slowestOperationMs, endMs - startMs)
     if (code === undefined) return
     this.codes.set(code, (this.codes.get(code) ?? 0) + 1)
     this.messages.set(`${code}: ${message}`, (this.messages.get(`${code}: ${message}`) ?? 0) + 1)
   }
 
-  violate(kind: ViolationKind, atMs: number, detail: string): void {
+  /** Records a violation. It belongs to the last fault that began before `atMs`. */
+  recordViolation(kind: ViolationKind, atMs: number, detail: string): void {
     const fault = this.faultAt(atMs)
-    for (const key of [kind, `${kind} ${fault}`]) this.counts.set(key, this.count(key) + 1)
-    if (this.count(kind) > detailsMax) return
+    for (const key of [kind, `${kind} ${fault}`])
+      this.counts.set(key, this.countViolations(key) + 1)
+    if (this.countViolations(kind) > detailsMax) return
     this.violations.push({ kind, fault, detail, atMs: Math.round(atMs - this.startMs) })
   }
 
-  /** How often a kind of violation was found, under one kind of fault if given. */
-  count(kind: string, fault?: FaultKind): number {
+  /** The number of violations of a kind, in the whole run or under one kind of fault. */
+  countViolations(kind: string, fault?: FaultKind): number {
     return this.counts.get(fault === undefined ? kind : `${kind} ${fault}`) ?? 0
   }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { Closing } from './closing.ts'
+import { Cleanup } from './cleanup.ts'
 import { parseOptions } from './options.ts'
-import { reportOf, writeDetails } from './report.ts'
+import { createReport, writeDetails } from './report.ts'
 import { runFaults } from './run.ts'
 
 // npm run faults -- [--minutes M] [--fault KIND,…] [--seed S] [--clients N] [--built FOLDER] [--json]
@@ -15,22 +15,22 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const options = optionsOf()
-const closing = new Closing()
+const options = readOptions()
+const cleanup = new Cleanup()
 const startMs = performance.now()
 const log = (line: string) =>
   console.error(`${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)} s  ${line}`)
 
-const end = (code: number) => void closing.close().finally(() => process.exit(code))
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(1))
+const exit = (code: number) => void cleanup.close().finally(() => process.exit(code))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => exit(1))
 process.once('uncaughtException', (error) => {
   console.error(error)
-  end(2)
+  exit(2)
 })
 try {
   log(`seed ${options.seed}`)
-  const journal = await runFaults(options, closing, log)
-  const report = reportOf(journal, options)
+  const journal = await runFaults(options, cleanup, log)
+  const report = createReport(journal, options)
   log(`details: ${await writeDetails(journal, report)}`)
   if (report.broken.length > 0) {
     log(`broken: ${report.broken.join(', ')}`)
@@ -39,10 +39,10 @@ try {
   if (options.json) console.log(JSON.stringify(report))
   else console.log(JSON.stringify(report, undefined, 2))
 } finally {
-  await closing.close()
+  await cleanup.close()
 }
 
-function optionsOf() {
+function readOptions() {
   try {
     return parseOptions(values)
   } catch (error) {

@@ -1,10 +1,10 @@
 import { Register, type Write } from './register.ts'
 
-/** A post or a comment: its text is unique, so that it is recognised before its id is known. */
+/** A post or a comment. Its text is unique, which identifies it before its id is known. */
 export interface Item {
   readonly author: string
   readonly text: string
-  /** The global id; known once the creation was acknowledged or the item was seen. */
+  /** The global id. Undefined until the creation is acknowledged or a list shows the item. */
   id: string | undefined
   readonly live: Register
 }
@@ -24,27 +24,27 @@ export interface User {
   readonly mutes: Map<string, Register>
   readonly blocks: Map<string, Register>
   readonly posts: Map<string, Post>
-  /** Those that the user wrote, under any post. */
+  /** All comments of the user. */
   readonly comments: Item[]
 }
 
 /** Whether a user, post or comment certainly exists now. */
 export function isAlive({ live }: { readonly live: Register }): boolean {
   const now = performance.now()
-  return live.certain(now, now) === true
+  return live.certainValue(now, now) === true
 }
 
-/** The register of a key, made on first use. */
-export function registerIn(registers: Map<string, Register>, key: string): Register {
+/** Returns the register of a key. Creates it on first use. */
+export function getRegister(registers: Map<string, Register>, key: string): Register {
   const register = registers.get(key) ?? new Register()
   registers.set(key, register)
   return register
 }
 
-/** What must exist, by the operations that were acknowledged. */
+/** The expected data, from the acknowledged operations. */
 export class Model {
   readonly users = new Map<string, User>()
-  /** Every post by its text. */
+  /** All posts by text. */
   readonly posts = new Map<string, Post>()
 
   addUser(handle: string): User {
@@ -76,55 +76,57 @@ export class Model {
     return post
   }
 
-  /** A post is readable while its author lives: whether both are certain at every moment of a stretch of time. */
+  /**
+   * Whether a post was readable during the whole period: the post and its author exist.
+   * @returns undefined if both answers are possible.
+   */
   isLive(post: Post, fromMs: number, toMs: number): boolean | undefined {
-    const author = this.users.get(post.author)?.live.certain(fromMs, toMs)
-    return both(post.live.certain(fromMs, toMs), author)
+    const author = this.users.get(post.author)?.live.certainValue(fromMs, toMs)
+    return and(post.live.certainValue(fromMs, toMs), author)
   }
 
-  /** Whether the posts of `author` belong in the timeline of `reader` at every moment of a stretch of time (law L1). */
-  isShown(reader: User, author: User, fromMs: number, toMs: number): boolean | undefined {
-    const certain = (registers: Map<string, Register>, key: string) =>
-      registers.get(key)?.certain(fromMs, toMs) ?? (registers.has(key) ? undefined : false)
-    if (reader === author) return author.live.certain(fromMs, toMs)
+  /**
+   * Whether law L1 demanded the posts of `author` in the timeline of `reader` during the whole period.
+   * @returns undefined if both answers are possible.
+   */
+  isAuthorVisible(reader: User, author: User, fromMs: number, toMs: number): boolean | undefined {
+    const certainValue = (registers: Map<string, Register>, key: string) =>
+      registers.get(key)?.certainValue(fromMs, toMs) ?? (registers.has(key) ? undefined : false)
+    if (reader === author) return author.live.certainValue(fromMs, toMs)
     return [
-      author.live.certain(fromMs, toMs),
-      certain(reader.follows, author.handle),
-      not(certain(reader.mutes, author.handle)),
-      not(certain(reader.blocks, author.handle)),
-      not(certain(author.blocks, reader.handle)),
-    ].reduce(both)
+      author.live.certainValue(fromMs, toMs),
+      certainValue(reader.follows, author.handle),
+      not(certainValue(reader.mutes, author.handle)),
+      not(certainValue(reader.blocks, author.handle)),
+      not(certainValue(author.blocks, reader.handle)),
+    ].reduce(and)
   }
 }
 
-/** Begins one write in several registers, and ends all of them alike. */
+/** Begins one write in several registers, and ends it in all with the same outcome. */
 export class Writes {
   private readonly pending: { readonly register: Register; readonly write: Write }[] = []
 
   constructor(private readonly startMs: number) {}
 
   begin(register: Register, value: boolean): this {
-    this.pending.push({ register, write: register.begin(value, this.startMs) })
+    this.pending.push({ register, write: register.beginWrite(value, this.startMs) })
     return this
   }
 
   end(outcome: 'acknowledged' | 'refused' | 'unknown', endMs: number): void {
     for (const { register, write } of this.pending) {
-      if (outcome === 'acknowledged') register.acknowledge(write, endMs)
-      else if (outcome === 'refused') register.refuse(write)
-      else register.giveUp(write, endMs)
+      if (outcome === 'acknowledged') register.acknowledgeWrite(write, endMs)
+      else if (outcome === 'refused') register.discardWrite(write)
+      else register.abandonWrite(write, endMs)
     }
   }
 }
 
-type Maybe = boolean | undefined
+type Ternary = boolean | undefined
 
-const not = (one: Maybe): Maybe => (one === undefined ? undefined : !one)
+const not = (value: Ternary): Ternary => (value === undefined ? undefined : !value)
 
-/** False beats what is not known. */
-const both = (one: Maybe, other: Maybe): Maybe =>
-  one === false || other === false
-    ? false
-    : one === undefined || other === undefined
-      ? undefined
-      : true
+/** Ternary AND: false if one operand is false, otherwise undefined if one operand is unknown. */
+const and = (a: Ternary, b: Ternary): Ternary =>
+  a === false || b === false ? false : a === undefined || b === undefined ? undefined : true

@@ -5,62 +5,63 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { freePort } from '../src/dev/mongod/process.ts'
-import type { Closing } from './closing.ts'
-import { until } from './cluster.ts'
-import { type ProcessName, processNames, serverNames, settingsOf } from './settings.ts'
+import type { Cleanup } from './cleanup.ts'
+import { waitUntil } from './cluster.ts'
+import { environmentOf, type ProcessName, processNames, serverNames } from './settings.ts'
 
 const root = join(import.meta.dirname, '..')
 const preload = pathToFileURL(join(import.meta.dirname, 'clock-preload.mjs')).href
-const readyMsMax = 90_000
+const readyTimeoutMs = 90_000
 
-/** Where the processes come from and where they leave their logs and clocks. */
-interface Place {
+/** The program of the processes, its database, and the folder of logs and clock files. */
+interface ProcessOptions {
   readonly mongodbUri: string
-  /** The folder of the compiled command line, from the repository's root. */
+  /** The folder of the compiled command line, relative to the root of the repository. */
   readonly built: string
   readonly folder: string
 }
 
-/** Two servers and one worker, each a process of its own with settings of its own. */
+/** Two servers and one worker. Each is a separate process with different settings. */
 export class Processes {
   private readonly children = new Map<ProcessName, ChildProcess>()
   private isClosed = false
 
   private constructor(
-    private readonly place: Place,
+    private readonly options: ProcessOptions,
     private readonly ports: ReadonlyMap<ProcessName, number>,
   ) {}
 
-  /** Starts all processes and waits until the servers are ready. @throws Error when one is not within 90 s. */
-  static async start(place: Place, closing: Closing): Promise<Processes> {
+  /** Starts all processes and waits until the servers are ready. @throws Error if a server is not ready within 90 s. */
+  static async start(options: ProcessOptions, cleanup: Cleanup): Promise<Processes> {
     const ports = await Promise.all(serverNames.map(freePort))
-    const named = new Map(serverNames.map((name, at) => [name, ports[at] ?? 0] as const))
-    const processes = new Processes(place, named)
-    closing.add(() => processes.close())
-    // The first one creates the collections and indexes.
-    await processes.start('server-1')
-    await Promise.all([processes.start('server-2'), processes.start('worker')])
+    const portsByName = new Map(serverNames.map((name, at) => [name, ports[at] ?? 0] as const))
+    const processes = new Processes(options, portsByName)
+    cleanup.add(() => processes.close())
+    // The first server creates the collections and indexes.
+    await processes.startProcess('server-1')
+    await Promise.all([processes.startProcess('server-2'), processes.startProcess('worker')])
     return processes
   }
 
-  /** The GraphQL addresses of the servers. */
+  /** The GraphQL URLs of the servers. */
   get urls(): readonly string[] {
     return serverNames.map((name) => `http://127.0.0.1:${this.ports.get(name)}/graphql`)
   }
 
-  /** Starts a process that does not run. A server has answered by the end. */
-  async start(name: ProcessName): Promise<void> {
+  /** Starts a process and, if it is a server, waits until it is ready. Does nothing if the process is running. */
+  async startProcess(name: ProcessName): Promise<void> {
     if (this.children.has(name) || this.isClosed) return
     const args = name === 'worker' ? ['worker'] : ['serve']
-    const child = this.spawn(name, args, this.log(name))
+    const child = this.spawn(name, args, this.openLog(name))
     this.children.set(name, child)
     child.once('exit', () => {
       if (this.children.get(name) === child) this.children.delete(name)
     })
     const port = this.ports.get(name)
     if (port === undefined) return
-    await until(`${name} is ready`, readyMsMax, async () => {
-      if (!this.children.has(name)) throw new Error(`${name} ended: ${await this.lastLines(name)}`)
+    await waitUntil(`${name} is ready`, readyTimeoutMs, async () => {
+      if (!this.children.has(name))
+        throw new Error(`${name} ended: ${await this.readLastLines(name)}`)
       const signal = AbortSignal.timeout(2_000)
       const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal }).catch(
         () => undefined,
@@ -69,8 +70,8 @@ export class Processes {
     })
   }
 
-  /** Sends a signal; SIGKILL waits for the end of the process. */
-  async signal(name: ProcessName, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  /** Sends a signal. After SIGKILL it waits until the process has ended. */
+  async signalProcess(name: ProcessName, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const child = this.children.get(name)
     if (!child) return
     const ended = signal === 'SIGKILL' ? once(child, 'exit') : undefined
@@ -78,25 +79,27 @@ export class Processes {
     await ended
   }
 
-  /** Shifts the wall clock of a process by so many milliseconds; 0 corrects it. */
+  /** Shifts the wall clock of a process by `ms` milliseconds from the correct time. 0 corrects it. */
   async shiftClock(name: ProcessName, ms: number): Promise<void> {
-    await writeFile(this.clockOf(name), String(ms))
+    await writeFile(this.clockPathOf(name), String(ms))
   }
 
-  /** Corrects all clocks, thaws and restarts every process. */
+  /** Corrects all clocks, and resumes and restarts all processes. */
   async heal(): Promise<void> {
     await Promise.all(
       processNames.map(async (name) => {
         await this.shiftClock(name, 0)
-        await this.signal(name, 'SIGCONT')
-        // A process whose start failed during a fault gets a second try.
-        await this.start(name).catch(() => this.start(name))
+        await this.signalProcess(name, 'SIGCONT')
+        // Tries again if the process did not start during the fault.
+        await this.startProcess(name).catch(() => this.startProcess(name))
       }),
     )
   }
 
-  /** Runs a command of the command line. @returns its exit code and standard output. */
-  async run(args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
+  /** Runs a command of the CLI. @returns its exit code and standard output. */
+  async runCommand(
+    args: readonly string[],
+  ): Promise<{ readonly code: number; readonly out: string }> {
     const child = this.spawn('server-1', args, 'pipe')
     let out = ''
     child.stdout?.on('data', (chunk) => {
@@ -106,17 +109,17 @@ export class Processes {
     return { code: Number(code ?? 1), out }
   }
 
-  /** The last lines that a process logged. */
-  async lastLines(name: ProcessName, count = 5): Promise<string> {
-    const text = await readFile(join(this.place.folder, `${name}.log`), 'utf8').catch(() => '')
+  /** Reads the last lines of a process's log. */
+  async readLastLines(name: ProcessName, count = 5): Promise<string> {
+    const text = await readFile(join(this.options.folder, `${name}.log`), 'utf8').catch(() => '')
     return text.trim().split('\n').slice(-count).join('\n')
   }
 
-  /** The lines that every process logged with level error or above; the last 200 of each. */
-  async errors(): Promise<string[]> {
+  /** Reads the last 200 log lines of each process with level error or above. */
+  async readErrors(): Promise<string[]> {
     const logs = await Promise.all(
       processNames.map(async (name) => {
-        const text = await this.lastLines(name, 100_000)
+        const text = await this.readLastLines(name, 100_000)
         const lines = text
           .split('\n')
           .filter((line) => line !== '' && !/^\{"level":[1-4]0/.test(line))
@@ -126,23 +129,23 @@ export class Processes {
     return logs.flat()
   }
 
-  /** Ends every process and waits for its end. */
+  /** Kills all processes and waits until they have ended. */
   private async close(): Promise<void> {
     this.isClosed = true
-    await Promise.all([...this.children.keys()].map((name) => this.signal(name, 'SIGKILL')))
+    await Promise.all([...this.children.keys()].map((name) => this.signalProcess(name, 'SIGKILL')))
   }
 
-  private clockOf(name: ProcessName): string {
-    return join(this.place.folder, `${name}.clock`)
+  private clockPathOf(name: ProcessName): string {
+    return join(this.options.folder, `${name}.clock`)
   }
 
-  private log(name: ProcessName): number {
-    return openSync(join(this.place.folder, `${name}.log`), 'a')
+  private openLog(name: ProcessName): number {
+    return openSync(join(this.options.folder, `${name}.log`), 'a')
   }
 
   private spawn(name: ProcessName, args: readonly string[], out: number | 'pipe'): ChildProcess {
     const port = this.ports.get(name)
-    const child = spawn(process.execPath, [join(this.place.built, 'main.js'), ...args], {
+    const child = spawn(process.execPath, [join(this.options.built, 'main.js'), ...args], {
       cwd: root,
       detached: true,
       stdio: ['ignore', out, out === 'pipe' ? 'ignore' : out],
@@ -150,8 +153,8 @@ export class Processes {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
         NODE_OPTIONS: `--import ${preload}`,
-        FAULTS_CLOCK_FILE: this.clockOf(name),
-        ...settingsOf(name, this.place.mongodbUri),
+        FAULTS_CLOCK_FILE: this.clockPathOf(name),
+        ...environmentOf(name, this.options.mongodbUri),
         ...(port === undefined ? {} : { PORT: String(port) }),
       },
     })

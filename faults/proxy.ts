@@ -1,25 +1,25 @@
 import { once } from 'node:events'
 import { createServer, connect as openSocket, type Server, type Socket } from 'node:net'
-import { holderOf } from './sockets.ts'
+import { findOwner } from './sockets.ts'
 
-/** Who opens a connection: a member of the replica set by its index, or a client. */
-export type Party = number | 'client'
+/** The side that opens a connection: a member of the replica set by its index, or a client. */
+export type Endpoint = number | 'client'
 
-/** Two ends of one connection through a proxy. */
+/** The two sockets of one connection through a proxy. */
 interface Pair {
-  readonly from: Party
+  readonly from: Endpoint
   readonly near: Socket
   readonly far: Socket
 }
 
 /**
- * The TCP address of one member of the replica set: members and clients reach it through here alone.
- * A cut stops the flow of bytes in one direction without closing anything, as a network that drops packets does.
- * After the cut ends, held bytes arrive late.
+ * A TCP proxy in front of one member of the replica set. All members and clients connect to the proxy.
+ * A cut stops the bytes of one direction without closing a connection, as a network that drops packets does.
+ * When the cut ends, the held bytes are delivered.
  */
 export class MemberProxy {
   private readonly pairs = new Set<Pair>()
-  /** Directions without a flow, as `from>to`. */
+  /** The directions that are cut, as `from>to`. */
   private cuts: ReadonlySet<string> = new Set()
 
   private constructor(
@@ -27,7 +27,7 @@ export class MemberProxy {
     private readonly target: { readonly member: number; readonly port: number },
     private readonly pids: () => ReadonlyMap<number, number>,
   ) {
-    server.on('connection', (socket) => void this.accept(socket))
+    server.on('connection', (socket) => void this.acceptConnection(socket))
   }
 
   /**
@@ -52,13 +52,13 @@ export class MemberProxy {
     return address.port
   }
 
-  /** Stops the flow in these directions and restores it in all others. */
-  cut(directions: ReadonlySet<string>): void {
+  /** Stops the bytes of these directions, and forwards them in all other directions. */
+  setCuts(directions: ReadonlySet<string>): void {
     this.cuts = directions
-    for (const pair of this.pairs) this.apply(pair)
+    for (const pair of this.pairs) this.applyCuts(pair)
   }
 
-  /** Closes every connection and the port. */
+  /** Closes all connections and the port. */
   close(): void {
     this.server.close()
     for (const { near, far } of this.pairs) {
@@ -67,9 +67,9 @@ export class MemberProxy {
     }
   }
 
-  private async accept(near: Socket): Promise<void> {
+  private async acceptConnection(near: Socket): Promise<void> {
     near.on('error', () => near.destroy())
-    const from = near.remotePort && (await holderOf(near.remotePort, this.pids()))
+    const from = near.remotePort && (await findOwner(near.remotePort, this.pids()))
     if (near.destroyed) return
     const far = openSocket({ host: '127.0.0.1', port: this.target.port })
     const pair: Pair = { from: typeof from === 'number' ? from : 'client', near, far }
@@ -80,18 +80,18 @@ export class MemberProxy {
       far.destroy()
     }
     for (const socket of [near, far]) socket.setNoDelay().once('error', end).once('close', end)
-    this.apply(pair)
+    this.applyCuts(pair)
   }
 
-  private apply({ from, near, far }: Pair): void {
+  private applyCuts({ from, near, far }: Pair): void {
     const { member } = this.target
-    flow(near, far, !this.cuts.has(`${from}>${member}`))
-    flow(far, near, !this.cuts.has(`${member}>${from}`))
+    setFlow(near, far, !this.cuts.has(`${from}>${member}`))
+    setFlow(far, near, !this.cuts.has(`${member}>${from}`))
   }
 }
 
-/** Lets the bytes of one socket into the other, or holds them. */
-function flow(source: Socket, sink: Socket, open: boolean): void {
+/** Forwards the bytes of one socket to another socket, or holds them. */
+function setFlow(source: Socket, sink: Socket, open: boolean): void {
   source.unpipe(sink)
   if (open) source.pipe(sink)
   else source.pause()

@@ -9,17 +9,17 @@ export class Random {
     private readonly stream: number,
   ) {}
 
-  /** A number from 0 up to but not 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     return randomAt(this.seed, this.index++, this.stream)
   }
 
-  /** A number from `min` up to but not `max`. */
+  /** A number from `min` (inclusive) to `max` (exclusive). */
   between(min: number, max: number): number {
     return min + this.next() * (max - min)
   }
 
-  /** One of `items`, undefined if there is none. */
+  /** One of `items`. Undefined if there are no items. */
   pick<T>(items: readonly T[]): T | undefined {
     return items[Math.floor(this.next() * items.length)]
   }

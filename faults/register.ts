@@ -1,18 +1,18 @@
-/** A write that sets a register, from the moment it was sent until its answer arrived. */
+/** A write to a register, from the time at which it was sent to the time of its answer, in milliseconds. */
 export interface Write {
   readonly startMs: number
-  /** When it was acknowledged. Until then, and for an unknown outcome: the last moment at which it may take effect. */
+  /** When the write was acknowledged. Without acknowledgement, the latest time at which it may take effect. */
   endMs: number
   readonly value: boolean
   acknowledged: boolean
 }
 
-/** How long after its last attempt a mutation without an answer may still take effect. */
+/** How long after its last attempt a mutation without an answer may still take effect, in milliseconds. */
 const lateMsMax = 60_000
 
 /**
- * Whether something exists, for example an edge, as its writes allow it.
- * A write takes effect at one moment between its start and its end, or never if it was not acknowledged.
+ * The possible values of a boolean, for example whether an edge exists, given all writes to it.
+ * A write takes effect at one time between its start and its end. A write without acknowledgement may have no effect.
  */
 export class Register {
   private writes: Write[] = [
@@ -24,52 +24,52 @@ export class Register {
     },
   ]
 
-  /** A write that begins at `startMs`; {@link acknowledge}, {@link giveUp} or {@link refuse} ends it. */
-  begin(value: boolean, startMs: number): Write {
+  /** Begins a write at `startMs`. {@link acknowledgeWrite}, {@link abandonWrite} or {@link discardWrite} ends it. */
+  beginWrite(value: boolean, startMs: number): Write {
     const write = { startMs, endMs: Number.POSITIVE_INFINITY, value, acknowledged: false }
     this.writes.push(write)
     return write
   }
 
-  /** The write took effect before `endMs`. */
-  acknowledge(write: Write, endMs: number): void {
+  /** Ends a write that took effect before `endMs`. */
+  acknowledgeWrite(write: Write, endMs: number): void {
     write.acknowledged = true
     write.endMs = endMs
   }
 
-  /** No answer arrived until `endMs`: the write may have taken effect, or may soon. */
-  giveUp(write: Write, endMs: number): void {
+  /** Ends a write without an answer until `endMs`. It may have taken effect, or may do so later. */
+  abandonWrite(write: Write, endMs: number): void {
     write.endMs = endMs + lateMsMax
   }
 
-  /** The write had and will have no effect. */
-  refuse(write: Write): void {
-    this.writes = this.writes.filter((one) => one !== write)
+  /** Ends a write that has no effect. */
+  discardWrite(write: Write): void {
+    this.writes = this.writes.filter((other) => other !== write)
   }
 
-  /** The one value that the register has at every moment from `fromMs` to `toMs`; undefined when more are possible. */
-  certain(fromMs: number, toMs: number): boolean | undefined {
-    const values = this.possible(fromMs, toMs)
+  /** The only possible value from `fromMs` to `toMs`. Undefined if both values are possible. */
+  certainValue(fromMs: number, toMs: number): boolean | undefined {
+    const values = this.possibleValues(fromMs, toMs)
     return values.size === 1 ? values.has(true) : undefined
   }
 
-  /** The values that the register may have at some moment from `fromMs` to `toMs`. */
-  possible(fromMs: number, toMs: number): ReadonlySet<boolean> {
-    const done = this.writes.filter(({ acknowledged, endMs }) => acknowledged && endMs <= fromMs)
-    const latestStartMs = Math.max(...done.map(({ startMs }) => startMs))
-    const visible = this.writes.filter(
+  /** The values that the register may have at some time from `fromMs` to `toMs`. */
+  possibleValues(fromMs: number, toMs: number): ReadonlySet<boolean> {
+    const ended = this.writes.filter(({ acknowledged, endMs }) => acknowledged && endMs <= fromMs)
+    const latestStartMs = Math.max(...ended.map(({ startMs }) => startMs))
+    const effective = this.writes.filter(
       ({ startMs, endMs }) => startMs <= toMs && endMs >= latestStartMs,
     )
-    return new Set(visible.map(({ value }) => value))
+    return new Set(effective.map(({ value }) => value))
   }
 
-  /** Replaces every write by what was found at rest. */
-  settle(value: boolean, atMs: number): void {
+  /** Replaces all writes by a value that was found at rest. */
+  resetTo(value: boolean, atMs: number): void {
     this.writes = [{ startMs: atMs, endMs: atMs, value, acknowledged: true }]
   }
 
-  /** When the last acknowledged write was answered. */
-  get lastMs(): number {
+  /** When the last acknowledged write ended. 0 if there is no such write. */
+  get lastAcknowledgedMs(): number {
     const ends = this.writes.filter(({ acknowledged }) => acknowledged).map(({ endMs }) => endMs)
     return Math.max(...ends, 0)
   }

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isSlow, type Journal, type ViolationKind, violationKinds } from './journal.ts'
+import { holdsRequests, type Journal, type ViolationKind, violationKinds } from './journal.ts'
 import type { FaultKind, Options } from './options.ts'
 
-/** The longest that one HTTP request may take, in seconds. */
-const slowestSeconds = (kind: FaultKind) => (isSlow(kind) ? 20 : 10)
+/** The maximum duration of one HTTP request, in seconds. */
+const maxRequestSeconds = (kind: FaultKind) => (holdsRequests(kind) ? 20 : 10)
 
 type Figures = Readonly<Record<ViolationKind, number>> & {
   readonly faults: number
@@ -17,44 +17,45 @@ type Figures = Readonly<Record<ViolationKind, number>> & {
 export interface Report extends Figures {
   readonly seed: number
   readonly seconds: number
-  /** Pages read during faults and whole timelines walked at rest. */
+  /** The number of pages read during faults plus the number of whole timelines read at rest. */
   readonly timelines: number
-  /** Stored entries that no reader sees, at the end. */
+  /** The number of stored entries that no reader sees, at the end. */
   readonly leftovers: number
-  /** How often clients met each error code. */
+  /** The number of errors that clients received, by code. */
   readonly codes: Readonly<Record<string, number>>
   readonly byKind: Readonly<Partial<Record<FaultKind, Figures>>>
-  /** The bounds that were broken; none for a run that passed. */
+  /** The figures out of bounds. Empty if the run passed. */
   readonly broken: readonly string[]
 }
 
-/** Puts the figures of a run together and compares them with the bounds. */
-export function reportOf(journal: Journal, { seed }: Options): Report {
+/** Creates the report of a run and compares its figures with their bounds. */
+export function createReport(journal: Journal, { seed }: Options): Report {
   const byKind = Object.fromEntries(
     [...journal.tallies].map(([kind, tally]) => [
       kind,
-      { ...violationsOf(journal, kind), ...inSeconds(tally) },
+      { ...countViolationsByKind(journal, kind), ...inSeconds(tally) },
     ]),
   ) as Report['byKind']
   const all = Object.values(byKind)
-  const sum = (of: (one: Figures) => number) => all.reduce((total, one) => total + of(one), 0)
-  const most = (of: (one: Figures) => number) => Math.max(0, ...all.map(of))
-  const violations = violationsOf(journal)
+  const sum = (figure: (figures: Figures) => number) =>
+    all.reduce((total, figures) => total + figure(figures), 0)
+  const max = (figure: (figures: Figures) => number) => Math.max(0, ...all.map(figure))
+  const violations = countViolationsByKind(journal)
   const slow = Object.entries(byKind).flatMap(([kind, { slowestOperationSeconds }]) =>
-    slowestOperationSeconds > slowestSeconds(kind as FaultKind)
+    slowestOperationSeconds > maxRequestSeconds(kind as FaultKind)
       ? [`slowestOperationSeconds ${slowestOperationSeconds} under ${kind}`]
       : [],
   )
   return {
     seed,
     seconds: seconds(performance.now() - journal.startMs),
-    faults: sum((one) => one.faults),
-    acknowledged: sum((one) => one.acknowledged),
+    faults: sum((figures) => figures.faults),
+    acknowledged: sum((figures) => figures.acknowledged),
     ...violations,
     timelines: journal.timelines,
     leftovers: journal.leftovers,
-    longestStallSeconds: most((one) => one.longestStallSeconds),
-    slowestOperationSeconds: most((one) => one.slowestOperationSeconds),
+    longestStallSeconds: max((figures) => figures.longestStallSeconds),
+    slowestOperationSeconds: max((figures) => figures.slowestOperationSeconds),
     codes: Object.fromEntries(journal.codes),
     byKind,
     broken: [
@@ -66,12 +67,12 @@ export function reportOf(journal: Journal, { seed }: Options): Report {
   }
 }
 
-/** Writes every fault and violation into a file. @returns its path. */
+/** Writes all faults and violations to a file. @returns its path. */
 export async function writeDetails(journal: Journal, report: Report): Promise<string> {
   const folder = join(import.meta.dirname, '../test-results')
   await mkdir(folder, { recursive: true })
   const file = join(folder, `faults-${report.seed}.json`)
-  const faults = journal.windows.map(({ kind, detail, startMs, healedMs }) => ({
+  const faults = journal.faultWindows.map(({ kind, detail, startMs, healedMs }) => ({
     kind,
     detail,
     atMs: Math.round(startMs - journal.startMs),
@@ -86,8 +87,8 @@ export async function writeDetails(journal: Journal, report: Report): Promise<st
   return file
 }
 
-function violationsOf(journal: Journal, fault?: FaultKind): Record<ViolationKind, number> {
-  const counts = violationKinds.map((kind) => [kind, journal.count(kind, fault)])
+function countViolationsByKind(journal: Journal, fault?: FaultKind): Record<ViolationKind, number> {
+  const counts = violationKinds.map((kind) => [kind, journal.countViolations(kind, fault)])
   return Object.fromEntries(counts) as Record<ViolationKind, number>
 }
 

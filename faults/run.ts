@@ -4,57 +4,60 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../src/db/client.ts'
 import { findMongod } from '../src/dev/mongod/find.ts'
-import { causeOf, type Target } from './causes.ts'
-import { checkAtRest } from './checker.ts'
-import { Client } from './clients.ts'
-import type { Closing } from './closing.ts'
+import { checkAtRest } from './check-at-rest.ts'
+import type { Cleanup } from './cleanup.ts'
+import { Client } from './client.ts'
 import { Cluster, memberCount } from './cluster.ts'
-import { plainDisk, smallDisk } from './disk.ts'
+import { createPlainDisk, createSmallDisk } from './disk.ts'
+import { type FaultTarget, planFault } from './fault-actions.ts'
 import { Journal } from './journal.ts'
 import { Model } from './model.ts'
 import { type FaultKind, faultKinds, type Options } from './options.ts'
 import { Processes } from './processes.ts'
 import { Random } from './random.ts'
-import { waitForJobs } from './rest.ts'
-import type { Stage } from './stage.ts'
+import type { Simulation } from './simulation.ts'
+import { waitForJobs } from './wait-for-jobs.ts'
 
-/** Free bytes that a folder in memory must have to hold the members' data. */
+/** The free space that /dev/shm needs for the members' data, in bytes. */
 const memoryBytesMin = 4 * 1024 ** 3
-/** How long faults are caused between two checks at rest. */
+/** The maximum time between two checks at rest, in milliseconds. */
 const phaseMsMax = 180_000
-/** Streams of random numbers; clients have those from 0. */
+/** The stream of random numbers for faults. The streams of clients are numbered from 0. */
 const faultStream = 1_000
 
-/** Runs clients and faults for as long as the options say, each kind at least once, and checks at rest. */
+/**
+ * Runs clients and faults for the minutes of the options, and checks the data at rest.
+ * Causes each kind of fault at least once, even if the minutes are over.
+ */
 export async function runFaults(
   options: Options,
-  closing: Closing,
+  cleanup: Cleanup,
   log: (line: string) => void,
 ): Promise<Journal> {
-  const target = await openTarget(options, closing, log)
+  const target = await startTarget(options, cleanup, log)
   const journal = new Journal()
-  const stage: Stage = {
-    world: { model: new Model(), crowd: [], recent: [] },
+  const simulation: Simulation = {
+    world: { model: new Model(), activeUsers: [], recentPosts: [] },
     journal,
     urls: target.processes.urls,
     seed: options.seed,
   }
-  const clients = Array.from({ length: options.clients }, (_, at) => new Client(stage, at))
+  const clients = Array.from({ length: options.clients }, (_, at) => new Client(simulation, at))
   const random = new Random(options.seed, faultStream)
-  const order = faultsInOrder(options.kinds, random)
+  const order = orderFaults(options.kinds, random)
   const endMs = performance.now() + options.minutes * 60_000
   const database = await connect(target.cluster.uri, 'bulk')
-  closing.add(() => database.close())
+  cleanup.add(() => database.close())
   let caused = 0
-  const isMissing = () => caused < options.kinds.length
-  while (performance.now() < endMs || isMissing()) {
+  const isKindMissing = () => caused < options.kinds.length
+  while (performance.now() < endMs || isKindMissing()) {
     const phaseEndMs = Math.min(endMs, performance.now() + phaseMsMax)
     const isLastPhase = phaseEndMs === endMs
     const stop = new AbortController()
-    journal.resume()
-    const running = clients.map((client) => client.run(stop.signal))
+    journal.resetStallClock()
+    const running = clients.map((client) => client.sendOperations(stop.signal))
     const failed = Promise.race(running)
-    while (performance.now() < phaseEndMs || (isLastPhase && isMissing())) {
+    while (performance.now() < phaseEndMs || (isLastPhase && isKindMissing())) {
       await Promise.race([sleep(random.between(1_000, 3_000)), failed])
       await causeFault(order.next().value, target, journal, random, log)
       caused++
@@ -63,61 +66,61 @@ export async function runFaults(
     await Promise.all(running)
     log('at rest: waiting for jobs')
     await waitForJobs(database.db('faults'), journal)
-    log(`at rest: checking ${stage.world.model.posts.size} posts`)
-    await checkAtRest(stage.world.model, journal, target.processes)
+    log(`at rest: checking ${simulation.world.model.posts.size} posts`)
+    await checkAtRest(simulation.world.model, journal, target.processes)
   }
-  journal.logs = await target.processes.errors()
+  journal.logs = await target.processes.readErrors()
   return journal
 }
 
-async function openTarget(
+async function startTarget(
   options: Options,
-  closing: Closing,
+  cleanup: Cleanup,
   log: (line: string) => void,
-): Promise<Target> {
+): Promise<FaultTarget> {
   const memory = await statfs('/dev/shm').catch(() => undefined)
   const hasRoom = memory !== undefined && memory.bavail * memory.bsize >= memoryBytesMin
   const folder = await mkdtemp(join(hasRoom ? '/dev/shm' : tmpdir(), 'feedline-faults-'))
-  closing.add(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
-  const wantsSmall = options.kinds.includes('full-disk')
-  const small = wantsSmall ? await smallDisk(folder, memberCount) : undefined
-  const disk = small ?? (await plainDisk(folder, memberCount))
-  closing.add(disk.close)
+  cleanup.add(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const needsSmallDisk = options.kinds.includes('full-disk')
+  const smallDisk = needsSmallDisk ? await createSmallDisk(folder, memberCount) : undefined
+  const disk = smallDisk ?? (await createPlainDisk(folder, memberCount))
+  cleanup.add(disk.close)
   const mongod = await findMongod({
     mongodBinary: process.env.MONGOD_BINARY,
     binFolder: join(import.meta.dirname, '../.feedline/bin'),
     log,
   })
   log(`starting three members of ${mongod.origin} in ${folder}`)
-  const cluster = await Cluster.start(mongod.path, disk, closing)
+  const cluster = await Cluster.start(mongod.path, disk, cleanup)
   log('starting two servers and one worker')
-  const place = { mongodbUri: cluster.uri, built: options.built, folder }
-  const processes = await Processes.start(place, closing)
+  const processOptions = { mongodbUri: cluster.uri, built: options.built, folder }
+  const processes = await Processes.start(processOptions, cleanup)
   return { cluster, processes, disk }
 }
 
 async function causeFault(
   kind: FaultKind,
-  target: Target,
+  target: FaultTarget,
   journal: Journal,
   random: Random,
   log: (line: string) => void,
 ): Promise<void> {
-  const cause = await causeOf(kind, target, random)
-  if (typeof cause === 'string') {
-    log(`${kind}: skipped, ${cause}`)
+  const fault = await planFault(kind, target, random)
+  if (typeof fault === 'string') {
+    log(`${kind}: skipped, ${fault}`)
     return
   }
-  const window = journal.beginFault(kind, cause.detail)
-  log(`${kind}: ${cause.detail}, for ${(cause.lastsMs / 1000).toFixed(1)} s`)
-  await cause.begin()
-  await sleep(cause.lastsMs)
+  const window = journal.startFault(kind, fault.detail)
+  log(`${kind}: ${fault.detail}, for ${(fault.durationMs / 1000).toFixed(1)} s`)
+  await fault.cause()
+  await sleep(fault.durationMs)
   await target.cluster.heal()
   await target.processes.heal()
   window.healedMs = performance.now()
 }
 
-/** All kinds in random order, or those that were asked for in their order, again and again. */
-function* faultsInOrder(kinds: readonly FaultKind[], random: Random): Generator<FaultKind, never> {
+/** Repeats the kinds without end: all kinds in random order, or chosen kinds in their order. */
+function* orderFaults(kinds: readonly FaultKind[], random: Random): Generator<FaultKind, never> {
   for (;;) yield* kinds === faultKinds ? random.shuffle(kinds) : kinds
 }

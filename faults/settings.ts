@@ -1,17 +1,20 @@
 import { feedStrategyNames } from '../src/feed/strategies/list.ts'
 
-/** The processes of Feedline, by name. */
+/** The names of Feedline's processes. */
 export const serverNames = ['server-1', 'server-2'] as const
 export const processNames = [...serverNames, 'worker'] as const
 export type ProcessName = (typeof processNames)[number]
 
 type Settings = Readonly<Record<string, string>>
 
-/** Every process maintains all strategies, so that each of them is checked. */
+/** All processes maintain all strategies, so that all are checked. */
 const shared: Settings = { FEED_MAINTAINED: feedStrategyNames.join() }
 
-/** What differs between processes. Low values where a server may register a strategy, so that every limit is passed. */
-const own: Readonly<Record<ProcessName, Settings>> = {
+/**
+ * The settings that differ between processes. The servers, which may register a strategy, have low limits, so that
+ * the data exceeds each limit.
+ */
+const perProcess: Readonly<Record<ProcessName, Settings>> = {
   'server-1': {
     FEED_STRATEGY: 'INBOX',
     TIMELINE_ENTRIES: 'author',
@@ -57,9 +60,9 @@ const own: Readonly<Record<ProcessName, Settings>> = {
 }
 
 /** The environment variables of a process of Feedline. */
-export const settingsOf = (name: ProcessName, mongodbUri: string): Settings => ({
+export const environmentOf = (name: ProcessName, mongodbUri: string): Settings => ({
   ...shared,
-  ...own[name],
+  ...perProcess[name],
   MONGODB_URI: mongodbUri,
   MONGODB_DATABASE: 'faults',
   NODE_ENV: 'test',

@@ -3,21 +3,23 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { variableNames } from '../src/environment.ts'
 
-// Says where the documents and the code differ: links, paths, npm scripts, environment variables.
+// Compares the documents with the code: links, paths, npm scripts and environment variables. Prints all differences.
 const root = join(import.meta.dirname, '..')
-const notOurs = new Set(['node_modules', 'dist', 'coverage', 'test-results'])
+const ignoredFolders = new Set(['node_modules', 'dist', 'coverage', 'test-results'])
 const read = (file: string) => readFile(join(root, file), 'utf8')
 
-/** The fenced parts show commands and code, no links. */
-const withoutFences = (text: string) => text.replaceAll(/^(```|~~~).*?^\1/gms, '')
+/** Removes fenced code blocks. They have no links. */
+const removeFences = (text: string) => text.replaceAll(/^(```|~~~).*?^\1/gms, '')
 
-async function documents(folder = root): Promise<string[]> {
+async function findDocuments(folder = root): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const found = await Promise.all(
     entries.map((entry) => {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) {
-        return entry.name.startsWith('.') || notOurs.has(entry.name) ? [] : documents(path)
+        return entry.name.startsWith('.') || ignoredFolders.has(entry.name)
+          ? []
+          : findDocuments(path)
       }
       return entry.name.endsWith('.md') ? [relative(root, path)] : []
     }),
@@ -25,7 +27,7 @@ async function documents(folder = root): Promise<string[]> {
   return found.flat()
 }
 
-/** What GitHub makes of a heading. */
+/** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -33,37 +35,39 @@ const anchorOf = (heading: string) =>
     .trim()
     .replaceAll(/\s/g, '-')
 
-async function linkProblem(file: string, link: string): Promise<string | undefined> {
+async function findLinkProblem(file: string, link: string): Promise<string | undefined> {
   const [path = '', anchor] = decodeURI(link).split('#')
   const target = path === '' ? file : join(dirname(file), path)
-  if (target.startsWith(`..${sep}`)) return `${file}: ${link} leads out of the repository`
-  if (!existsSync(join(root, target))) return `${file}: ${link} leads nowhere`
+  if (target.startsWith(`..${sep}`)) return `${file}: ${link} is outside the repository`
+  if (!existsSync(join(root, target))) return `${file}: ${link} does not exist`
   if (anchor === undefined || !target.endsWith('.md')) return undefined
-  const headings = withoutFences(await read(target)).matchAll(/^#{1,6} (.*)$/gm)
+  const headings = removeFences(await read(target)).matchAll(/^#{1,6} (.*)$/gm)
   const anchors = Array.from(headings, ([, heading = '']) => anchorOf(heading))
-  return anchors.includes(anchor) ? undefined : `${file}: ${link} names no heading`
+  return anchors.includes(anchor) ? undefined : `${file}: ${link} has no such heading`
 }
 
-async function linkProblems(file: string, text: string): Promise<string[]> {
+async function findLinkProblems(file: string, text: string): Promise<string[]> {
   const inline = /\]\(\s*<?([^)\s>]+)/g
   const byReference = /^\[[^\]]+\]:\s*(\S+)/gm
-  const prose = withoutFences(text)
-  const links = [...prose.matchAll(inline), ...prose.matchAll(byReference)].map(([, to = '']) => to)
-  const ours = links.filter((link) => !/^[a-z][a-z0-9+.-]*:/i.test(link))
-  const problems = await Promise.all(ours.map((link) => linkProblem(file, link)))
+  const prose = removeFences(text)
+  const links = [...prose.matchAll(inline), ...prose.matchAll(byReference)].map(
+    ([, target = '']) => target,
+  )
+  const relativeLinks = links.filter((link) => !/^[a-z][a-z0-9+.-]*:/i.test(link))
+  const problems = await Promise.all(relativeLinks.map((link) => findLinkProblem(file, link)))
   return problems.filter((problem) => problem !== undefined)
 }
 
-/** A path in backticks, alone or within a command, must exist when it begins with one of our folders. */
-function pathProblems(file: string, text: string): string[] {
-  const spans = Array.from(withoutFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
-  const ours = /(?<![\w./-])(?:\.ci|docs|schema|scripts|src|tests)\/[\w./-]*\w/g
-  const named = new Set(spans.flatMap((code) => code.match(ours) ?? []))
+/** Checks paths in backticks, also within commands. A path that begins with a folder of the repository must exist. */
+function findPathProblems(file: string, text: string): string[] {
+  const spans = Array.from(removeFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
+  const repositoryPath = /(?<![\w./-])(?:\.ci|docs|schema|scripts|src|tests)\/[\w./-]*\w/g
+  const named = new Set(spans.flatMap((code) => code.match(repositoryPath) ?? []))
   const missing = [...named].filter((path) => !existsSync(join(root, path)))
-  return missing.map((path) => `${file}: there is no ${path}`)
+  return missing.map((path) => `${file}: ${path} does not exist`)
 }
 
-function scriptProblems(file: string, text: string, scripts: ReadonlySet<string>): string[] {
+function findScriptProblems(file: string, text: string, scripts: ReadonlySet<string>): string[] {
   const named = [
     ...text.matchAll(/\bnpm run ([\w:-]+)/g),
     ...text.matchAll(/\bnpm (test|start)\b/g),
@@ -72,8 +76,8 @@ function scriptProblems(file: string, text: string, scripts: ReadonlySet<string>
   return [...unknown].map((name) => `${file}: package.json has no script ${name}`)
 }
 
-/** The names in the first column of the tables under README's heading "Configuration". */
-function documentedVariables(readme: string): ReadonlySet<string> {
+/** Reads the variables in the first column of the tables in README's section "Configuration". */
+function readDocumentedVariables(readme: string): ReadonlySet<string> {
   const [, section = ''] = /^## Configuration\n(.*?)(?=^## |(?![\s\S]))/ms.exec(readme) ?? []
   const cells = Array.from(section.matchAll(/^\|([^|]*)\|/gm), ([, cell = '']) => cell)
   return new Set(
@@ -83,8 +87,8 @@ function documentedVariables(readme: string): ReadonlySet<string> {
   )
 }
 
-function variableProblems(readme: string): string[] {
-  const documented = documentedVariables(readme)
+function findVariableProblems(readme: string): string[] {
+  const documented = readDocumentedVariables(readme)
   return [
     ...variableNames
       .filter((name) => !documented.has(name))
@@ -95,16 +99,16 @@ function variableProblems(readme: string): string[] {
   ]
 }
 
-const files = await documents()
+const files = await findDocuments()
 const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> }
 const names = new Set(Object.keys(scripts))
-const problems = variableProblems(await read('README.md'))
+const problems = findVariableProblems(await read('README.md'))
 for (const file of files) {
   const text = await read(file)
   problems.push(
-    ...(await linkProblems(file, text)),
-    ...pathProblems(file, text),
-    ...scriptProblems(file, text, names),
+    ...(await findLinkProblems(file, text)),
+    ...findPathProblems(file, text),
+    ...findScriptProblems(file, text, names),
   )
 }
 for (const problem of problems) console.error(problem)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isDeepStrictEqual, promisify } from 'node:util'
 
-// Runs what the README tells a newcomer to run, on a fresh data folder, and compares the answers.
+// Runs the commands and queries of the README with a new data folder, and compares the answers with the README.
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const readme = await readFile(join(root, 'README.md'), 'utf8')
@@ -15,47 +15,48 @@ const fences = Array.from(
   readme.matchAll(/^```(\w*)\n(.*?)^```/gms),
   ([, kind = '', text = '']) => ({ kind, text: text.trim() }),
 )
-const fetchedMongod = join(root, '.feedline/bin/mongod')
+const downloadedMongod = join(root, '.feedline/bin/mongod')
 const folder = await mkdtemp(join(tmpdir(), 'feedline-readme-'))
-// The server that a newcomer would have started already; a mongod fetched before is used again.
+// The environment of the server. Uses the downloaded mongod if there is one.
 const env = {
   ...process.env,
   PORT: '0',
   MONGODB_URI: '',
   FEEDLINE_DATA: join(folder, 'data'),
-  MONGOD_BINARY: process.env.MONGOD_BINARY ?? (existsSync(fetchedMongod) ? fetchedMongod : ''),
+  MONGOD_BINARY:
+    process.env.MONGOD_BINARY ?? (existsSync(downloadedMongod) ? downloadedMongod : ''),
 }
 const server = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
 const ended = once(server, 'exit')
 const problems: string[] = []
 let checked = 0
 
-async function urlOfServer(): Promise<string> {
+async function waitForServerUrl(): Promise<string> {
   for await (const line of createInterface({ input: server.stdout })) {
     const url = /GraphQL: (http:\S+)\/graphql/.exec(line)?.[1]
     if (url) {
-      // What else it says must not fill the pipe.
+      // Discards further output, so that the pipe does not fill up.
       server.stdout.resume()
       return url
     }
   }
-  throw new Error('npm start ended without serving')
+  throw new Error('npm start ended before the server was ready')
 }
 
-function check(what: string, holds: boolean): void {
+function recordCheck(name: string, passed: boolean): void {
   checked++
-  console.log(`${holds ? 'ok' : 'WRONG'}: ${what}`)
-  if (!holds) problems.push(what)
+  console.log(`${passed ? 'ok' : 'WRONG'}: ${name}`)
+  if (!passed) problems.push(name)
 }
 
-/** An answer as the README shows it: "…" there is any text. */
-function asShown(answer: unknown, shown: unknown): unknown {
+/** Replaces each text of an answer by "…" where the README shows "…". */
+function maskAnswer(answer: unknown, shown: unknown): unknown {
   if (shown === '…' && typeof answer === 'string') return shown
   if (typeof answer !== 'object' || answer === null || typeof shown !== 'object') return answer
-  const parts = Object.entries(answer).map(([key, part]) => {
-    return [key, asShown(part, (shown as Record<string, unknown> | null)?.[key])] as const
+  const masked = Object.entries(answer).map(([key, part]) => {
+    return [key, maskAnswer(part, (shown as Record<string, unknown> | null)?.[key])] as const
   })
-  return Array.isArray(answer) ? parts.map(([, part]) => part) : Object.fromEntries(parts)
+  return Array.isArray(answer) ? masked.map(([, part]) => part) : Object.fromEntries(masked)
 }
 
 async function checkQueries(url: string): Promise<void> {
@@ -64,8 +65,8 @@ async function checkQueries(url: string): Promise<void> {
     const { stdout } = await run('bash', ['-c', text.replaceAll('localhost:4000', url)])
     const next = fences[at + 1]
     const shown = next?.kind === 'json' ? JSON.parse(next.text) : undefined
-    const answers = isDeepStrictEqual(asShown(JSON.parse(stdout), shown), shown)
-    check(`the answer to ${text.slice(text.indexOf('{"query'))}`, answers)
+    const isEqual = isDeepStrictEqual(maskAnswer(JSON.parse(stdout), shown), shown)
+    recordCheck(`the answer to ${text.slice(text.indexOf('{"query'))}`, isEqual)
   }
 }
 
@@ -76,18 +77,18 @@ async function checkCommands(): Promise<void> {
     const command = text.replace('graph.csv', join(folder, 'graph.csv'))
     const { stdout } = await run('bash', ['-c', `${command} --json`], { cwd: root, env })
     const { users, edges, posts } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}')
-    check(text, users === 4 && edges === 6 && posts === 80)
+    recordCheck(text, users === 4 && edges === 6 && posts === 80)
   }
   const help = await run('npm', ['run', 'feedline', '--', '--help'], { cwd: root, env })
   for (const name of ['serve', 'load', 'token', 'indexes']) {
-    check(`feedline --help lists ${name}`, help.stdout.includes(`  ${name}`))
+    recordCheck(`feedline --help lists ${name}`, help.stdout.includes(`  ${name}`))
   }
 }
 
 try {
-  const url = await urlOfServer()
+  const url = await waitForServerUrl()
   await checkQueries(url)
-  check(
+  recordCheck(
     'the playground',
     (await fetch(url)).headers.get('content-type')?.startsWith('text/html') === true,
   )

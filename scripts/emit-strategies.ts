@@ -2,22 +2,22 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { strategies } from '../src/feed/strategies/list.ts'
 
-// Writes the table of docs/strategies.md from the code; with --check only compares, and fails on a difference.
+// Writes the table of docs/strategies.md from the code. With --check, it writes nothing and fails if the table differs.
 const file = join(import.meta.dirname, '../docs/strategies.md')
 const rows = [
   ['strategy', 'a post is', 'a page is', 'stored'],
   ...strategies.map(({ name, table }) => [`\`${name}\``, table.post, table.page, table.stored]),
 ]
 const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? []
-const lineOf = (cells: readonly string[]) =>
+const formatRow = (cells: readonly string[]) =>
   `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |\n`
-const [head = '', ...body] = rows.map(lineOf)
-const table = [head, lineOf(widths.map((width) => '-'.repeat(width))), ...body].join('')
+const [head = '', ...body] = rows.map(formatRow)
+const table = [head, formatRow(widths.map((width) => '-'.repeat(width))), ...body].join('')
 
 const committed = await readFile(file, 'utf8')
-const existing = /^\| strategy .*\n(?:\|.*\n)*/m
-if (!existing.test(committed)) throw new Error('docs/strategies.md has no table of strategies')
-const text = committed.replace(existing, () => table)
+const tablePattern = /^\| strategy .*\n(?:\|.*\n)*/m
+if (!tablePattern.test(committed)) throw new Error('docs/strategies.md has no table of strategies')
+const text = committed.replace(tablePattern, () => table)
 
 if (!process.argv.includes('--check')) {
   await writeFile(file, text)

@@ -11,15 +11,15 @@ import type { FollowingMode } from '../src/config.ts'
 import { openMongod } from '../src/dev/mongod/open.ts'
 import type { RecordedAnswer, RecordedDatabase } from '../tests/support/release-fixture.ts'
 
-// Writes the fixture of tests/integration/migrations.test.ts with the code of an earlier release:
+// Writes the fixture of tests/integration/migrations.test.ts with the code of an earlier release. Usage:
 //   git worktree add ../earlier e62058d && (cd ../earlier && npm ci && npm run build)
 //   node --import tsx scripts/record-release.ts ../earlier
 const checkout = resolve(process.argv[2] ?? '.')
 const commit = execFileSync('git', ['-C', checkout, 'rev-parse', '--short=7', 'HEAD'])
   .toString()
   .trim()
-/** A module of the earlier release, whose types this one does not know. */
-const load = (path: string) => import(pathToFileURL(join(checkout, 'dist', path)).href)
+/** Imports a module of the earlier release. This release does not know its types. */
+const importModule = (path: string) => import(pathToFileURL(join(checkout, 'dist', path)).href)
 const silent = pino({ level: 'silent' })
 const hourMs = 3_600_000
 
@@ -35,48 +35,49 @@ const common = {
   SHARES_THRESHOLD: '3',
   OVERFLOW_CAPACITY: '4',
 }
-/** INBOX is apart: while it is maintained, HYBRID has no celebrities. */
+/** The databases to record. INBOX is in a separate database: while it is maintained, HYBRID has no celebrities. */
 const settings: readonly { following: FollowingMode; strategies: readonly string[] }[] = [
   { following: 'collection', strategies: ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'HYBRID'] },
   { following: 'reverse-index', strategies: ['INBOX'] },
 ]
 
-const page = 'edges { cursor node { id text author { handle } } } pageInfo { hasNextPage }'
-const people = 'edges { cursor followedAt source node { handle } }'
-const engagement = (more: string) =>
-  `edges { cursor node { id createdAt user { handle } ${more} } }`
+const postConnection =
+  'edges { cursor node { id text author { handle } } } pageInfo { hasNextPage }'
+const userConnection = 'edges { cursor followedAt source node { handle } }'
+const engagementConnection = (fields: string) =>
+  `edges { cursor node { id createdAt user { handle } ${fields} } }`
 const queries = {
-  timeline: `query($strategy: FeedStrategy!, $first: Int!, $group: String) { timeline(strategy: $strategy, first: $first, group: $group) { servedBy pending ${page} } }`,
-  user: `query($handle: String!) { user(handle: $handle) { id name bio createdAt viewerFollows followsViewer viewerHasMuted viewerHasBlocked viewerGroups stats { followers following posts } followers(first: 100) { ${people} } following(first: 100) { ${people} } posts(first: 100) { ${page} } likedPosts(first: 100) { edges { cursor likedAt node { id } } } } }`,
-  group: `query($handle: String!, $group: String!) { user(handle: $handle) { following(first: 100, group: $group) { ${people} } } }`,
+  timeline: `query($strategy: FeedStrategy!, $first: Int!, $group: String) { timeline(strategy: $strategy, first: $first, group: $group) { servedBy pending ${postConnection} } }`,
+  user: `query($handle: String!) { user(handle: $handle) { id name bio createdAt viewerFollows followsViewer viewerHasMuted viewerHasBlocked viewerGroups stats { followers following posts } followers(first: 100) { ${userConnection} } following(first: 100) { ${userConnection} } posts(first: 100) { ${postConnection} } likedPosts(first: 100) { edges { cursor likedAt node { id } } } } }`,
+  group: `query($handle: String!, $group: String!) { user(handle: $handle) { following(first: 100, group: $group) { ${userConnection} } } }`,
   viewer:
     'query { viewer { groups(first: 100) { edges { node { name } } } mutes(first: 100) { edges { cursor node { handle } } } blocks(first: 100) { edges { cursor node { handle } } } } }',
-  post: `query($id: ID!) { node(id: $id) { ... on Post { id text createdAt likeCount commentCount shareCount viewerHasLiked viewerHasShared likes(first: 100) { ${engagement('')} } comments(first: 100) { ${engagement('text')} } shares(first: 100) { ${engagement('')} } } } }`,
+  post: `query($id: ID!) { node(id: $id) { ... on Post { id text createdAt likeCount commentCount shareCount viewerHasLiked viewerHasShared likes(first: 100) { ${engagementConnection('')} } comments(first: 100) { ${engagementConnection('text')} } shares(first: 100) { ${engagementConnection('')} } } } }`,
 }
-const mutation = (name: string, input: string, fields: string) =>
+const mutationDocument = (name: string, input: string, fields: string) =>
   `mutation($input: ${input}!) { ${name}(input: $input) { ${fields} } }`
 const mutations = {
-  createUser: mutation('createUser', 'CreateUserInput', 'user { handle name }'),
-  deleteUser: mutation('deleteUser', 'DeleteUserInput', 'changed'),
-  createPost: mutation('createPost', 'CreatePostInput', 'post { id text }'),
-  deletePost: mutation('deletePost', 'DeletePostInput', 'changed'),
-  followUser: mutation('followUser', 'UserInput', 'changed'),
-  unfollowUser: mutation('unfollowUser', 'UserInput', 'changed'),
-  muteUser: mutation('muteUser', 'UserInput', 'changed'),
-  blockUser: mutation('blockUser', 'UserInput', 'changed'),
-  setFollowGroups: mutation('setFollowGroups', 'SetFollowGroupsInput', 'groups'),
-  likePost: mutation('likePost', 'PostInput', 'changed'),
-  unlikePost: mutation('unlikePost', 'PostInput', 'changed'),
-  sharePost: mutation('sharePost', 'PostInput', 'changed'),
-  addComment: mutation('addComment', 'AddCommentInput', 'comment { id text }'),
+  createUser: mutationDocument('createUser', 'CreateUserInput', 'user { handle name }'),
+  deleteUser: mutationDocument('deleteUser', 'DeleteUserInput', 'changed'),
+  createPost: mutationDocument('createPost', 'CreatePostInput', 'post { id text }'),
+  deletePost: mutationDocument('deletePost', 'DeletePostInput', 'changed'),
+  followUser: mutationDocument('followUser', 'UserInput', 'changed'),
+  unfollowUser: mutationDocument('unfollowUser', 'UserInput', 'changed'),
+  muteUser: mutationDocument('muteUser', 'UserInput', 'changed'),
+  blockUser: mutationDocument('blockUser', 'UserInput', 'changed'),
+  setFollowGroups: mutationDocument('setFollowGroups', 'SetFollowGroupsInput', 'groups'),
+  likePost: mutationDocument('likePost', 'PostInput', 'changed'),
+  unlikePost: mutationDocument('unlikePost', 'PostInput', 'changed'),
+  sharePost: mutationDocument('sharePost', 'PostInput', 'changed'),
+  addComment: mutationDocument('addComment', 'AddCommentInput', 'comment { id text }'),
 }
 type Mutation = keyof typeof mutations
-/** The fields of mutations that are used here. */
-interface Answered {
+/** The fields of a mutation's answer that this script reads. */
+interface MutationAnswer {
   readonly post?: { readonly id: string }
 }
 
-/** A process of the earlier release on a database, with a clock of its own. */
+/** Starts the server of the earlier release on a database, with the clock `now`. */
 async function startRelease(
   uri: string,
   name: string,
@@ -84,25 +85,25 @@ async function startRelease(
   now: () => number,
 ) {
   const [{ connect }, { applyIndexes, followingModeOf }, { readConfig }] = [
-    await load('db/client.js'),
-    await load('db/indexes.js'),
-    await load('config.js'),
+    await importModule('db/client.js'),
+    await importModule('db/indexes.js'),
+    await importModule('config.js'),
   ]
   const client = await connect(uri)
   const db = client.db(name)
   const config = readConfig(env)
   await followingModeOf(db, config.following)
   await applyIndexes(db, config.following)
-  const services = (await load('services.js')).createServices(client, db, config, [], now)
-  await (await load('feed/feeds.js')).registerStrategies(services, config.feed.maintained)
-  const { Metrics } = await load('reconcile/metrics.js')
+  const services = (await importModule('services.js')).createServices(client, db, config, [], now)
+  await (await importModule('feed/feeds.js')).registerStrategies(services, config.feed.maintained)
+  const { Metrics } = await importModule('reconcile/metrics.js')
   const parts = { config, services, log: silent, nudge: () => {}, ready: async () => true }
-  const http = await (await load('graphql/server.js')).createServer({
+  const http = await (await importModule('graphql/server.js')).createServer({
     ...parts,
     metrics: new Metrics(),
   })
   const url = await http.listen({ host: '127.0.0.1', port: 0 })
-  const ask = async (as: string, query: string, variables: object) => {
+  const sendQuery = async (as: string, query: string, variables: object) => {
     const headers = { 'content-type': 'application/json', authorization: `Dev ${as}` }
     const body = JSON.stringify({ query, variables })
     const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body })
@@ -111,23 +112,23 @@ async function startRelease(
     return data
   }
   const runJobs = async () => {
-    const { Worker } = await load('jobs/worker.js')
+    const { Worker } = await importModule('jobs/worker.js')
     await services.collections.outbox.updateMany({}, { $set: { runAt: new Date(0) } })
     const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
     await new Worker(services.queue, services.tasks, silent, options).drain()
     const left = await services.collections.outbox.findOne({})
-    if (left) throw new Error(`a job is left: ${JSON.stringify(left)}`)
+    if (left) throw new Error(`a job did not end: ${JSON.stringify(left)}`)
   }
   const stop = async () => {
     await http.close()
     await client.close()
   }
-  return { services, ask, runJobs, stop }
+  return { services, sendQuery, runJobs, stop }
 }
 
-/** Leaves the record of a repair, and of a reconciliation that has not ended. */
-async function repairCounters(services: Awaited<ReturnType<typeof startRelease>>['services']) {
-  const { reconcile } = await load('reconcile/reconcile.js')
+/** Stores the record of a repair, and of a reconciliation that has not ended. */
+async function recordRepairs(services: Awaited<ReturnType<typeof startRelease>>['services']) {
+  const { reconcile } = await importModule('reconcile/reconcile.js')
   const options = { users: 'all', dryRun: false, now: () => Date.UTC(2099, 0, 1) }
   await services.collections.user_stats.updateOne({ _id: 'dan' }, { $inc: { followers: 3 } })
   await reconcile(services, options)
@@ -135,130 +136,146 @@ async function repairCounters(services: Awaited<ReturnType<typeof startRelease>>
   await reconcile(services, { ...options, signal }).catch(() => {})
 }
 
-/** What people do. Each act is an hour after the one before. */
-async function act(uri: string, name: string, env: Record<string, string>) {
+/**
+ * Fills a database with the operations of users. Each operation is one hour after the previous operation.
+ * Then leaves jobs of a killed process.
+ */
+async function fillDatabase(uri: string, name: string, env: Record<string, string>) {
   let at = Date.UTC(2024, 0, 1)
   const now = () => ++at
   const server = await startRelease(uri, name, env, now)
   server.services.inline.start(server.services.tasks, silent)
   const repeats: Omit<RecordedAnswer, 'data'>[] = []
-  const make =
+  const createMutate =
     (release: typeof server) =>
-    async (as: string, what: Mutation, input: object = {}) => {
+    async (as: string, mutationName: Mutation, input: object = {}) => {
       at += hourMs
       const variables = { input }
-      if ('clientMutationId' in input) repeats.push({ as, query: what, variables })
-      const data = (await release.ask(as, mutations[what], variables)) as Record<string, Answered>
-      return data[what] as Answered
+      if ('clientMutationId' in input) repeats.push({ as, query: mutationName, variables })
+      const data = (await release.sendQuery(as, mutations[mutationName], variables)) as Record<
+        string,
+        MutationAnswer
+      >
+      return data[mutationName] as MutationAnswer
     }
-  const does = make(server)
-  const post = async (as: string, text: string, by = does) => {
+  const mutate = createMutate(server)
+  const publish = async (as: string, text: string, by = mutate) => {
     return (await by(as, 'createPost', { text })).post?.id as string
   }
   const read = (as: string, strategy: string, first: number) =>
-    server.ask(as, queries.timeline, { strategy, first })
+    server.sendQuery(as, queries.timeline, { strategy, first })
 
   const fans = ['ann', 'ben', 'cem', 'dan', 'eve', 'fay', 'gus', 'hal']
-  const once = (n: number) => ({ clientMutationId: `first ${n}` })
-  for (const one of [...fans, 'star', 'idol', 'gone', 'bye']) {
-    await does(one, 'createUser', { name: `${one}!`, ...(one === 'ann' ? once(0) : {}) })
+  const keyOf = (n: number) => ({ clientMutationId: `first ${n}` })
+  for (const handle of [...fans, 'star', 'idol', 'gone', 'bye']) {
+    await mutate(handle, 'createUser', {
+      name: `${handle}!`,
+      ...(handle === 'ann' ? keyOf(0) : {}),
+    })
   }
-  await post('star', 'before the fans')
-  await post('idol', 'before the fans')
+  await publish('star', 'before the fans')
+  await publish('idol', 'before the fans')
   for (const [n, fan] of fans.entries()) {
-    await does(fan, 'followUser', { handle: 'star', ...(n === 0 ? once(1) : {}) })
-    if (n < 6) await does(fan, 'followUser', { handle: 'idol' })
-    for (const step of [1, 2]) await does(fan, 'followUser', { handle: fans[(n + step) % 8] })
-    await does('gone', 'followUser', { handle: fan })
-    await does('bye', 'followUser', { handle: fan })
+    await mutate(fan, 'followUser', { handle: 'star', ...(n === 0 ? keyOf(1) : {}) })
+    if (n < 6) await mutate(fan, 'followUser', { handle: 'idol' })
+    for (const step of [1, 2]) await mutate(fan, 'followUser', { handle: fans[(n + step) % 8] })
+    await mutate('gone', 'followUser', { handle: fan })
+    await mutate('bye', 'followUser', { handle: fan })
     if (env.FEED_MAINTAINED?.includes('CACHE') && n < 5) await read(fan, 'CACHE', 5)
   }
-  await does('ann', 'setFollowGroups', { handle: 'star', groups: ['close', 'work'] })
-  await does('ann', 'setFollowGroups', { handle: 'ben', groups: ['close'] })
-  await does('eve', 'setFollowGroups', { handle: 'fay', groups: ['close'] })
-  const first = await does('ann', 'createPost', { text: 'twice is once', ...once(2) })
-  const viral = await post('star', 'seen by all')
-  await post('idol', 'seen by six')
+  await mutate('ann', 'setFollowGroups', { handle: 'star', groups: ['close', 'work'] })
+  await mutate('ann', 'setFollowGroups', { handle: 'ben', groups: ['close'] })
+  await mutate('eve', 'setFollowGroups', { handle: 'fay', groups: ['close'] })
+  const first = await mutate('ann', 'createPost', { text: 'twice is once', ...keyOf(2) })
+  const viral = await publish('star', 'seen by all')
+  await publish('idol', 'seen by six')
   for (const round of [1, 2, 3]) {
-    for (const fan of fans) await post(fan, `${fan} ${round}`)
-    await post('star', `star ${round}`)
+    for (const fan of fans) await publish(fan, `${fan} ${round}`)
+    await publish('star', `star ${round}`)
   }
   const posts = [viral, first.post?.id as string]
   for (const [n, fan] of [...fans, 'gone', 'bye'].entries()) {
     for (const postId of posts) {
-      await does(fan, 'likePost', {
+      await mutate(fan, 'likePost', {
         postId,
         ...(n === 0 ? { clientMutationId: `like ${postId}` } : {}),
       })
-      if (n % 2 === 0) await does(fan, 'sharePost', { postId })
+      if (n % 2 === 0) await mutate(fan, 'sharePost', { postId })
       const key = n === 1 ? { clientMutationId: `comment ${postId}` } : {}
-      await does(fan, 'addComment', { postId, text: `${fan} says`, ...key })
+      await mutate(fan, 'addComment', { postId, text: `${fan} says`, ...key })
     }
   }
-  await does('ben', 'unlikePost', { postId: viral })
-  const removed = await post('cem', 'removed with its likes')
-  for (const fan of fans) await does(fan, 'likePost', { postId: removed })
-  await does('cem', 'deletePost', { postId: removed })
-  await does('ann', 'muteUser', { handle: 'cem' })
-  await does('eve', 'blockUser', { handle: 'gus' })
-  await does('fay', 'blockUser', { handle: 'gus' })
-  await does('gone', 'deleteUser')
+  await mutate('ben', 'unlikePost', { postId: viral })
+  const removed = await publish('cem', 'removed with its likes')
+  for (const fan of fans) await mutate(fan, 'likePost', { postId: removed })
+  await mutate('cem', 'deletePost', { postId: removed })
+  await mutate('ann', 'muteUser', { handle: 'cem' })
+  await mutate('eve', 'blockUser', { handle: 'gus' })
+  await mutate('fay', 'blockUser', { handle: 'gus' })
+  await mutate('gone', 'deleteUser')
   at += hourMs
   await server.runJobs()
-  await repairCounters(server.services)
-  for (const fan of fans.slice(0, 3)) await does(fan, 'unfollowUser', { handle: 'idol' })
+  await recordRepairs(server.services)
+  for (const fan of fans.slice(0, 3)) await mutate(fan, 'unfollowUser', { handle: 'idol' })
   await server.runJobs()
-  // The delivery of this post finds few followers, and leaves the job that delivers the posts that were left out.
-  await post('idol', 'few are left')
+  // The author now has too few followers for a celebrity. So the delivery of this post demotes the author, and leaves the
+  // job that delivers the earlier posts.
+  await publish('idol', 'few are left')
 
-  // A process that is killed after each of these commits, before it runs a job.
+  // A process that is killed after these commits, before it runs their jobs.
   const killed = await startRelease(uri, name, env, now)
-  const leaves = make(killed)
-  await leaves('hal', 'unfollowUser', { handle: 'ann' })
+  const mutateKilled = createMutate(killed)
+  await mutateKilled('hal', 'unfollowUser', { handle: 'ann' })
   if (!(await killed.services.queue.claim(1, 'QUICK'))) throw new Error('no job was claimed')
-  await post('ben', 'not delivered yet', leaves)
-  await leaves('hal', 'followUser', { handle: 'cem' })
-  const last = await post('dan', 'removed before its delivery', leaves)
-  await leaves('ann', 'likePost', { postId: last })
-  await leaves('dan', 'deletePost', { postId: last })
-  await leaves('bye', 'deleteUser')
+  await publish('ben', 'not delivered yet', mutateKilled)
+  await mutateKilled('hal', 'followUser', { handle: 'cem' })
+  const last = await publish('dan', 'removed before its delivery', mutateKilled)
+  await mutateKilled('ann', 'likePost', { postId: last })
+  await mutateKilled('dan', 'deletePost', { postId: last })
+  await mutateKilled('bye', 'deleteUser')
   at += hourMs
   await killed.stop()
   return { server, fans, repeats }
 }
 
-/** Everything that a user may see, as the earlier release answers it. */
-async function answersOf(
-  { server, fans }: Awaited<ReturnType<typeof act>>,
+/** Records the answers of the earlier release to all queries of a user. */
+async function recordAnswers(
+  { server, fans }: Awaited<ReturnType<typeof fillDatabase>>,
   strategies: readonly string[],
 ): Promise<RecordedAnswer[]> {
   const answers: RecordedAnswer[] = []
-  const ask = async (as: string, query: keyof typeof queries, variables: object = {}) => {
-    answers.push({ as, query, variables, data: await server.ask(as, queries[query], variables) })
+  const recordAnswer = async (as: string, query: keyof typeof queries, variables: object = {}) => {
+    answers.push({
+      as,
+      query,
+      variables,
+      data: await server.sendQuery(as, queries[query], variables),
+    })
     return answers.at(-1)?.data
   }
   const posts = new Set<string>()
   for (const as of [...fans, 'star', 'idol']) {
     for (const strategy of ['FANOUT_ON_READ', ...strategies]) {
-      for (const first of [5, 100]) await ask(as, 'timeline', { strategy, first })
-      if (as === 'ann') await ask(as, 'timeline', { strategy, first: 100, group: 'close' })
+      for (const first of [5, 100]) await recordAnswer(as, 'timeline', { strategy, first })
+      if (as === 'ann') await recordAnswer(as, 'timeline', { strategy, first: 100, group: 'close' })
     }
-    await ask(as, 'viewer')
-    const { user } = (await ask(as, 'user', { handle: as })) as { user: Listed }
+    await recordAnswer(as, 'viewer')
+    const { user } = (await recordAnswer(as, 'user', { handle: as })) as { user: UserAnswer }
     for (const { node } of user.posts.edges) posts.add(node.id)
   }
   for (const handle of [...fans, 'star', 'idol', 'gone', 'bye'])
-    await ask('ann', 'user', { handle })
-  for (const group of ['close', 'work']) await ask('ann', 'group', { handle: 'ann', group })
-  await ask('eve', 'group', { handle: 'eve', group: 'close' })
-  for (const id of posts) await ask('ben', 'post', { id })
+    await recordAnswer('ann', 'user', { handle })
+  for (const group of ['close', 'work'])
+    await recordAnswer('ann', 'group', { handle: 'ann', group })
+  await recordAnswer('eve', 'group', { handle: 'eve', group: 'close' })
+  for (const id of posts) await recordAnswer('ben', 'post', { id })
   return answers
 }
-interface Listed {
+interface UserAnswer {
   readonly posts: { readonly edges: readonly { readonly node: { readonly id: string } }[] }
 }
 
-async function dump(db: Db): Promise<RecordedDatabase['collections']> {
+async function dumpCollections(db: Db): Promise<RecordedDatabase['collections']> {
   const collections = await db.listCollections().toArray()
   return Promise.all(
     collections.map(async ({ name, options = {} }: Document) => ({
@@ -272,21 +289,21 @@ async function dump(db: Db): Promise<RecordedDatabase['collections']> {
   )
 }
 
-async function record(uri: string, { following, strategies }: (typeof settings)[number]) {
+async function recordDatabase(uri: string, { following, strategies }: (typeof settings)[number]) {
   const env = { ...common, FOLLOWING: following, FEED_MAINTAINED: strategies.join() }
   const name = `recorded_${following.replace('-', '_')}`
-  const acted = await act(uri, name, env)
+  const filled = await fillDatabase(uri, name, env)
   const client = await MongoClient.connect(uri)
-  const collections = await dump(client.db(name))
+  const collections = await dumpCollections(client.db(name))
   await client.close()
-  await acted.server.runJobs()
-  const answers = await answersOf(acted, strategies)
+  await filled.server.runJobs()
+  const answers = await recordAnswers(filled, strategies)
   const repeats: RecordedAnswer[] = []
-  for (const { as, query, variables } of acted.repeats) {
-    const data = await acted.server.ask(as, mutations[query as Mutation], variables)
+  for (const { as, query, variables } of filled.repeats) {
+    const data = await filled.server.sendQuery(as, mutations[query as Mutation], variables)
     repeats.push({ as, query, variables, data })
   }
-  await acted.server.stop()
+  await filled.server.stop()
   return { following, env, collections, queries: { ...queries, ...mutations }, answers, repeats }
 }
 
@@ -296,12 +313,12 @@ const mongod = await openMongod({
   binFolder: join(import.meta.dirname, '../.feedline/bin'),
   mongodBinary: process.env.MONGOD_BINARY,
   log: console.error,
-  // The recorded idempotency keys are older than a day.
+  // Keeps the recorded idempotency keys, which are older than a day.
   extraArgs: ['--setParameter', 'ttlMonitorEnabled=false'],
 })
 try {
   const databases: RecordedDatabase[] = []
-  for (const setting of settings) databases.push(await record(mongod.uri, setting))
+  for (const setting of settings) databases.push(await recordDatabase(mongod.uri, setting))
   const folder = join(import.meta.dirname, '../tests/fixtures')
   await mkdir(folder, { recursive: true })
   const text = BSON.EJSON.stringify({ commit, databases })

@@ -1,104 +1,131 @@
 import type { PostRef } from '../../src/lib/ids.ts'
-import { type BenchDatabase, openBench } from '../database.ts'
-import { drive, type Load, showSpread, spreadOf } from '../drive.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
+import { type LoadResult, runClosedLoop } from '../load.ts'
 import type { BenchOptions } from '../options.ts'
-import { measureCurve } from './curve.ts'
-import { feedline, makePosts, openAccounts, userAt } from './ours.ts'
+import { formatSummary, summarize } from '../statistics.ts'
+import { createAccounts, createPosts, feedline, userAt } from './feedline.ts'
+import { measureLikeGrowth } from './like-growth.ts'
 import { measurePage } from './page.ts'
-import { bareUpdate, type Rival, seedAddLike, uniqueRow } from './rivals.ts'
-import { twoProcesses } from './two-processes.ts'
+import { bareUpdate, type LikeImplementation, seedAddLike, uniqueRow } from './rivals.ts'
+import { measureTwoProcesses } from './two-processes.ts'
 
 const clients = 64
 const posts = 2_000
 const accounts = 200_000
 
-type Ways = Readonly<Record<'seed' | 'row' | 'bare' | 'feedline', Rival>>
-type Loads = Readonly<Record<keyof Ways, Load>>
+type Implementations = Readonly<Record<'seed' | 'row' | 'bare' | 'feedline', LikeImplementation>>
+type LoadResults = Readonly<Record<keyof Implementations, LoadResult>>
 
-/** Likes, side by side with how others do it, as ratios; then the price of popularity. */
-export async function engagement(options: BenchOptions) {
-  await using database = await openBench(options.say)
+/**
+ * Compares likes with the rival implementations, as ratios.
+ * Then measures the latency of a like by the number of likes of its post.
+ */
+export async function benchmarkEngagement(options: BenchOptions) {
+  await using database = await openBenchDatabase(options.log)
   const { client, db, services } = database
-  options.say(`opening ${accounts} accounts`)
-  await openAccounts(services, accounts)
-  const ways: Ways = {
+  options.log(`creating ${accounts} accounts`)
+  await createAccounts(services, accounts)
+  const implementations: Implementations = {
     seed: seedAddLike(client, db),
     row: await uniqueRow(db),
     bare: bareUpdate(db),
     feedline: feedline(services),
   }
-  const spread: Loads[] = []
-  const hot: Loads[] = []
-  const two: { seed: number; feedline: number }[] = []
-  const pages: number[] = []
+  const spread: LoadResults[] = []
+  const hot: LoadResults[] = []
+  const twoProcessRates: { seed: number; feedline: number }[] = []
+  const pageRatios: number[] = []
   for (let round = 1; round <= options.rounds; round++) {
-    options.say(`round ${round} of ${options.rounds}`)
-    spread.push(await eachWay(ways, (way) => spreadLoad(way, options.ms)))
-    hot.push(await eachWay(ways, (way) => hotLoad(way, options.ms)))
-    two.push(await bothProcesses(database, options.ms))
-    pages.push(await measurePage(services, options.ms))
+    options.log(`round ${round} of ${options.rounds}`)
+    spread.push(
+      await measureAll(implementations, (implementation) =>
+        measureSpreadLikes(implementation, options.ms),
+      ),
+    )
+    hot.push(
+      await measureAll(implementations, (implementation) =>
+        measureHotLikes(implementation, options.ms),
+      ),
+    )
+    twoProcessRates.push(await compareTwoProcesses(database, options.ms))
+    pageRatios.push(await measurePage(services, options.ms))
   }
-  const curve = await measureCurve(services, options)
+  const growth = await measureLikeGrowth(services, options)
   const ratios = {
     spread_vs_seed: spread.map((load) => ratio(load, 'seed')),
     spread_vs_bare: spread.map((load) => ratio(load, 'bare')),
     hot_vs_seed: hot.map((load) => ratio(load, 'seed')),
     hot_vs_unique_row: hot.map((load) => ratio(load, 'row')),
-    hot_two_processes_vs_seed: two.map((rates) => rates.feedline / rates.seed),
-    page_vs_bare: pages,
-    like_1m_vs_1k: curve.ratios,
+    hot_two_processes_vs_seed: twoProcessRates.map((rates) => rates.feedline / rates.seed),
+    page_vs_bare: pageRatios,
+    like_1m_vs_1k: growth.ratios,
   }
-  options.show('| ratio | median (min–max) |\n|---|---|')
+  options.print('| ratio | median (min–max) |\n|---|---|')
   for (const [name, values] of Object.entries(ratios)) {
-    options.show(`| ${name} | ${showSpread(spreadOf(values))} |`)
+    options.print(`| ${name} | ${formatSummary(summarize(values))} |`)
   }
-  options.show('\n| likes/s, p99 | spread over 2,000 posts | one hot post |\n|---|---|---|')
-  for (const way of Object.keys(ways) as (keyof Ways)[]) {
-    options.show(`| ${way} | ${rates(spread, way)} | ${rates(hot, way)} |`)
+  options.print('\n| likes/s, p99 | spread over 2,000 posts | one hot post |\n|---|---|---|')
+  for (const implementation of Object.keys(implementations) as (keyof Implementations)[]) {
+    options.print(
+      `| ${implementation} | ${formatRates(spread, implementation)} | ${formatRates(hot, implementation)} |`,
+    )
   }
-  options.show(`\n${curve.table}`)
+  options.print(`\n${growth.table}`)
   return Object.fromEntries(
-    Object.entries(ratios).map(([name, values]) => [name, spreadOf(values).median]),
+    Object.entries(ratios).map(([name, values]) => [name, summarize(values).median]),
   )
 }
 
-const ratio = (load: Loads, to: keyof Ways) => load.feedline.perSecond / load[to].perSecond
+const ratio = (load: LoadResults, to: keyof Implementations) =>
+  load.feedline.perSecond / load[to].perSecond
 
-const rates = (loads: readonly Loads[], way: keyof Ways) => {
-  const perSecond = spreadOf(loads.map((load) => load[way].perSecond))
-  const p99 = spreadOf(loads.map((load) => load[way].p99Ms))
-  return `${showSpread(perSecond, 0)}, ${p99.median.toFixed(1)} ms`
+const formatRates = (loads: readonly LoadResults[], implementation: keyof Implementations) => {
+  const perSecond = summarize(loads.map((load) => load[implementation].perSecond))
+  const p99 = summarize(loads.map((load) => load[implementation].p99Ms))
+  return `${formatSummary(perSecond, 0)}, ${p99.median.toFixed(1)} ms`
 }
 
-/** Measures all ways, one after the other. */
-async function eachWay(ways: Ways, measure: (way: Rival) => Promise<Load>): Promise<Loads> {
-  const loads: [string, Load][] = []
-  for (const [name, way] of Object.entries(ways)) loads.push([name, await measure(way)])
-  return Object.fromEntries(loads) as Loads
+/** Measures all implementations in turn. */
+async function measureAll(
+  implementations: Implementations,
+  measure: (implementation: LikeImplementation) => Promise<LoadResult>,
+): Promise<LoadResults> {
+  const loads: [string, LoadResult][] = []
+  for (const [name, implementation] of Object.entries(implementations))
+    loads.push([name, await measure(implementation)])
+  return Object.fromEntries(loads) as LoadResults
 }
 
-async function spreadLoad(way: Rival, ms: number): Promise<Load> {
-  const targets = await way.posts(posts)
+async function measureSpreadLikes(
+  implementation: LikeImplementation,
+  ms: number,
+): Promise<LoadResult> {
+  const targets = await implementation.createPosts(posts)
   let sequence = 1
-  const someTarget = () => {
+  const pickTarget = () => {
     sequence = (sequence * 48_271) % 0x7fffffff
     return targets[sequence % targets.length] as (typeof targets)[number]
   }
-  return drive(clients, ms, (_, at) => way.like(someTarget(), userAt(at % accounts)))
+  return runClosedLoop(clients, ms, (_, at) =>
+    implementation.like(pickTarget(), userAt(at % accounts)),
+  )
 }
 
-async function hotLoad(way: Rival, ms: number): Promise<Load> {
-  const [target] = await way.posts(1)
-  if (!target) throw new Error('there is no post')
-  return drive(clients, ms, (_, at) => way.like(target, userAt(at % accounts)))
+async function measureHotLikes(
+  implementation: LikeImplementation,
+  ms: number,
+): Promise<LoadResult> {
+  const [target] = await implementation.createPosts(1)
+  if (!target) throw new Error('the implementation created no post')
+  return runClosedLoop(clients, ms, (_, at) => implementation.like(target, userAt(at % accounts)))
 }
 
-async function bothProcesses(database: BenchDatabase, ms: number) {
-  const [target] = (await makePosts(database.services, 1)) as [PostRef]
-  const [id] = await seedAddLike(database.client, database.db).posts(1)
+async function compareTwoProcesses(database: BenchDatabase, ms: number) {
+  const [target] = (await createPosts(database.services, 1)) as [PostRef]
+  const [id] = await seedAddLike(database.client, database.db).createPosts(1)
   const seedPost = { id: id?.toHexString() ?? '', author: target.author }
   return {
-    seed: await twoProcesses(database, 'seed', seedPost, ms),
-    feedline: await twoProcesses(database, 'feedline', target, ms),
+    seed: await measureTwoProcesses(database, 'seed', seedPost, ms),
+    feedline: await measureTwoProcesses(database, 'feedline', target, ms),
   }
 }

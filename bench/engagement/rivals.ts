@@ -1,6 +1,6 @@
 import { type Collection, type Db, type MongoClient, MongoServerError, ObjectId } from 'mongodb'
 
-interface RivalPost {
+interface LikedPost {
   _id: ObjectId
   content: string
   likes: string[]
@@ -8,14 +8,14 @@ interface RivalPost {
   has_overflow: boolean
 }
 
-/** A way of liking a post, as others write it. */
-export interface Rival {
-  /** Makes so many fresh posts. */
-  posts(count: number): Promise<ObjectId[]>
+/** An implementation of likes. */
+export interface LikeImplementation {
+  /** Creates `count` posts without likes. */
+  createPosts(count: number): Promise<ObjectId[]>
   like(post: ObjectId, user: string): Promise<boolean>
 }
 
-const fresh = (count: number): RivalPost[] =>
+const newPosts = (count: number): LikedPost[] =>
   Array.from({ length: count }, () => ({
     _id: new ObjectId(),
     content: 'Cute Cat Video',
@@ -24,15 +24,15 @@ const fresh = (count: number): RivalPost[] =>
     has_overflow: false,
   }))
 
-async function insertPosts(posts: Collection<RivalPost>, count: number): Promise<ObjectId[]> {
-  const docs = fresh(count)
+async function insertPosts(posts: Collection<LikedPost>, count: number): Promise<ObjectId[]> {
+  const docs = newPosts(count)
   await posts.insertMany(docs)
   return docs.map(({ _id }) => _id)
 }
 
-/** Seed 0's `addLike` as it is written, statement by statement; a collision throws there, and is tried again here. */
-export function seedAddLike(client: MongoClient, db: Db): Rival {
-  const posts = db.collection<RivalPost>('seed_posts')
+/** The unchanged `addLike` of seed 0. It throws on a write conflict, and the call is then retried here. */
+export function seedAddLike(client: MongoClient, db: Db): LikeImplementation {
+  const posts = db.collection<LikedPost>('seed_posts')
   const overflows = db.collection<{ post_id: ObjectId; likes: string[] }>('seed_overflows')
   const threshold = 1000
   const addLike = async (postId: ObjectId, userId: string): Promise<boolean> => {
@@ -70,28 +70,28 @@ export function seedAddLike(client: MongoClient, db: Db): Rival {
     }
   }
   return {
-    posts: (count) => insertPosts(posts, count),
+    createPosts: (count) => insertPosts(posts, count),
     like: async (post, user) => {
       for (;;) {
         try {
           return await addLike(post, user)
         } catch (error) {
-          const collided =
+          const isConflict =
             error instanceof MongoServerError && error.hasErrorLabel('TransientTransactionError')
-          if (!collided) throw error
+          if (!isConflict) throw error
         }
       }
     },
   }
 }
 
-/** A row for each like, kept unique by an index, and a counter beside it. */
-export async function uniqueRow(db: Db): Promise<Rival> {
-  const posts = db.collection<RivalPost>('row_posts')
+/** One document per like under a unique index, and a counter in the post. */
+export async function uniqueRow(db: Db): Promise<LikeImplementation> {
+  const posts = db.collection<LikedPost>('row_posts')
   const rows = db.collection<{ post: ObjectId; user: string }>('row_likes')
   await rows.createIndex({ post: 1, user: 1 }, { unique: true })
   return {
-    posts: (count) => insertPosts(posts, count),
+    createPosts: (count) => insertPosts(posts, count),
     like: async (post, user) => {
       try {
         await rows.insertOne({ post, user })
@@ -105,11 +105,11 @@ export async function uniqueRow(db: Db): Promise<Rival> {
   }
 }
 
-/** One conditional update and nothing else: no block, no account, no overflow, no list of what a user likes. */
-export function bareUpdate(db: Db): Rival {
-  const posts = db.collection<RivalPost>('bare_posts')
+/** One conditional update. It checks no block and no account, and has no overflow and no list of likes by user. */
+export function bareUpdate(db: Db): LikeImplementation {
+  const posts = db.collection<LikedPost>('bare_posts')
   return {
-    posts: (count) => insertPosts(posts, count),
+    createPosts: (count) => insertPosts(posts, count),
     like: async (_id, user) =>
       (
         await posts.updateOne(

@@ -2,50 +2,50 @@ import type { Db } from 'mongodb'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { type BenchDatabase, openBench } from '../database.ts'
-import { drive } from '../drive.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
+import { runClosedLoop } from '../load.ts'
 import type { BenchOptions } from '../options.ts'
-import { makePosts, openAccounts, userAt } from './ours.ts'
+import { createAccounts, createPosts, userAt } from './feedline.ts'
 
 const sizes = [0, 100, 1_000, 10_000]
 const pageSize = 50
 
 /**
- * What embedded arrays cost the storage engine: posts that hold so many likes themselves, and what a like, and a page of
- * 50 such posts without their likes, then cost.
+ * Measures the cost of embedded lists in the storage engine: likes of posts with more and more embedded likes.
+ * Then reads pages of 50 such posts without their likes.
  */
-export async function thresholds(options: BenchOptions) {
+export async function benchmarkThresholds(options: BenchOptions) {
   const rows: Record<string, number>[] = []
   for (const size of sizes) {
-    options.say(`posts with ${size} likes each`)
+    options.log(`posts with ${size} likes each`)
     const env = { LIKES_THRESHOLD: '10000' }
-    await using database = await openBench(() => {}, env)
-    rows.push({ likes: size, ...(await measure(database, size, options.ms)) })
+    await using database = await openBenchDatabase(() => {}, env)
+    rows.push({ likes: size, ...(await measureSize(database, size, options.ms)) })
   }
   const [first = {}] = rows
   const names = Object.keys(first)
-  options.show(`| ${names.join(' | ')} |\n|${names.map(() => '---').join('|')}|`)
+  options.print(`| ${names.join(' | ')} |\n|${names.map(() => '---').join('|')}|`)
   for (const row of rows) {
-    options.show(
+    options.print(
       `| ${names.map((name) => (row[name] ?? Number.NaN).toLocaleString('en')).join(' | ')} |`,
     )
   }
   return rows
 }
 
-async function measure({ db, services }: BenchDatabase, size: number, ms: number) {
-  await openAccounts(services, 1_000)
-  const posts = await fullPosts(services, size)
+async function measureSize({ db, services }: BenchDatabase, size: number, ms: number) {
+  await createAccounts(services, 1_000)
+  const posts = await createPostsWithLikes(services, size)
   const { size: documentBytes } = (await db.command({ collStats: 'posts' })) as { size: number }
-  const before = await engine(db)
-  const likes = await drive(8, ms, async (client, at) => {
+  const before = await readEngineStatus(db)
+  const likes = await runClosedLoop(8, ms, async (client, at) => {
     const post = posts[at % posts.length] as PostRef
     await services.engagements.add('likes', userAt(client), post)
     await services.engagements.remove('likes', userAt(client), post)
   })
   const writes = Math.max(1, likes.perSecond * (ms / 1000) * 2)
-  const after = await engine(db)
-  const page = await drive(8, ms, () => services.posts.byRefs(posts))
+  const after = await readEngineStatus(db)
+  const page = await runClosedLoop(8, ms, () => services.posts.byRefs(posts))
   return {
     'KB a post': Math.round(documentBytes / pageSize / 102.4) / 10,
     'likes and unlikes/s': Math.round(likes.perSecond * 2),
@@ -54,9 +54,9 @@ async function measure({ db, services }: BenchDatabase, size: number, ms: number
   }
 }
 
-/** Posts whose arrays hold `size` likes of people who do nothing else. */
-async function fullPosts(services: Services, size: number): Promise<PostRef[]> {
-  const posts = await makePosts(services, pageSize)
+/** Creates posts with `size` embedded likes. The likes are of accounts that the load does not use. */
+async function createPostsWithLikes(services: Services, size: number): Promise<PostRef[]> {
+  const posts = await createPosts(services, pageSize)
   for (const { id } of posts) {
     const likes = Array.from({ length: size }, (_, at) => ({
       _id: toObjectId(id),
@@ -71,7 +71,7 @@ async function fullPosts(services: Services, size: number): Promise<PostRef[]> {
   return posts
 }
 
-async function engine(db: Db): Promise<{ journal: number }> {
+async function readEngineStatus(db: Db): Promise<{ journal: number }> {
   const status = await db.admin().command({ serverStatus: 1 })
   return { journal: Number(status.wiredTiger.log['log bytes written']) }
 }

@@ -3,20 +3,29 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { BenchDatabase } from '../database.ts'
 
-/** Likes of one post a second from two processes at once, 32 clients each, in one of the ways. */
-export async function twoProcesses(
+/** Measures likes of one post from two concurrent processes with 32 clients each. @returns likes per second. */
+export async function measureTwoProcesses(
   { uri, db }: BenchDatabase,
-  way: 'seed' | 'feedline',
+  implementation: 'seed' | 'feedline',
   post: { readonly id: string; readonly author: string },
   ms: number,
 ): Promise<number> {
-  const child = (number: number): ChildProcess =>
+  const startProcess = (number: number): ChildProcess =>
     fork(
-      join(import.meta.dirname, 'hot-child.ts'),
-      [uri, db.databaseName, way, post.id, post.author, String(number * 100_000), '32', String(ms)],
+      join(import.meta.dirname, 'hot-post-process.ts'),
+      [
+        uri,
+        db.databaseName,
+        implementation,
+        post.id,
+        post.author,
+        String(number * 100_000),
+        '32',
+        String(ms),
+      ],
       { execArgv: ['--import', 'tsx'] },
     )
-  const children = [child(0), child(1)]
+  const children = [startProcess(0), startProcess(1)]
   await Promise.all(children.map((process) => once(process, 'message')))
   const results = children.map((process) => once(process, 'message'))
   for (const process of children) process.send('go')

@@ -1,52 +1,64 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { quantile } from '../drive.ts'
 import type { BenchOptions } from '../options.ts'
-import { authorsOf } from './graph.ts'
-import { clearBuckets, drain, type FeedsDatabase, log, maintain, workerOf } from './ours.ts'
-import { textOf } from './store.ts'
+import { quantile } from '../statistics.ts'
+import { postText } from './bulk-data.ts'
+import {
+  clearBuckets,
+  createWorker,
+  type FeedsDatabase,
+  maintainOnly,
+  runDueJobs,
+  serviceLog,
+} from './feeds-database.ts'
+import { sampleAuthors } from './graph.ts'
 
-/** How long the author waits, in milliseconds, by their followers. */
-export type CreateTimes = Readonly<Record<keyof typeof authorsOf, { p50Ms: number; p99Ms: number }>>
+/** The latency of createPost, in milliseconds, by the number of the author's followers. */
+export type CreatePostLatencies = Readonly<
+  Record<keyof typeof sampleAuthors, { p50Ms: number; p99Ms: number }>
+>
 
-/** Posts of each author a second of measurement. */
-const postsASecond = 12
+/** The number of posts of each author, per second of `--seconds`. */
+const postsPerSecond = 12
 
 /**
- * The author's wait for createPost under INBOX, three authors in turn, while the same process delivers what came before,
- * as `feedline serve` does: so each meets the same load, and only the size of their own audience differs.
+ * Measures createPost of three authors in turn under INBOX. The same process delivers the earlier posts, as
+ * `feedline serve` does. So all authors have the same load, and only their numbers of followers differ.
  */
 export async function measureCreatePost(
   database: FeedsDatabase,
-  { ms, say }: BenchOptions,
-): Promise<CreateTimes> {
+  { ms, log }: BenchOptions,
+): Promise<CreatePostLatencies> {
   const { services } = database
-  await maintain(database, ['INBOX'])
-  const worker = workerOf(services)
+  await maintainOnly(database, ['INBOX'])
+  const worker = createWorker(services)
   worker.start()
-  services.inline.start(services.tasks, log)
-  const took = { ten: [] as number[], thousand: [] as number[], celebrity: [] as number[] }
-  const authors = Object.entries(authorsOf) as [keyof typeof authorsOf, (typeof authorsOf)['ten']][]
-  const posts = Math.ceil((postsASecond * ms) / 1000)
+  services.inline.start(services.tasks, serviceLog)
+  const latenciesMs = { ten: [] as number[], thousand: [] as number[], celebrity: [] as number[] }
+  const authors = Object.entries(sampleAuthors) as [
+    keyof typeof sampleAuthors,
+    (typeof sampleAuthors)['ten'],
+  ][]
+  const posts = Math.ceil((postsPerSecond * ms) / 1000)
   for (let at = 0; at < posts; at++) {
-    // Each comes as often first as after each of the others.
+    // Alternates the order, so that no author is always first.
     const order = at % 2 === 0 ? authors : authors.toReversed()
     for (const [name, author] of order) {
       const begin = performance.now()
-      await services.posts.create(author, { text: textOf(at) })
-      took[name].push(performance.now() - begin)
+      await services.posts.create(author, { text: postText(at) })
+      latenciesMs[name].push(performance.now() - begin)
       worker.nudge()
       await sleep(pauseMs)
     }
   }
   await worker.stop()
-  await drain(services)
+  await runDueJobs(services)
   await clearBuckets(database)
-  const times = Object.entries(took).map(([name, values]) => [
+  const times = Object.entries(latenciesMs).map(([name, values]) => [
     name,
     { p50Ms: quantile(values, 0.5), p99Ms: quantile(values, 0.99) },
   ])
-  const result = Object.fromEntries(times) as CreateTimes
-  say(
+  const result = Object.fromEntries(times) as CreatePostLatencies
+  log(
     `createPost p99: ${Object.values(result)
       .map(({ p99Ms }) => p99Ms.toFixed(1))
       .join(', ')} ms`,
@@ -54,5 +66,8 @@ export async function measureCreatePost(
   return result
 }
 
-/** Three posts take this three times: as long as 21,010 deliveries do at 28,000 a second, so that none pile up. */
+/**
+ * The pause after each post, in milliseconds. Three pauses are as long as the 21,010 deliveries of three posts take at
+ * 28,000 per second. So deliveries do not queue up.
+ */
 const pauseMs = 250

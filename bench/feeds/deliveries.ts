@@ -1,97 +1,114 @@
 import { ObjectId } from 'mongodb'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { BenchOptions } from '../options.ts'
-import { type Graph, shuffledPeople } from './graph.ts'
+import { postText } from './bulk-data.ts'
 import {
   clearBuckets,
-  drain,
-  entriesOf,
+  countEntries,
   type FeedsDatabase,
   fillCaches,
-  maintain,
+  maintainOnly,
+  runDueJobs,
   type StoredStrategy,
-} from './ours.ts'
-import { fillSocialite, openSocialite, type SocialiteWay } from './socialite.ts'
-import { textOf } from './store.ts'
+} from './feeds-database.ts'
+import { type Graph, shuffleUsers } from './graph.ts'
+import {
+  fillSocialiteCaches,
+  openSocialiteStrategies,
+  type SocialiteStrategy,
+} from './socialite.ts'
 
-/** Deliveries of each strategy in one round, for a second of `--seconds`. */
-export const deliveriesASecond = 10_000
+/** The number of deliveries of each strategy in one round, per second of `--seconds`. */
+export const deliveriesPerSecond = 10_000
 
-/** Those that store each delivery; HYBRID stores as INBOX does. */
-export const delivered = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
+/** The strategies that store each delivery. HYBRID is left out: it stores as INBOX does. */
+export const measuredStrategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 
-/** Deliveries a second of everything that was measured, a number a round. */
+/** Deliveries per second by implementation and strategy, one value per round. */
 export type Rates = Readonly<Record<string, number[]>>
 
 /**
- * Deliveries a second, ours and Socialite's in turn, of posts by the same authors to the same followers, each beginning
- * with empty buckets and with caches that are full. A rate is 0 unless afterwards every follower has every post.
+ * Measures deliveries per second of Feedline and Socialite in turn: posts of the same authors to the same followers.
+ * Each measurement begins with empty buckets and full caches. A rate is 0 unless every follower has every post afterwards.
  */
 export async function measureDeliveries(
   database: FeedsDatabase,
   graph: Graph,
   authors: readonly UserId[],
-  { rounds, say }: BenchOptions,
+  { rounds, log }: BenchOptions,
 ): Promise<Rates> {
-  const ways = openSocialite(database.db)
-  await fillCaches(database, graph.people)
-  await fillSocialite(database.db, graph.people)
-  const expected = authors.reduce((sum, author) => sum + audience(graph, author), 0)
+  const strategies = openSocialiteStrategies(database.db)
+  await fillCaches(database, graph.users)
+  await fillSocialiteCaches(database.db, graph.users)
+  const expected = authors.reduce((sum, author) => sum + countFollowers(graph, author), 0)
   const rates: Record<string, number[]> = {}
-  const keep = (name: string, seconds: number, entries: number) => {
-    const right = entries === expected
-    const rate = right ? Math.round(expected / seconds) : 0
-    say(`${graph.name}: ${name} ${rate} deliveries/s`)
-    if (!right) say(`WRONG: ${name} left ${entries} entries of ${expected}, so its rate is 0`)
+  const recordRate = (name: string, seconds: number, entries: number) => {
+    const isComplete = entries === expected
+    const rate = isComplete ? Math.round(expected / seconds) : 0
+    log(`${graph.name}: ${name} ${rate} deliveries/s`)
+    if (!isComplete)
+      log(`WRONG: ${name} stored ${entries} of ${expected} entries, so its rate is 0`)
     rates[name] = [...(rates[name] ?? []), rate]
   }
   for (let round = 1; round <= rounds; round++) {
-    say(`${graph.name}: deliveries, round ${round} of ${rounds}, ${expected} each`)
+    log(`${graph.name}: deliveries, round ${round} of ${rounds}, ${expected} each`)
     await clearBuckets(database)
-    for (const strategy of delivered) {
-      const { seconds, entries } = await ours(database, strategy, authors)
-      keep(strategy, seconds, entries)
+    for (const strategy of measuredStrategies) {
+      const { seconds, entries } = await measureFeedline(database, strategy, authors)
+      recordRate(strategy, seconds, entries)
     }
-    for (const [name, way] of Object.entries(ways)) {
-      await way.clear()
-      const { seconds, entries } = await theirs(database, way, authors)
-      keep(`Socialite ${name}`, seconds, entries)
+    for (const [name, strategy] of Object.entries(strategies)) {
+      await strategy.reset()
+      const { seconds, entries } = await measureSocialite(database, strategy, authors)
+      recordRate(`Socialite ${name}`, seconds, entries)
     }
   }
   return rates
 }
 
-const audience = ({ followers }: Graph, author: UserId) => followers.get(author)?.length ?? 0
+const countFollowers = ({ followers }: Graph, author: UserId) => followers.get(author)?.length ?? 0
 
-/** Authors in an order of its own for each graph, until so many deliveries come together; nobody gets more than a cache holds. */
-export function authorsFor(graph: Graph, deliveries: number): UserId[] {
+/**
+ * Selects authors in shuffled order until their followers add up to `deliveries`. The order is the same in each run.
+ * No reader gets more than 50 posts, so that all fit into a cache.
+ */
+export function selectAuthors(graph: Graph, deliveries: number): UserId[] {
   const authors: UserId[] = []
   let sum = 0
-  const held = new Map<UserId, number>()
-  for (const author of shuffledPeople(graph)) {
+  const deliveriesByReader = new Map<UserId, number>()
+  for (const author of shuffleUsers(graph)) {
     if (sum >= deliveries) break
     const followers = graph.followers.get(author) ?? []
-    if (followers.some((follower) => (held.get(follower) ?? 0) >= 50)) continue
-    for (const follower of followers) held.set(follower, (held.get(follower) ?? 0) + 1)
+    if (followers.some((follower) => (deliveriesByReader.get(follower) ?? 0) >= 50)) continue
+    for (const follower of followers)
+      deliveriesByReader.set(follower, (deliveriesByReader.get(follower) ?? 0) + 1)
     authors.push(author)
     sum += followers.length
   }
   return authors
 }
 
-async function ours(database: FeedsDatabase, strategy: StoredStrategy, authors: readonly UserId[]) {
+async function measureFeedline(
+  database: FeedsDatabase,
+  strategy: StoredStrategy,
+  authors: readonly UserId[],
+) {
   const { services } = database
-  await maintain(database, [strategy])
+  await maintainOnly(database, [strategy])
   const posts = new Map<string, UserId>()
   for (const [at, author] of authors.entries()) {
-    posts.set((await services.posts.create(author, { text: textOf(at) })).id, author)
+    posts.set((await services.posts.create(author, { text: postText(at) })).id, author)
   }
-  const seconds = await timed(() => drain(services))
-  return { seconds, entries: await entriesOf(services, strategy, posts) }
+  const seconds = await measureSeconds(() => runDueJobs(services))
+  return { seconds, entries: await countEntries(services, strategy, posts) }
 }
 
-async function theirs({ services }: FeedsDatabase, way: SocialiteWay, authors: readonly UserId[]) {
-  const posts = authors.map((author, at) => ({ _id: new ObjectId(), _a: author, _m: textOf(at) }))
+async function measureSocialite(
+  { services }: FeedsDatabase,
+  strategy: SocialiteStrategy,
+  authors: readonly UserId[],
+) {
+  const posts = authors.map((author, at) => ({ _id: new ObjectId(), _a: author, _m: postText(at) }))
   const followersOf = async (author: string) => {
     const found = await services.collections.followers
       .find({ user: author }, { hint: { user: 1, follower: 1 }, batchSize: 4_000 })
@@ -99,11 +116,11 @@ async function theirs({ services }: FeedsDatabase, way: SocialiteWay, authors: r
       .toArray()
     return found.map(({ follower }) => follower)
   }
-  const seconds = await timed(() => way.deliver(posts, followersOf))
-  return { seconds, entries: await way.entries(posts.map(({ _id }) => _id)) }
+  const seconds = await measureSeconds(() => strategy.deliverPosts(posts, followersOf))
+  return { seconds, entries: await strategy.countEntries(posts.map(({ _id }) => _id)) }
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+async function measureSeconds(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now()
   await work()
   return (performance.now() - begin) / 1000

@@ -1,41 +1,41 @@
-import { spreadOf } from '../drive.ts'
 import type { BenchOptions } from '../options.ts'
-import { drawAll } from './draw.ts'
-import { growthTable, measurePageGrowth } from './growth.ts'
-import { writePlots } from './plots.ts'
-import { onReed98 } from './reed.ts'
+import { summarize } from '../statistics.ts'
+import { formatGrowthTable, measurePageGrowth } from './growth.ts'
+import { runReed98 } from './reed98.ts'
 import {
-  createTable,
-  deliveryTable,
-  httpTable,
-  mixTable,
-  ratiosOf,
-  ratioTable,
-  serviceTable,
+  computeRatios,
+  formatCreatePostTable,
+  formatDeliveryTable,
+  formatHttpTable,
+  formatMixTable,
+  formatRatioTable,
+  formatServiceTable,
 } from './report.ts'
-import { onZipf } from './zipf.ts'
+import { drawCharts } from './result-charts.ts'
+import { writePlots } from './svg-charts.ts'
+import { runZipf } from './zipf.ts'
 
-/** Timelines on write, side by side with Socialite's way and with bare handlers, on two graphs. */
-export async function feeds(options: BenchOptions) {
-  const { say, show } = options
-  const reed = await onReed98(options)
-  if (!reed) say('there is no Reed98 here: name its file with --graph')
-  const zipf = await onZipf(options)
+/** Compares timelines with Socialite's implementation and with bare handlers, on two graphs. */
+export async function benchmarkFeeds(options: BenchOptions) {
+  const { log, print } = options
+  const reed98 = await runReed98(options)
+  if (!reed98) log('Reed98 was not found. Use --graph FILE')
+  const zipf = await runZipf(options)
   const growth = [...(await measurePageGrowth(options)), ...zipf.growth]
-  const ratios = ratiosOf(zipf, reed)
-  show(ratioTable(ratios))
-  show(deliveryTable({ zipf: zipf.rates, ...(reed ? { Reed98: reed.rates } : {}) }))
-  show(createTable(zipf.create))
-  if (reed) {
-    show(serviceTable(reed.service))
-    show(httpTable(reed.http))
-    show(mixTable(reed.mix))
+  const ratios = computeRatios(zipf, reed98)
+  print(formatRatioTable(ratios))
+  print(formatDeliveryTable({ zipf: zipf.rates, ...(reed98 ? { Reed98: reed98.rates } : {}) }))
+  print(formatCreatePostTable(zipf.create))
+  if (reed98) {
+    print(formatServiceTable(reed98.service))
+    print(formatHttpTable(reed98.http))
+    print(formatMixTable(reed98.mix))
   }
-  show(growthTable(growth))
-  for (const path of await writePlots(options.plots, drawAll(zipf, reed, growth))) {
-    say(`wrote ${path}`)
+  print(formatGrowthTable(growth))
+  for (const path of await writePlots(options.plots, drawCharts(zipf, reed98, growth))) {
+    log(`wrote ${path}`)
   }
   return Object.fromEntries(
-    Object.entries(ratios).map(([name, values]) => [name, spreadOf(values).median]),
+    Object.entries(ratios).map(([name, values]) => [name, summarize(values).median]),
   )
 }

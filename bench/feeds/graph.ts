@@ -4,28 +4,32 @@ import { randomAt, shuffled } from '../../src/imports/random.ts'
 import { TextFile } from '../../src/imports/text-file.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 
-/** A follow graph in memory: whom each person is followed by. */
+/** A follow graph in memory. */
 export interface Graph {
   readonly name: string
-  readonly people: readonly UserId[]
+  readonly users: readonly UserId[]
+  /** The followers of each user who has any. */
   readonly followers: ReadonlyMap<UserId, readonly UserId[]>
 }
 
-/** Where the files of real graphs are looked for: here and beside this folder. */
-const folders = ['.', 'data', '..', '../data', '../shared/data']
+/** The folders that may hold the files of real graphs. */
+const searchFolders = ['.', 'data', '..', '../data', '../shared/data']
 
-/** The file of a real graph; undefined where there is none. */
-export const graphFile = (name: string): string | undefined =>
-  folders.map((folder) => `${folder}/${name}`).find((file) => existsSync(file))
+/** Finds the file of a real graph. @returns undefined if no folder has it. */
+export const findGraphFile = (name: string): string | undefined =>
+  searchFolders.map((folder) => `${folder}/${name}`).find((file) => existsSync(file))
 
-/** Reed98 (networkrepository.com), friendships both ways; undefined where its file is not there. */
-export async function reed98(given?: string): Promise<Graph | undefined> {
-  const file = given ?? graphFile('socfb-reed98.edges')
+/**
+ * Loads Reed98 (networkrepository.com), or another edge list. Each friendship becomes a follow in both directions.
+ * @returns undefined if the file does not exist.
+ */
+export async function loadReed98(path?: string): Promise<Graph | undefined> {
+  const file = path ?? findGraphFile('socfb-reed98.edges')
   if (file === undefined || !existsSync(file)) return undefined
   const followers = new Map<UserId, Set<UserId>>()
   const follow = (follower: UserId, followee: UserId) => {
-    const held = followers.get(followee) ?? new Set()
-    if (follower !== followee) followers.set(followee, held.add(follower))
+    const existing = followers.get(followee) ?? new Set()
+    if (follower !== followee) followers.set(followee, existing.add(follower))
   }
   for await (const { from, to } of new EdgeList(await TextFile.open(file))) {
     follow(from, to)
@@ -33,54 +37,54 @@ export async function reed98(given?: string): Promise<Graph | undefined> {
   }
   return {
     name: 'Reed98',
-    people: [...followers.keys()],
-    followers: new Map([...followers].map(([person, held]) => [person, [...held]])),
+    users: [...followers.keys()],
+    followers: new Map([...followers].map(([user, existing]) => [user, [...existing]])),
   }
 }
 
-/** A prime, so that every step visits everybody once. */
-const zipfPeople = 30_011
+/** A prime number, so that any step visits each user once. */
+const zipfUserCount = 30_011
 const celebrityFollowers = 20_000
-/** Person r is followed by 20,000 / (r + 1)^0.69: 50 on average, at least 16. */
+/** User number r has 20,000 / (r + 1)^0.69 followers: 50 on average, at least 16. */
 const exponent = 0.69
 
-/** Three authors of the generated graph, and how many follow them. */
-export const authorsOf = {
+/** Authors of the generated graph with 10, 1,000 and 20,000 followers. */
+export const sampleAuthors = {
   ten: 'z30010' as UserId,
   thousand: 'z76' as UserId,
   celebrity: 'z0' as UserId,
 } as const
 
-/** A graph with celebrities, the same every time. */
-export function zipfGraph(): Graph {
-  const people = Array.from({ length: zipfPeople }, (_, at) => `z${at}` as UserId)
-  const fixed = new Map<UserId, number>([
-    [authorsOf.celebrity, celebrityFollowers],
-    [authorsOf.thousand, 1_000],
-    [authorsOf.ten, 10],
+/** Creates a graph with celebrities. It is the same in each run. */
+export function createZipfGraph(): Graph {
+  const users = Array.from({ length: zipfUserCount }, (_, at) => `z${at}` as UserId)
+  const fixedCounts = new Map<UserId, number>([
+    [sampleAuthors.celebrity, celebrityFollowers],
+    [sampleAuthors.thousand, 1_000],
+    [sampleAuthors.ten, 10],
   ])
-  const followers = people.map((person, rank): [UserId, UserId[]] => {
-    const count = fixed.get(person) ?? Math.round(celebrityFollowers / (rank + 1) ** exponent)
-    const step = 1 + Math.floor(randomAt(1, rank, 0) * (zipfPeople - 1))
-    const follower = (at: number) => people[(rank + (at + 1) * step) % zipfPeople] as UserId
-    return [person, Array.from({ length: count }, (_, at) => follower(at))]
+  const followers = users.map((user, rank): [UserId, UserId[]] => {
+    const count = fixedCounts.get(user) ?? Math.round(celebrityFollowers / (rank + 1) ** exponent)
+    const step = 1 + Math.floor(randomAt(1, rank, 0) * (zipfUserCount - 1))
+    const follower = (at: number) => users[(rank + (at + 1) * step) % zipfUserCount] as UserId
+    return [user, Array.from({ length: count }, (_, at) => follower(at))]
   })
-  return { name: 'zipf', people, followers: new Map(followers) }
+  return { name: 'zipf', users, followers: new Map(followers) }
 }
 
-/** Whom each person follows. */
+/** The followees of each user who has any. */
 export function followeesOf({ followers }: Graph): ReadonlyMap<UserId, readonly UserId[]> {
   const followees = new Map<UserId, UserId[]>()
   for (const [followee, all] of followers) {
     for (const follower of all) {
-      const held = followees.get(follower)
-      if (held) held.push(followee)
+      const existing = followees.get(follower)
+      if (existing) existing.push(followee)
       else followees.set(follower, [followee])
     }
   }
   return followees
 }
 
-/** Everybody, in an order that says nothing. */
-export const shuffledPeople = ({ people }: Graph): UserId[] =>
-  [...shuffled(people.length, 1, 0)].map((at) => people[at] as UserId)
+/** All users in shuffled order. The order is the same in each run. */
+export const shuffleUsers = ({ users }: Graph): UserId[] =>
+  [...shuffled(users.length, 1, 0)].map((at) => users[at] as UserId)

@@ -1,123 +1,140 @@
 import type { Db } from 'mongodb'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
-import { quantile } from '../drive.ts'
 import type { BenchOptions } from '../options.ts'
-import { commandsOf, countOf } from './commands.ts'
-import { authorsOf, type Graph } from './graph.ts'
+import { quantile } from '../statistics.ts'
+import { postText, storeGraph, storePosts } from './bulk-data.ts'
+import { countCommands, recordCommands } from './command-recorder.ts'
 import {
   backfill,
-  drain,
+  collectionNames,
+  entryPaths,
   type FeedsDatabase,
-  maintain,
-  openFeeds,
-  openWatched,
-  places,
-  stored,
-} from './ours.ts'
-import { pageOf } from './pages.ts'
-import { table } from './report.ts'
-import { storeGraph, storePosts, textOf } from './store.ts'
+  maintainOnly,
+  openFeedsDatabase,
+  openMonitored,
+  runDueJobs,
+} from './feeds-database.ts'
+import { type Graph, sampleAuthors } from './graph.ts'
+import { readPage } from './pages.ts'
+import { formatTable } from './report.ts'
 
-/** Those that the table compares. */
-export const compared = [
+/** The strategies in the table. */
+export const comparedStrategies = [
   'FANOUT_ON_READ',
   'TIME_BUCKETS',
   'SIZED_BUCKETS',
   'CACHE',
   'INBOX',
 ] as const
-type Compared = (typeof compared)[number]
+type ComparedStrategy = (typeof comparedStrategies)[number]
 
-/** One line of the table. */
-export interface Growth {
-  readonly what: 'followed' | 'history' | 'followers'
+/** A row of the table. */
+export interface GrowthRow {
+  readonly dimension: 'followed' | 'history' | 'followers'
   readonly size: number
-  readonly strategy: Compared
-  /** Of the first page, or of a post's deliveries. */
+  readonly strategy: ComparedStrategy
+  /** Commands of the first page, or of all deliveries of a post. */
   readonly commands: number
-  /** Milliseconds of a page, or microseconds of a delivery. */
+  /** Milliseconds per page, or microseconds per delivery. */
   readonly time: number
-  /** Stored for the reader, or for one delivery. */
+  /** Bytes stored for the reader, or per delivery. */
   readonly bytes: number
 }
 
-const followed = [10, 100, 1_000] as const
-const histories = [50, 500, 5_000] as const
-const postsEach = 5
-const pagesEach = 40
+const followeeCounts = [10, 100, 1_000] as const
+const historyLengths = [50, 500, 5_000] as const
+const postsPerAuthor = 5
+const pagesPerMeasurement = 40
 
-/** What a page costs a reader who follows so many, five posts each, and one of ten followees with so much history. */
-export async function measurePageGrowth({ say }: Pick<BenchOptions, 'say'>): Promise<Growth[]> {
-  await using database = await openFeeds(say)
+/**
+ * Measures the cost of a first page by the number of followees, with five posts each, and by the number of posts of
+ * ten followees.
+ */
+export async function measurePageGrowth({ log }: Pick<BenchOptions, 'log'>): Promise<GrowthRow[]> {
+  await using database = await openFeedsDatabase(log)
   const readers = [
-    ...followed.map((size) => readerOf('followed', size, size, postsEach)),
-    ...histories.map((size) => readerOf('history', size, 10, size / 10)),
+    ...followeeCounts.map((size) => describeReader('followed', size, size, postsPerAuthor)),
+    ...historyLengths.map((size) => describeReader('history', size, 10, size / 10)),
   ]
-  const people = readers.flatMap(({ reader, authors }) => [reader, ...authors])
+  const users = readers.flatMap(({ reader, authors }) => [reader, ...authors])
   const followers = new Map(
     readers.flatMap(({ reader, authors }) => authors.map((author) => [author, [reader]])),
   )
-  await storeGraph(database, { name: 'growth', people, followers })
-  for (const { authors, each } of readers) await storePosts(database, authors, each)
+  await storeGraph(database, { name: 'growth', users, followers })
+  for (const { authors, postsEach } of readers) await storePosts(database, authors, postsEach)
   await backfill(database)
-  await using watched = await openWatched(database)
-  const rows: Growth[] = []
-  for (const { what, size, reader } of readers) {
-    say(`growth: ${what} ${size}`)
-    for (const strategy of compared) {
-      rows.push({ what, size, strategy, ...(await pageCost(watched, reader, strategy)) })
+  await using monitored = await openMonitored(database)
+  const rows: GrowthRow[] = []
+  for (const { dimension, size, reader } of readers) {
+    log(`growth: ${dimension} ${size}`)
+    for (const strategy of comparedStrategies) {
+      rows.push({
+        dimension,
+        size,
+        strategy,
+        ...(await measurePageCost(monitored, reader, strategy)),
+      })
     }
   }
   return rows
 }
 
-/** A reader of so many authors of their own, each with so many posts. */
-function readerOf(what: 'followed' | 'history', size: number, count: number, each: number) {
-  const reader = `${what}-${size}` as UserId
+/** Describes a reader with `count` followees that only this reader follows. Each has `postsEach` posts. */
+function describeReader(
+  dimension: 'followed' | 'history',
+  size: number,
+  count: number,
+  postsEach: number,
+) {
+  const reader = `${dimension}-${size}` as UserId
   const authors = Array.from({ length: count }, (_, at) => `${reader}-${at}` as UserId)
-  return { what, size, reader, authors, each }
+  return { dimension, size, reader, authors, postsEach }
 }
 
-async function pageCost(database: BenchDatabase, reader: UserId, strategy: Compared) {
-  const page = () => pageOf(database, reader, strategy, undefined)
+async function measurePageCost(
+  database: BenchDatabase,
+  reader: UserId,
+  strategy: ComparedStrategy,
+) {
+  const page = () => readPage(database, reader, strategy, undefined)
   await page()
-  const commands = countOf(await commandsOf(database, page))
-  const took: number[] = []
-  for (let call = 0; call < pagesEach; call++) took.push(await msOf(page))
+  const commands = countCommands(await recordCommands(database, page))
+  const latenciesMs: number[] = []
+  for (let call = 0; call < pagesPerMeasurement; call++) latenciesMs.push(await measureMs(page))
   return {
     commands,
-    time: quantile(took, 0.5),
-    bytes: await bytesOf(database.db, strategy, reader),
+    time: quantile(latenciesMs, 0.5),
+    bytes: await measureBytes(database.db, strategy, reader),
   }
 }
 
-/** What a post costs to deliver, by the number of its author's followers. */
+/** Measures the cost of the deliveries of a post by the number of the author's followers. */
 export async function measureDeliveryGrowth(
   database: FeedsDatabase,
   graph: Graph,
-  { say }: Pick<BenchOptions, 'say'>,
-): Promise<Growth[]> {
-  await using watched = await openWatched(database)
-  const { services, db } = watched
-  const rows: Growth[] = []
-  for (const author of Object.values(authorsOf)) {
+  { log }: Pick<BenchOptions, 'log'>,
+): Promise<GrowthRow[]> {
+  await using monitored = await openMonitored(database)
+  const { services, db } = monitored
+  const rows: GrowthRow[] = []
+  for (const author of Object.values(sampleAuthors)) {
     const size = graph.followers.get(author)?.length ?? 0
-    say(`growth: followers ${size}`)
-    for (const strategy of compared) {
-      await maintain(database, strategy === 'FANOUT_ON_READ' ? [] : [strategy])
-      const before = await bytesOf(db, strategy)
-      await services.posts.create(author, { text: textOf(0) })
+    log(`growth: followers ${size}`)
+    for (const strategy of comparedStrategies) {
+      await maintainOnly(database, strategy === 'FANOUT_ON_READ' ? [] : [strategy])
+      const before = await measureBytes(db, strategy)
+      await services.posts.create(author, { text: postText(0) })
       let ms = 0
-      const stages = await commandsOf(watched, async () => {
-        ms = await msOf(() => drain(services))
+      const groups = await recordCommands(monitored, async () => {
+        ms = await measureMs(() => runDueJobs(services))
       })
-      const bytes = ((await bytesOf(db, strategy)) - before) / size
+      const bytes = ((await measureBytes(db, strategy)) - before) / size
       rows.push({
-        what: 'followers',
+        dimension: 'followers',
         size,
         strategy,
-        commands: countOf(stages),
+        commands: countCommands(groups),
         time: (ms * 1000) / size,
         bytes,
       })
@@ -126,19 +143,19 @@ export async function measureDeliveryGrowth(
   return rows
 }
 
-async function msOf(work: () => Promise<unknown>): Promise<number> {
+async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now()
   await work()
   return performance.now() - begin
 }
 
-/** The bytes of a strategy's documents, before compression; a reader's, or all. */
-async function bytesOf(db: Db, strategy: Compared, reader?: UserId): Promise<number> {
+/** Measures the documents of a strategy, of one reader or of all, in bytes before compression. */
+async function measureBytes(db: Db, strategy: ComparedStrategy, reader?: UserId): Promise<number> {
   if (strategy === 'FANOUT_ON_READ') return 0
-  const name = stored[strategy]
+  const name = collectionNames[strategy]
   const pipeline = reader
     ? [
-        { $match: { [places[name][1]]: reader } },
+        { $match: { [entryPaths[name][1]]: reader } },
         { $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } },
       ]
     : [{ $collStats: { storageStats: {} } }, { $project: { bytes: '$storageStats.size' } }]
@@ -146,15 +163,17 @@ async function bytesOf(db: Db, strategy: Compared, reader?: UserId): Promise<num
   return found?.bytes ?? 0
 }
 
-/** The table of growth: a line for each size, a column for each strategy. */
-export function growthTable(rows: readonly Growth[]): string {
-  const first = rows.filter(({ strategy }) => strategy === compared[0])
-  const lines = first.map(({ what, size }) => {
-    const those = rows.filter((row) => row.what === what && row.size === size)
-    const cells = compared.map((name) => cellOf(those.find(({ strategy }) => strategy === name)))
-    return [`${labels[what]} ${size.toLocaleString('en')}`, ...cells]
+/** Formats the table: a row per size, a column per strategy. */
+export function formatGrowthTable(rows: readonly GrowthRow[]): string {
+  const first = rows.filter(({ strategy }) => strategy === comparedStrategies[0])
+  const lines = first.map(({ dimension, size }) => {
+    const sameSize = rows.filter((row) => row.dimension === dimension && row.size === size)
+    const cells = comparedStrategies.map((name) =>
+      formatCell(sameSize.find(({ strategy }) => strategy === name)),
+    )
+    return [`${labels[dimension]} ${size.toLocaleString('en')}`, ...cells]
   })
-  return table(['what grows', ...compared], lines)
+  return formatTable(['what grows', ...comparedStrategies], lines)
 }
 
 const labels = {
@@ -163,11 +182,11 @@ const labels = {
   followers: 'post: followers',
 } as const
 
-function cellOf(row: Growth | undefined): string {
+function formatCell(row: GrowthRow | undefined): string {
   if (!row) return ''
-  const { what, commands, time, bytes } = row
-  const took = what === 'followers' ? `${time.toFixed(0)} µs each` : `${time.toFixed(1)} ms`
-  const kept =
-    what === 'followers' ? `${bytes.toFixed(0)} B each` : `${(bytes / 1024).toFixed(1)} KB`
-  return `${commands} commands, ${took}, ${kept}`
+  const { dimension, commands, time, bytes } = row
+  const latency = dimension === 'followers' ? `${time.toFixed(0)} µs each` : `${time.toFixed(1)} ms`
+  const size =
+    dimension === 'followers' ? `${bytes.toFixed(0)} B each` : `${(bytes / 1024).toFixed(1)} KB`
+  return `${commands} commands, ${latency}, ${size}`
 }

@@ -1,34 +1,34 @@
 import { join } from 'node:path'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
-import { startChild } from '../children.ts'
-import type { HttpLoad, LoadJob } from './load-child.ts'
+import { startChild } from '../child-process.ts'
+import type { HttpLoadResult, LoadJob } from './load-process.ts'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Server extends AsyncDisposable {
   readonly port: number
-  /** Microseconds of processor time so far, the system's counted in. */
-  cpu(): Promise<number>
+  /** The processor time of the process in microseconds, in user and system mode. */
+  readCpuTimeUs(): Promise<number>
 }
 
-/** Starts a server; its process answers `message` with the port. */
+/** Starts a server. Its process must answer `message` with the port. */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>>,
   message: object,
 ): Promise<Server> {
   const child = await startChild(join(import.meta.dirname, file), env)
-  const { port } = await child.ask<{ port: number }>(message)
+  const { port } = await child.sendRequest<{ port: number }>(message)
   return {
     port,
-    cpu: async () => {
-      const { user, system } = await child.ask<NodeJS.CpuUsage>({ cpu: true })
+    readCpuTimeUs: async () => {
+      const { user, system } = await child.sendRequest<NodeJS.CpuUsage>({ cpu: true })
       return user + system
     },
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   }
 }
 
-/** The page that is asked for: 50 posts with text and author. */
+/** A page of 50 posts with text and author. */
 const query = `query Page($after: String, $strategy: FeedStrategy) {
   timeline(first: 50, after: $after, strategy: $strategy) {
     edges { node { id text author { handle } } cursor }
@@ -36,19 +36,19 @@ const query = `query Page($after: String, $strategy: FeedStrategy) {
   }
 }`
 
-/** What asks for a page. */
+/** The viewer and the variables of a page. */
 export interface PageRequest {
   readonly reader: string
   readonly strategy: FeedStrategyName
   readonly after?: string | undefined
 }
 
-const bodyOf = ({ strategy, after }: PageRequest) =>
+const formatBody = ({ strategy, after }: PageRequest) =>
   JSON.stringify({ query, variables: { strategy, after } })
 
-/** A whole request, as it goes over the wire. */
-export function requestOf(request: PageRequest): string {
-  const body = bodyOf(request)
+/** Formats an HTTP/1.1 request with headers and body. */
+export function formatRequest(request: PageRequest): string {
+  const body = formatBody(request)
   return [
     'POST /graphql HTTP/1.1',
     'host: 127.0.0.1',
@@ -60,7 +60,7 @@ export function requestOf(request: PageRequest): string {
   ].join('\r\n')
 }
 
-/** A page as it is answered. */
+/** The timeline in an answer. */
 export interface PageAnswer {
   readonly edges: readonly {
     readonly node: {
@@ -73,36 +73,37 @@ export interface PageAnswer {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string }
 }
 
-/** Asks for one page and reads the answer. */
-export async function askPage(port: number, request: PageRequest): Promise<PageAnswer> {
+/** Requests one page. @throws if the answer has errors or no timeline. */
+export async function requestPage(port: number, request: PageRequest): Promise<PageAnswer> {
   const answer = await fetch(`http://127.0.0.1:${port}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Dev ${request.reader}` },
-    body: bodyOf(request),
+    body: formatBody(request),
   })
   const { data, errors } = (await answer.json()) as {
     data?: { timeline: PageAnswer }
     errors?: unknown
   }
-  if (!data?.timeline || errors) throw new Error(`no page: ${JSON.stringify(errors)}`)
+  if (!data?.timeline || errors)
+    throw new Error(`the answer has no page: ${JSON.stringify(errors)}`)
   return data.timeline
 }
 
-/** A load, and what one request of it cost the server, in microseconds. */
-export interface ServerLoad extends HttpLoad {
+/** The result of a load, with the processor time per request in the server, in microseconds. */
+export interface ServerLoadResult extends HttpLoadResult {
   readonly cpuUs: number
 }
 
-/** Loads a server over 16 connections for so long, after a third of that unmeasured. */
+/** Loads a server over 16 connections for `ms` milliseconds, after a warm-up of a third of that time. */
 export async function loadServer(
-  load: { ask<Answer>(message: LoadJob): Promise<Answer> },
+  load: { sendRequest<Result>(message: LoadJob): Promise<Result> },
   server: Server,
   requests: readonly string[],
   ms: number,
-): Promise<ServerLoad> {
+): Promise<ServerLoadResult> {
   const job: LoadJob = { port: server.port, requests, connections: 16, ms }
-  await load.ask<HttpLoad>({ ...job, ms: ms / 3 })
-  const before = await server.cpu()
-  const measured = await load.ask<HttpLoad>(job)
-  return { ...measured, cpuUs: ((await server.cpu()) - before) / measured.count }
+  await load.sendRequest<HttpLoadResult>({ ...job, ms: ms / 3 })
+  const before = await server.readCpuTimeUs()
+  const measured = await load.sendRequest<HttpLoadResult>(job)
+  return { ...measured, cpuUs: ((await server.readCpuTimeUs()) - before) / measured.count }
 }

@@ -1,30 +1,30 @@
 import { join } from 'node:path'
 import { BSON } from 'mongodb'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
-import { type Child, startChild } from '../children.ts'
+import { type Child, startChild } from '../child-process.ts'
 import type { BenchDatabase } from '../database.ts'
-import { commandsOf } from './commands.ts'
+import { recordCommands } from './command-recorder.ts'
+import { feedEnv, openMonitored } from './feeds-database.ts'
 import {
-  askPage,
+  formatRequest,
   loadServer,
   type PageAnswer,
-  requestOf,
+  requestPage,
   type Server,
-  type ServerLoad,
+  type ServerLoadResult,
   startServer,
 } from './http.ts'
-import { feedEnv, openWatched } from './ours.ts'
-import { check, nameOf, pageNumbers, pageOf, type Reader } from './pages.ts'
+import { loadName, pageNumbers, type Reader, readPage, verifyPosts } from './pages.ts'
 
-export type HttpLoads = Readonly<Record<string, ServerLoad>>
+export type HttpResults = Readonly<Record<string, ServerLoadResult>>
 
-/** Everything that answers over HTTP, for as long as it is not disposed of. */
-export interface HttpSide extends AsyncDisposable {
-  /** One round. */
-  measure(ms: number): Promise<HttpLoads>
+/** All servers of the HTTP benchmark, and the process that loads them. Disposing of it stops all. */
+export interface HttpBenchmark extends AsyncDisposable {
+  /** Measures one round. */
+  measureRound(ms: number): Promise<HttpResults>
 }
 
-/** What is loaded, with what. */
+/** A server, and the requests that load it. */
 interface Target {
   readonly name: string
   readonly server: Server
@@ -32,118 +32,134 @@ interface Target {
 }
 
 /**
- * Starts the server, beside it a bare handler for each of CACHE and INBOX that sends the same commands, and one that reads
- * one document, each a process; loads come from one more. Every page is compared before it is measured.
+ * Starts the server, a process for the load, and the rivals. A bare handler each for CACHE and INBOX sends the same
+ * commands, and another handler reads one document. Compares each page with fan-out on read before it is measured.
  */
-export async function openHttp(
+export async function openHttpBenchmark(
   database: BenchDatabase,
   readers: readonly Reader[],
-  built: string,
-): Promise<HttpSide> {
-  const open: AsyncDisposable[] = []
+  buildFolder: string,
+): Promise<HttpBenchmark> {
+  const opened: AsyncDisposable[] = []
   const close = async () => {
-    for (const one of open.reverse()) await one[Symbol.asyncDispose]()
+    for (const part of opened.reverse()) await part[Symbol.asyncDispose]()
   }
   try {
-    const load = await startChild(join(import.meta.dirname, 'load-child.ts'))
-    open.push(load)
+    const load = await startChild(join(import.meta.dirname, 'load-process.ts'))
+    opened.push(load)
     const targets: Target[] = []
-    for await (const target of targetsOf(database, readers, built, open)) targets.push(target)
-    return { measure: (ms) => measure(load, targets, ms), [Symbol.asyncDispose]: close }
+    for await (const target of openTargets(database, readers, buildFolder, opened))
+      targets.push(target)
+    return { measureRound: (ms) => measureTargets(load, targets, ms), [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function measure(load: Child, targets: readonly Target[], ms: number): Promise<HttpLoads> {
-  const loads: Record<string, ServerLoad> = {}
+async function measureTargets(
+  load: Child,
+  targets: readonly Target[],
+  ms: number,
+): Promise<HttpResults> {
+  const loads: Record<string, ServerLoadResult> = {}
   for (const { name, server, requests } of targets) {
     loads[name] = await loadServer(load, server, requests, ms)
   }
   return loads
 }
 
-async function* targetsOf(
+async function* openTargets(
   database: BenchDatabase,
   readers: readonly Reader[],
-  built: string,
-  open: AsyncDisposable[],
+  buildFolder: string,
+  opened: AsyncDisposable[],
 ): AsyncGenerator<Target> {
   const { uri } = database
   const name = database.db.databaseName
   const start = async (file: string, env: Record<string, string>, message: object) => {
     const server = await startServer(file, env, message)
-    open.push(server)
+    opened.push(server)
     return server
   }
   const at = { MONGODB_URI: uri, MONGODB_DATABASE: name, PORT: '0' }
-  const ours = await start(
-    'serve-child.ts',
-    { ...feedEnv, ...at, FEEDLINE_BUILT: built },
+  const feedline = await start(
+    'feedline-server.ts',
+    { ...feedEnv, ...at, FEEDLINE_BUILT: buildFolder },
     { port: true },
   )
-  const cursors = await tenthCursors(ours, readers)
+  const cursors = await readTenthPageCursors(feedline, readers)
   for (const strategy of feedStrategyNames) {
     for (const number of pageNumbers) {
-      const asked = readers.map(({ handle: reader }) => ({
+      const requests = readers.map(({ handle: reader }) => ({
         ...{ reader, strategy, after: number === 1 ? undefined : cursors.get(reader) },
       }))
-      for (const page of asked) {
-        const wanted = await askPage(ours.port, { ...page, strategy: 'FANOUT_ON_READ' })
-        check(nameOf(strategy, number), shown(await askPage(ours.port, page)), shown(wanted))
+      for (const page of requests) {
+        const expected = await requestPage(feedline.port, { ...page, strategy: 'FANOUT_ON_READ' })
+        verifyPosts(
+          loadName(strategy, number),
+          formatPosts(await requestPage(feedline.port, page)),
+          formatPosts(expected),
+        )
       }
-      yield { name: nameOf(strategy, number), server: ours, requests: asked.map(requestOf) }
+      yield {
+        name: loadName(strategy, number),
+        server: feedline,
+        requests: requests.map(formatRequest),
+      }
     }
   }
   for (const strategy of ['CACHE', 'INBOX'] as const) {
-    const pages = await recorded(database, readers, strategy)
-    const bare = await start('bare-child.ts', {}, { uri, name, pages })
-    const asked = readers.map(({ handle: reader }) => ({ reader, strategy }))
-    for (const page of asked) {
-      const [found, wanted] = [await askPage(bare.port, page), await askPage(ours.port, page)]
-      check(`bare ${strategy}`, shown(found).sort(), shown(wanted).sort())
+    const pages = await recordPageCommands(database, readers, strategy)
+    const bare = await start('bare-server.ts', {}, { uri, name, pages })
+    const requests = readers.map(({ handle: reader }) => ({ reader, strategy }))
+    for (const page of requests) {
+      const [actual, expected] = [
+        await requestPage(bare.port, page),
+        await requestPage(feedline.port, page),
+      ]
+      verifyPosts(`bare ${strategy}`, formatPosts(actual).sort(), formatPosts(expected).sort())
     }
-    yield { name: `bare ${strategy}`, server: bare, requests: asked.map(requestOf) }
+    yield { name: `bare ${strategy}`, server: bare, requests: requests.map(formatRequest) }
   }
-  const one = await start('bare-child.ts', {}, { uri, name })
-  const asked = readers.map(({ handle: reader }) => ({ reader, strategy: 'CACHE' as const }))
-  for (const page of asked) {
-    const { length } = (await askPage(one.port, page)).edges
-    if (length !== 50) throw new Error(`one document: ${length} posts`)
+  const oneDocument = await start('bare-server.ts', {}, { uri, name })
+  const requests = readers.map(({ handle: reader }) => ({ reader, strategy: 'CACHE' as const }))
+  for (const page of requests) {
+    const { length } = (await requestPage(oneDocument.port, page)).edges
+    if (length !== 50) throw new Error(`one document: ${length} posts instead of 50`)
   }
-  yield { name: 'one document', server: one, requests: asked.map(requestOf) }
+  yield { name: 'one document', server: oneDocument, requests: requests.map(formatRequest) }
 }
 
-const shown = ({ edges }: PageAnswer) =>
+const formatPosts = ({ edges }: PageAnswer) =>
   edges.map(({ node }) => `${node.author.handle}: ${node.text}`)
 
-/** The cursor at the end of each reader's ninth page. */
-async function tenthCursors(server: Server, readers: readonly Reader[]) {
+/** Reads the cursor at the end of each reader's ninth page. */
+async function readTenthPageCursors(server: Server, readers: readonly Reader[]) {
   const cursors = new Map<string, string>()
   for (const { handle: reader } of readers) {
     let after: string | undefined
     for (let page = 1; page < 10; page++) {
-      const asked = { reader, strategy: 'FANOUT_ON_READ', after } as const
-      after = (await askPage(server.port, asked)).pageInfo.endCursor
+      const request = { reader, strategy: 'FANOUT_ON_READ', after } as const
+      after = (await requestPage(server.port, request)).pageInfo.endCursor
     }
     if (after) cursors.set(reader, after)
   }
   return cursors
 }
 
-/** What the service sends to the database for each reader's first page, as EJSON. */
-async function recorded(
+/** Records the commands of each reader's first page. @returns them as EJSON. */
+async function recordPageCommands(
   database: BenchDatabase,
   readers: readonly Reader[],
   strategy: FeedStrategyName,
 ): Promise<string> {
-  await using watched = await openWatched(database)
+  await using monitored = await openMonitored(database)
   const pages: [string, unknown][] = []
   for (const { handle } of readers) {
-    const page = () => pageOf(watched, handle, strategy, undefined)
+    const page = () => readPage(monitored, handle, strategy, undefined)
     await page()
-    pages.push([handle, await commandsOf(watched, page)])
+    pages.push([handle, await recordCommands(monitored, page)])
   }
   return BSON.EJSON.stringify(Object.fromEntries(pages), { relaxed: false })
 }

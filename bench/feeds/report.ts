@@ -1,111 +1,113 @@
-import { type Load, type Spread, showSpread, spreadOf } from '../drive.ts'
-import type { CreateTimes } from './create-post.ts'
+import type { LoadResult } from '../load.ts'
+import { formatSummary, type Summary, summarize } from '../statistics.ts'
+import type { CreatePostLatencies } from './create-post.ts'
 import type { Rates } from './deliveries.ts'
-import type { ServerLoad } from './http.ts'
-import type { MixResult } from './mix-rounds.ts'
-import type { PageLoads } from './pages.ts'
-import type { HttpLoads } from './pages-http.ts'
-import type { ReedResults } from './reed.ts'
+import type { ServerLoadResult } from './http.ts'
+import type { MixedWorkloadResult } from './mixed-workload-rounds.ts'
+import type { PageResults } from './pages.ts'
+import type { HttpResults } from './pages-http.ts'
+import type { Reed98Results } from './reed98.ts'
 import type { ZipfResults } from './zipf.ts'
 
-/** Ratios by name, a value a round. */
+/** Ratios by name, one value per round. */
 export type Ratios = Readonly<Record<string, readonly number[]>>
 
-/** Every ratio that the benchmark is for. */
-export function ratiosOf(zipf: ZipfResults, reed: ReedResults | undefined): Ratios {
+/** Computes all ratios of the benchmark. */
+export function computeRatios(zipf: ZipfResults, reed98: Reed98Results | undefined): Ratios {
   return {
-    ...deliveryRatios({ zipf: zipf.rates, ...(reed ? { reed98: reed.rates } : {}) }),
-    ...(reed ? pageRatios(reed) : {}),
+    ...computeDeliveryRatios({ zipf: zipf.rates, ...(reed98 ? { reed98: reed98.rates } : {}) }),
+    ...(reed98 ? computePageRatios(reed98) : {}),
     create_post_p99_20k_vs_10: zipf.create.map(({ celebrity, ten }) => celebrity.p99Ms / ten.p99Ms),
   }
 }
 
-const deliveries = {
+const deliveryRivals = {
   inbox_deliveries_vs_socialite_cache: ['INBOX', 'Socialite CACHE'],
   cache_deliveries_vs_socialite_cache: ['CACHE', 'Socialite CACHE'],
   time_buckets_deliveries_vs_socialite: ['TIME_BUCKETS', 'Socialite TIME_BUCKETS'],
   sized_buckets_deliveries_vs_socialite: ['SIZED_BUCKETS', 'Socialite SIZED_BUCKETS'],
 } as const
 
-/** Each on every graph, and under its plain name on the one where it is lowest. */
-function deliveryRatios(graphs: Readonly<Record<string, Rates>>): Ratios {
+/** Computes each ratio on each graph. The ratio without a graph in its name is the lower one. */
+function computeDeliveryRatios(graphs: Readonly<Record<string, Rates>>): Ratios {
   const ratios: Record<string, readonly number[]> = {}
-  const keep = (name: string, of: (rates: Rates) => readonly number[]) => {
-    const each = Object.entries(graphs).map(([graph, rates]) => [graph, of(rates)] as const)
-    const byMedian = each.map(([, values]) => values).sort((a, b) => medianOf(a) - medianOf(b))
+  const addRatio = (name: string, of: (rates: Rates) => readonly number[]) => {
+    const byGraph = Object.entries(graphs).map(([graph, rates]) => [graph, of(rates)] as const)
+    const byMedian = byGraph.map(([, values]) => values).sort((a, b) => medianOf(a) - medianOf(b))
     ratios[name] = byMedian[0] ?? []
-    for (const [graph, values] of each) ratios[`${name}_${graph}`] = values
+    for (const [graph, values] of byGraph) ratios[`${name}_${graph}`] = values
   }
-  for (const [name, [ours, theirs]] of Object.entries(deliveries)) {
-    keep(name, (rates) => quotients(rates[ours], rates[theirs]))
+  for (const [name, [feedline, socialite]] of Object.entries(deliveryRivals)) {
+    addRatio(name, (rates) => divideByRound(rates[feedline], rates[socialite]))
   }
-  keep('inbox_deliveries_per_second', (rates) => rates.INBOX ?? [])
+  addRatio('inbox_deliveries_per_second', (rates) => rates.INBOX ?? [])
   return ratios
 }
 
-const quotients = (a: readonly number[] = [], b: readonly number[] = []) =>
+const divideByRound = (a: readonly number[] = [], b: readonly number[] = []) =>
   a.map((value, round) => value / (b[round] ?? Number.NaN))
 
-function pageRatios({ http, mix }: ReedResults): Ratios {
+function computePageRatios({ http, mix }: Reed98Results): Ratios {
   const cpu = (strategy: string) =>
     http.map((loads) => cpuOf(loads, `${strategy} page 1`) / cpuOf(loads, `bare ${strategy}`))
   const rate = (name: string) =>
     http.map((loads) => rateOf(loads, `${name} page 1`) / rateOf(loads, 'one document'))
-  const best = mix.map((ways) => Math.max(ways.CACHE.knee, ways.INBOX.knee))
+  const best = mix.map((systems) => Math.max(systems.CACHE.perSecond, systems.INBOX.perSecond))
   return {
     cache_page_vs_bare: cpu('CACHE'),
     inbox_page_vs_bare: cpu('INBOX'),
     cache_http_page_vs_one_document: rate('CACHE'),
     inbox_http_page_vs_one_document: rate('INBOX'),
-    mix_vs_socialite_cache: quotients(
+    mix_vs_socialite_cache: divideByRound(
       best,
-      mix.map((ways) => ways['Socialite CACHE'].knee),
+      mix.map((systems) => systems['Socialite CACHE'].perSecond),
     ),
   }
 }
 
-const cpuOf = (loads: HttpLoads, name: string) => loads[name]?.cpuUs ?? Number.NaN
-const rateOf = (loads: HttpLoads, name: string) => loads[name]?.perSecond ?? Number.NaN
-const medianOf = (values: readonly number[]) => spreadOf(values).median
+const cpuOf = (loads: HttpResults, name: string) => loads[name]?.cpuUs ?? Number.NaN
+const rateOf = (loads: HttpResults, name: string) => loads[name]?.perSecond ?? Number.NaN
+const medianOf = (values: readonly number[]) => summarize(values).median
 
 type Row = readonly string[]
 
-/** A Markdown table. */
-export function table(head: Row, rows: readonly Row[]): string {
+/** Formats a Markdown table. */
+export function formatTable(head: Row, rows: readonly Row[]): string {
   const line = (cells: Row) => `| ${cells.join(' | ')} |`
   return `${[line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')}\n`
 }
 
-const shown = (values: readonly number[], digits: number) => showSpread(spreadOf(values), digits)
-const grouped = ({ median, min, max }: Spread) =>
+const formatDecimals = (values: readonly number[], digits: number) =>
+  formatSummary(summarize(values), digits)
+const formatThousands = ({ median, min, max }: Summary) =>
   [median, min, max].map((value) => Math.round(value).toLocaleString('en'))
-const rounded = (values: readonly number[]) => {
-  const [median, min, max] = grouped(spreadOf(values))
+const formatIntegers = (values: readonly number[]) => {
+  const [median, min, max] = formatThousands(summarize(values))
   return `${median} (${min}–${max})`
 }
 
-export const ratioTable = (ratios: Ratios): string =>
-  table(
+export const formatRatioTable = (ratios: Ratios): string =>
+  formatTable(
     ['ratio', 'median (least–most)'],
     Object.entries(ratios).map(([name, values]) => [
       `\`${name}\``,
-      name.includes('per_second') ? rounded(values) : shown(values, 2),
+      name.includes('per_second') ? formatIntegers(values) : formatDecimals(values, 2),
     ]),
   )
 
-/** Deliveries a second on each graph. */
-export const deliveryTable = (graphs: Readonly<Record<string, Rates>>): string =>
-  table(
+/** Formats deliveries per second on each graph. */
+export const formatDeliveryTable = (graphs: Readonly<Record<string, Rates>>): string =>
+  formatTable(
     ['deliveries/s', ...Object.keys(graphs)],
     Object.keys(Object.values(graphs)[0] ?? {}).map((name) => [
       name,
-      ...Object.values(graphs).map((rates) => rounded(rates[name] ?? [])),
+      ...Object.values(graphs).map((rates) => formatIntegers(rates[name] ?? [])),
     ]),
   )
 
-/** The author's wait by the number of followers. */
-export const createTable = (rounds: readonly CreateTimes[]): string =>
-  table(
+/** Formats the latency of createPost by the number of followers. */
+export const formatCreatePostTable = (rounds: readonly CreatePostLatencies[]): string =>
+  formatTable(
     ['createPost with followers', 'p50, ms', 'p99, ms'],
     (
       [
@@ -115,77 +117,77 @@ export const createTable = (rounds: readonly CreateTimes[]): string =>
       ] as const
     ).map(([label, author]) => [
       label,
-      shown(
+      formatDecimals(
         rounds.map((times) => times[author].p50Ms),
         1,
       ),
-      shown(
+      formatDecimals(
         rounds.map((times) => times[author].p99Ms),
         1,
       ),
     ]),
   )
 
-const namesOf = (rounds: readonly Readonly<Record<string, unknown>>[]) =>
+const rowNames = (rounds: readonly Readonly<Record<string, unknown>>[]) =>
   Object.keys(rounds[0] ?? {})
 
-const each = <L extends Load>(
+const valuesPerRound = <L extends LoadResult>(
   rounds: readonly Readonly<Record<string, L>>[],
   name: string,
   of: (load: L) => number,
 ) => rounds.map((loads) => (loads[name] ? of(loads[name]) : Number.NaN))
 
-/** Pages read through the service. */
-export const serviceTable = (rounds: readonly PageLoads[]): string =>
-  table(
+/** Formats throughput and latency of pages through the service. */
+export const formatServiceTable = (rounds: readonly PageResults[]): string =>
+  formatTable(
     ['service, 8 clients', 'pages/s', 'p50, ms', 'p99, ms'],
-    namesOf(rounds).map((name) => [
+    rowNames(rounds).map((name) => [
       name,
-      rounded(each(rounds, name, ({ perSecond }) => perSecond)),
-      shown(
-        each(rounds, name, ({ p50Ms }) => p50Ms),
+      formatIntegers(valuesPerRound(rounds, name, ({ perSecond }) => perSecond)),
+      formatDecimals(
+        valuesPerRound(rounds, name, ({ p50Ms }) => p50Ms),
         1,
       ),
-      shown(
-        each(rounds, name, ({ p99Ms }) => p99Ms),
+      formatDecimals(
+        valuesPerRound(rounds, name, ({ p99Ms }) => p99Ms),
         1,
       ),
     ]),
   )
 
-/** Pages over HTTP, beside bare handlers. */
-export const httpTable = (rounds: readonly HttpLoads[]): string =>
-  table(
+/** Formats throughput and latency of pages over HTTP, and of the bare handlers. */
+export const formatHttpTable = (rounds: readonly HttpResults[]): string =>
+  formatTable(
     ['HTTP, 16 connections', 'requests/s', 'p50, ms', 'p99, ms', 'CPU a request, µs', 'bytes'],
-    namesOf(rounds).map((name) => [
+    rowNames(rounds).map((name) => [
       name,
-      rounded(each(rounds, name, ({ perSecond }) => perSecond)),
-      shown(
-        each(rounds, name, ({ p50Ms }) => p50Ms),
+      formatIntegers(valuesPerRound(rounds, name, ({ perSecond }) => perSecond)),
+      formatDecimals(
+        valuesPerRound(rounds, name, ({ p50Ms }) => p50Ms),
         1,
       ),
-      shown(
-        each(rounds, name, ({ p99Ms }) => p99Ms),
+      formatDecimals(
+        valuesPerRound(rounds, name, ({ p99Ms }) => p99Ms),
         1,
       ),
-      rounded(each(rounds, name, ({ cpuUs }: ServerLoad) => cpuUs)),
+      formatIntegers(valuesPerRound(rounds, name, ({ cpuUs }: ServerLoadResult) => cpuUs)),
       String(rounds.at(-1)?.[name]?.bytes ?? ''),
     ]),
   )
 
-/** What each way of the mix holds out. */
-export const mixTable = (rounds: readonly MixResult[]): string =>
-  table(
+/** Formats the maximum throughput of each system under the mixed workload. */
+export const formatMixTable = (rounds: readonly MixedWorkloadResult[]): string =>
+  formatTable(
     ['mix', 'operations/s held', 'p99, ms', 'post to visible p99, ms'],
-    (namesOf(rounds) as (keyof MixResult)[]).map((way) => [
-      way,
-      rounded(rounds.map((ways) => ways[way].knee)),
-      shown(
-        rounds.map((ways) => ways[way].at?.load.p99Ms ?? Number.NaN),
+    (rowNames(rounds) as (keyof MixedWorkloadResult)[]).map((system) => [
+      system,
+      formatIntegers(rounds.map((systems) => systems[system].perSecond)),
+      formatDecimals(
+        rounds.map((systems) => systems[system].at?.load.p99Ms ?? Number.NaN),
         1,
       ),
-      shown(
-        rounds.map((ways) => ways[way].at?.visibleP99Ms ?? Number.NaN),
+      formatDecimals(
+        rounds.map((systems) => systems[system].at?.visibleP99Ms ?? Number.NaN),
         0,
       ),
     ]),

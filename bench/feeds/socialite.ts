@@ -1,7 +1,7 @@
 import { type Collection, type Db, ObjectId } from 'mongodb'
 import type { PostDoc } from '../../src/db/collections.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import { fillerPosts, insert } from './store.ts'
+import { fillerPosts, insertInBatches } from './bulk-data.ts'
 
 /** A post as Socialite embeds it. */
 export interface SocialitePost {
@@ -10,21 +10,21 @@ export interface SocialitePost {
   readonly _m: string
 }
 
-/** A post of ours as Socialite embeds it. */
-export const toSocialite = ({ _id, author, text }: PostDoc): SocialitePost => ({
+/** Converts a post to the shape in which Socialite embeds it. */
+export const toSocialitePost = ({ _id, author, text }: PostDoc): SocialitePost => ({
   ...{ _id, _a: author, _m: text },
 })
 
 export type FollowersOf = (author: string) => Promise<readonly UserId[]>
 
-/** A strategy as Socialite writes it. */
-export interface SocialiteWay {
-  /** Hands each post to all followers of its author. */
-  deliver(posts: readonly SocialitePost[], followersOf: FollowersOf): Promise<void>
-  /** Makes as if nothing had been delivered, caches aside. */
-  clear(): Promise<unknown>
-  /** How many entries of these posts there are, each counted once a reader. */
-  entries(posts: readonly ObjectId[]): Promise<number>
+/** A strategy as Socialite implements it. */
+export interface SocialiteStrategy {
+  /** Delivers each post to all followers of its author. */
+  deliverPosts(posts: readonly SocialitePost[], followersOf: FollowersOf): Promise<void>
+  /** Deletes all entries, except in caches. */
+  reset(): Promise<unknown>
+  /** Counts the entries of these posts. Counts each pair of reader and post once. */
+  countEntries(posts: readonly ObjectId[]): Promise<number>
 }
 
 interface Cache {
@@ -43,114 +43,114 @@ interface SizedBucket {
 }
 
 /**
- * How many updates are under way at a time. Socialite's pool has four threads, each with one post and one update; with 16
- * it gets what more than that does not better.
+ * The number of concurrent updates. Socialite's pool has four threads, each with one update at a time. More than 16
+ * did not raise the rate.
  */
-export const inFlight = 16
+export const updatesInFlight = 16
 
-/** Its names for its collections; ours have no prefix. */
+/** The names of Socialite's collections. */
 const names = {
   cache: 'socialite_timeline_cache',
   timed: 'socialite_timed_buckets',
   sized: 'socialite_sized_buckets',
 } as const
 
-const size = 50
-const periodS = 86_400
+const bucketSize = 50
+const periodSeconds = 86_400
 
-/** Where Socialite's caches are. */
+/** The collection of Socialite's caches. */
 export const socialiteCache = (db: Db): Collection<Cache> => db.collection<Cache>(names.cache)
 
-/** Gives everybody a cache anew, full of posts that there never were. */
-export async function fillSocialite(db: Db, people: readonly UserId[]): Promise<void> {
+/** Replaces all caches: each user gets a full cache of entries without posts. */
+export async function fillSocialiteCaches(db: Db, users: readonly UserId[]): Promise<void> {
   await socialiteCache(db).drop()
-  const _c = fillerPosts.slice(-size).map(toSocialite)
-  await insert(socialiteCache(db), people, (_id) => ({ _id, _c }))
+  const _c = fillerPosts.slice(-bucketSize).map(toSocialitePost)
+  await insertInBatches(socialiteCache(db), users, (_id) => ({ _id, _c }))
 }
 
-/** Its ways, each with the driver's defaults but a majority for each write, as ours have. */
-export function openSocialite(db: Db): Readonly<Record<string, SocialiteWay>> {
+/** Opens Socialite's strategies with the driver's defaults. Each write waits for a majority, as Feedline's writes do. */
+export function openSocialiteStrategies(db: Db): Readonly<Record<string, SocialiteStrategy>> {
   return {
-    TIME_BUCKETS: timeBuckets(db),
-    SIZED_BUCKETS: sizedBuckets(db),
-    CACHE: cacheWay(db),
-    'CACHE, one update a post': cacheAtOnce(db),
+    TIME_BUCKETS: timeBucketStrategy(db),
+    SIZED_BUCKETS: sizedBucketStrategy(db),
+    CACHE: cacheStrategy(db),
+    'CACHE, one update a post': updateManyCacheStrategy(db),
   }
 }
 
-/** Seed 1's statement: a follower without a cache gets nothing. */
-export function cacheWay(db: Db): SocialiteWay & { readonly send: Send } {
+/** The update of seed 1: a follower without a cache gets no entry. */
+export function cacheStrategy(db: Db): SocialiteStrategy & { readonly send: Send } {
   const caches = socialiteCache(db)
   const send: Send = (post, follower) =>
-    caches.updateOne({ _id: follower }, { $push: { _c: { $each: [post], $slice: -size } } })
+    caches.updateOne({ _id: follower }, { $push: { _c: { $each: [post], $slice: -bucketSize } } })
   return {
     send,
-    deliver: oneByOne(send),
-    clear: async () => {},
-    entries: (posts) => entriesIn(caches, posts, '$_id'),
+    deliverPosts: deliverOneByOne(send),
+    reset: async () => {},
+    countEntries: (posts) => countEntriesIn(caches, posts, '$_id'),
   }
 }
 
-/** What its code sent before it was moved to a new driver, where it became an update of one follower alone. */
-function cacheAtOnce(db: Db): SocialiteWay {
+/** The `updateMany` of Socialite's older code. The move to a new driver made it an update of one follower. */
+function updateManyCacheStrategy(db: Db): SocialiteStrategy {
   const caches = socialiteCache(db)
   return {
-    deliver: async (posts, followersOf) => {
+    deliverPosts: async (posts, followersOf) => {
       for (const post of posts) {
         const followers = await followersOf(post._a)
-        const push = { $push: { _c: { $each: [post], $slice: -size } } }
+        const push = { $push: { _c: { $each: [post], $slice: -bucketSize } } }
         await caches.updateMany({ _id: { $in: [...followers] } }, push)
       }
     },
-    clear: async () => {},
-    entries: (posts) => entriesIn(caches, posts, '$_id'),
+    reset: async () => {},
+    countEntries: (posts) => countEntriesIn(caches, posts, '$_id'),
   }
 }
 
-/** With the period that was meant: the code takes `%` for `/`, which makes a bucket of every second. */
-function timeBuckets(db: Db): SocialiteWay {
+/** Socialite's code has `%` instead of `/`, which makes one bucket per second. Here the period is one day. */
+function timeBucketStrategy(db: Db): SocialiteStrategy {
   const buckets = db.collection<TimeBucket>(names.timed)
   const prepare = () => buckets.createIndex({ '_id._t': -1, '_id._u': 1 })
   return {
-    deliver: oneByOne((post, follower) => {
-      const period = Math.floor(post._id.getTimestamp().getTime() / 1000 / periodS)
+    deliverPosts: deliverOneByOne((post, follower) => {
+      const period = Math.floor(post._id.getTimestamp().getTime() / 1000 / periodSeconds)
       return buckets.updateOne(
         { _id: { _t: period, _u: follower } },
         { $push: { _c: post } },
         { upsert: true },
       )
     }),
-    clear: () => buckets.drop().then(prepare),
-    entries: (posts) => entriesIn(buckets, posts, '$_id._u'),
+    reset: () => buckets.drop().then(prepare),
+    countEntries: (posts) => countEntriesIn(buckets, posts, '$_id._u'),
   }
 }
 
-/** As the code has it: push into the newest bucket, and open the next where that one is full now. */
-function sizedBuckets(db: Db): SocialiteWay {
+/** Pushes into the newest bucket and inserts the next bucket when it is full, as Socialite does. */
+function sizedBucketStrategy(db: Db): SocialiteStrategy {
   const buckets = db.collection<SizedBucket>(names.sized)
   const prepare = () => buckets.createIndex({ _u: 1, _id: 1 })
   return {
-    deliver: oneByOne(async (post, follower) => {
+    deliverPosts: deliverOneByOne(async (post, follower) => {
       const bucket = await buckets.findOneAndUpdate(
         { _u: follower },
         { $push: { _c: post }, $inc: { _s: 1 } },
         { sort: { _id: -1 }, upsert: true, returnDocument: 'after' },
       )
-      if (bucket && bucket._s >= size) {
+      if (bucket && bucket._s >= bucketSize) {
         await buckets.insertOne({ _id: new ObjectId(), _u: follower, _s: 0, _c: [] })
       }
     }),
-    clear: () => buckets.drop().then(prepare),
-    entries: (posts) => entriesIn(buckets, posts, '$_u'),
+    reset: () => buckets.drop().then(prepare),
+    countEntries: (posts) => countEntriesIn(buckets, posts, '$_u'),
   }
 }
 
 type Send = (post: SocialitePost, follower: UserId) => Promise<unknown>
 
-/** One command a follower, {@link inFlight} of them under way. */
-function oneByOne(send: Send) {
+/** Sends one command per follower, with {@link updatesInFlight} concurrent commands. */
+function deliverOneByOne(send: Send) {
   return async (posts: readonly SocialitePost[], followersOf: FollowersOf): Promise<void> => {
-    const source = deliveries(posts, followersOf)
+    const source = deliveriesOf(posts, followersOf)
     const sender = async () => {
       for (;;) {
         const { value, done } = await source.next()
@@ -158,22 +158,22 @@ function oneByOne(send: Send) {
         await send(value.post, value.follower)
       }
     }
-    await Promise.all(Array.from({ length: inFlight }, sender))
+    await Promise.all(Array.from({ length: updatesInFlight }, sender))
   }
 }
 
-async function* deliveries(posts: readonly SocialitePost[], followersOf: FollowersOf) {
+async function* deliveriesOf(posts: readonly SocialitePost[], followersOf: FollowersOf) {
   for (const post of posts) {
     for (const follower of await followersOf(post._a)) yield { post, follower }
   }
 }
 
-async function entriesIn<T extends { _c: SocialitePost[] }>(
+async function countEntriesIn<T extends { _c: SocialitePost[] }>(
   collection: Collection<T>,
   posts: readonly ObjectId[],
   reader: string,
 ): Promise<number> {
-  const [found] = await collection
+  const [result] = await collection
     .aggregate<{ entries: number }>([
       { $unwind: '$_c' },
       { $match: { '_c._id': { $in: posts } } },
@@ -181,5 +181,5 @@ async function entriesIn<T extends { _c: SocialitePost[] }>(
       { $count: 'entries' },
     ])
     .toArray()
-  return found?.entries ?? 0
+  return result?.entries ?? 0
 }

@@ -1,32 +1,32 @@
 import type { UserId } from '../../src/lib/ids.ts'
 import type { BenchOptions } from '../options.ts'
-import { type CreateTimes, measureCreatePost } from './create-post.ts'
-import { deliveriesASecond, measureDeliveries, type Rates } from './deliveries.ts'
-import { authorsOf, zipfGraph } from './graph.ts'
-import { type Growth, measureDeliveryGrowth } from './growth.ts'
-import { openFeeds } from './ours.ts'
-import { storeGraph } from './store.ts'
+import { storeGraph } from './bulk-data.ts'
+import { type CreatePostLatencies, measureCreatePost } from './create-post.ts'
+import { deliveriesPerSecond, measureDeliveries, type Rates } from './deliveries.ts'
+import { openFeedsDatabase } from './feeds-database.ts'
+import { createZipfGraph, sampleAuthors } from './graph.ts'
+import { type GrowthRow, measureDeliveryGrowth } from './growth.ts'
 
-/** What the graph with celebrities gave, a value a round. */
+/** The results on the graph with celebrities, one value per round. */
 export interface ZipfResults {
   readonly rates: Rates
-  readonly create: readonly CreateTimes[]
-  readonly growth: readonly Growth[]
+  readonly create: readonly CreatePostLatencies[]
+  readonly growth: readonly GrowthRow[]
 }
 
-/** Posts of one author with 20,000 followers, one with 1,000, and ten of one with ten. */
-export async function onZipf(options: BenchOptions): Promise<ZipfResults> {
-  const { say, rounds, ms } = options
-  await using database = await openFeeds(say)
-  const graph = zipfGraph()
-  say(`storing a graph of ${graph.people.length} people with celebrities`)
+/** Measures posts of authors with 20,000, 1,000 and 10 followers. The author with 10 followers has ten posts in each set. */
+export async function runZipf(options: BenchOptions): Promise<ZipfResults> {
+  const { log, rounds, ms } = options
+  await using database = await openFeedsDatabase(log)
+  const graph = createZipfGraph()
+  log(`storing a graph of ${graph.users.length} users with celebrities`)
   await storeGraph(database, graph)
-  const { celebrity, thousand, ten } = authorsOf
-  const some: UserId[] = [celebrity, thousand, ...Array.from({ length: 10 }, () => ten)]
-  const times = Math.max(1, Math.round((ms * deliveriesASecond) / 1000 / celebrityFollowers))
-  const authors = Array.from({ length: times }, () => some).flat()
+  const { celebrity, thousand, ten } = sampleAuthors
+  const postSet: UserId[] = [celebrity, thousand, ...Array.from({ length: 10 }, () => ten)]
+  const repeats = Math.max(1, Math.round((ms * deliveriesPerSecond) / 1000 / celebrityFollowers))
+  const authors = Array.from({ length: repeats }, () => postSet).flat()
   const rates = await measureDeliveries(database, graph, authors, options)
-  const create: CreateTimes[] = []
+  const create: CreatePostLatencies[] = []
   for (let round = 0; round < rounds; round++) {
     create.push(await measureCreatePost(database, options))
   }

@@ -1,65 +1,74 @@
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { openBench } from '../database.ts'
-import { drive, type Load, quantile, showSpread, spreadOf } from '../drive.ts'
-import { openAccounts, userAt } from '../engagement/ours.ts'
+import { openBenchDatabase } from '../database.ts'
+import { createAccounts, userAt } from '../engagement/feedline.ts'
+import { type LoadResult, runClosedLoop } from '../load.ts'
 import type { BenchOptions } from '../options.ts'
-import { oneTransactionEach, together, type Way } from './ways.ts'
+import { formatSummary, quantile, summarize } from '../statistics.ts'
+import { type FollowImplementation, groupCommit, oneTransactionEach } from './implementations.ts'
 
 const clients = 64
 const accounts = 200_000
 
-const ways = { together, oneTransactionEach }
-type Name = keyof typeof ways
-type Loads = Readonly<Record<'follow' | 'unfollow', Load>>
-type Round = Readonly<Record<Name, Loads>>
+const implementations = { groupCommit, oneTransactionEach }
+type ImplementationName = keyof typeof implementations
+type LoadResults = Readonly<Record<'follow' | 'unfollow', LoadResult>>
+type Round = Readonly<Record<ImplementationName, LoadResults>>
 
-/** 64 clients follow one account, then unfollow it: together, and with a transaction each. Jobs are left to workers. */
-export async function follows(options: BenchOptions) {
-  await using database = await openBench(options.say)
+/**
+ * Measures 64 clients that follow one account, then unfollow it: with group commit, and with one transaction each.
+ * No jobs run.
+ */
+export async function benchmarkFollows(options: BenchOptions) {
+  await using database = await openBenchDatabase(options.log)
   const { services } = database
-  options.say(`opening ${accounts} accounts`)
-  await openAccounts(services, accounts)
-  const names = Object.keys(ways) as Name[]
+  options.log(`creating ${accounts} accounts`)
+  await createAccounts(services, accounts)
+  const names = Object.keys(implementations) as ImplementationName[]
   const rounds: Round[] = []
   let celebrities = 0
   for (let number = 1; number <= options.rounds; number++) {
-    options.say(`round ${number} of ${options.rounds}`)
-    const round: Partial<Record<Name, Loads>> = {}
-    // Each comes as often first as after the other.
+    options.log(`round ${number} of ${options.rounds}`)
+    const round: Partial<Record<ImplementationName, LoadResults>> = {}
+    // Alternates the order, so that each implementation is first equally often.
     for (const name of number % 2 === 1 ? names : names.toReversed()) {
       const celebrity = `celebrity${celebrities++}` as UserId
-      round[name] = await measure(services, ways[name](services), celebrity, options.ms)
+      round[name] = await measureImplementation(
+        services,
+        implementations[name](services),
+        celebrity,
+        options.ms,
+      )
     }
     rounds.push(round as Round)
   }
-  const ratios = (load: keyof Loads) =>
-    spreadOf(
+  const ratios = (load: keyof LoadResults) =>
+    summarize(
       rounds.map(
-        (round) => round.together[load].perSecond / round.oneTransactionEach[load].perSecond,
+        (round) => round.groupCommit[load].perSecond / round.oneTransactionEach[load].perSecond,
       ),
     )
   const [followRatios, unfollowRatios] = [ratios('follow'), ratios('unfollow')]
-  options.show('| ratio | median (min–max) |\n|---|---|')
-  options.show(`| follows_vs_one_transaction_each | ${showSpread(followRatios)} |`)
-  options.show(`| unfollows_vs_one_transaction_each | ${showSpread(unfollowRatios)} |`)
-  options.show('\n| 64 clients, one account | writes/s | p50, ms | p99, ms |\n|---|---|---|---|')
+  options.print('| ratio | median (min–max) |\n|---|---|')
+  options.print(`| follows_vs_one_transaction_each | ${formatSummary(followRatios)} |`)
+  options.print(`| unfollows_vs_one_transaction_each | ${formatSummary(unfollowRatios)} |`)
+  options.print('\n| 64 clients, one account | writes/s | p50, ms | p99, ms |\n|---|---|---|---|')
   for (const name of names) {
     for (const load of ['follow', 'unfollow'] as const) {
       const loads = rounds.map((round) => round[name][load])
       const [rate, p50, p99] = [
-        spreadOf(loads.map(({ perSecond }) => perSecond)),
-        spreadOf(loads.map(({ p50Ms }) => p50Ms)),
-        spreadOf(loads.map(({ p99Ms }) => p99Ms)),
+        summarize(loads.map(({ perSecond }) => perSecond)),
+        summarize(loads.map(({ p50Ms }) => p50Ms)),
+        summarize(loads.map(({ p99Ms }) => p99Ms)),
       ]
-      options.show(
-        `| ${load}, ${titles[name]} | ${showSpread(rate, 0)} | ${showSpread(p50, 1)} | ${showSpread(p99, 1)} |`,
+      options.print(
+        `| ${load}, ${labels[name]} | ${formatSummary(rate, 0)} | ${formatSummary(p50, 1)} | ${formatSummary(p99, 1)} |`,
       )
     }
   }
-  const p99Ms = (load: keyof Loads) =>
+  const p99Ms = (load: keyof LoadResults) =>
     quantile(
-      rounds.map((round) => round.together[load].p99Ms),
+      rounds.map((round) => round.groupCommit[load].p99Ms),
       0.5,
     )
   return {
@@ -70,60 +79,78 @@ export async function follows(options: BenchOptions) {
   }
 }
 
-const titles: Readonly<Record<Name, string>> = {
-  together: 'together',
+const labels: Readonly<Record<ImplementationName, string>> = {
+  groupCommit: 'together',
   oneTransactionEach: 'one transaction each',
 }
 
-/** Follows for so long, then ends them all. @throws when what is stored is not what the clients were told. */
-async function measure(services: Services, way: Way, celebrity: UserId, ms: number) {
+/**
+ * Follows for about `ms` milliseconds, then removes all follows.
+ * @throws if the stored data differs from the acknowledged writes.
+ */
+async function measureImplementation(
+  services: Services,
+  implementation: FollowImplementation,
+  celebrity: UserId,
+  ms: number,
+) {
   const { collections } = services
   await collections.user_stats.insertOne({ _id: celebrity, followers: 0, following: 0, posts: 0 })
   let followers = 0
-  const follow = await drive(clients, ms, async (_, at) => {
-    if (await way.follow(userAt(at), celebrity)) followers++
+  const follow = await runClosedLoop(clients, ms, async (_, at) => {
+    if (await implementation.follow(userAt(at), celebrity)) followers++
   })
-  const most = followers
-  await verify(services, celebrity, most)
-  const unfollow = await driveAll(most, async (at) => {
-    if (await way.unfollow(userAt(at), celebrity)) followers--
+  const followed = followers
+  await verifyFollows(services, celebrity, followed)
+  const unfollow = await runCalls(followed, async (at) => {
+    if (await implementation.unfollow(userAt(at), celebrity)) followers--
   })
-  if (followers !== 0) throw new Error(`${followers} of ${most} were not told that it ended`)
-  await verify(services, celebrity, 0)
+  if (followers !== 0)
+    throw new Error(`${followers} of ${followed} unfollows were not acknowledged`)
+  await verifyFollows(services, celebrity, 0)
   await collections.outbox.deleteMany({})
   return { follow, unfollow }
 }
 
-/** Runs `calls` calls from all clients, each as soon as its last one returned. */
-async function driveAll(calls: number, call: (at: number) => Promise<void>): Promise<Load> {
-  const took: number[] = []
+/** Runs `calls` calls in a closed loop: each client calls again as soon as its last call has returned. */
+async function runCalls(calls: number, call: (at: number) => Promise<void>): Promise<LoadResult> {
+  const latenciesMs: number[] = []
   let next = 0
   const begin = performance.now()
   const client = async () => {
     while (next < calls) {
       const start = performance.now()
       await call(next++)
-      took.push(performance.now() - start)
+      latenciesMs.push(performance.now() - start)
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
   const perSecond = (calls / (performance.now() - begin)) * 1000
-  return { perSecond, p50Ms: quantile(took, 0.5), p99Ms: quantile(took, 0.99) }
+  return { perSecond, p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) }
 }
 
-/** Both sides, the celebrity's counter and those of all others must agree with what was told. */
-async function verify({ collections }: Services, celebrity: UserId, told: number): Promise<void> {
+/**
+ * Compares edges and counters of both ends with the acknowledged follows.
+ * @throws if they differ.
+ */
+async function verifyFollows(
+  { collections }: Services,
+  celebrity: UserId,
+  acknowledged: number,
+): Promise<void> {
   const { followers, following, user_stats } = collections
   const [sum] = await user_stats
     .aggregate<{ total: number }>([{ $group: { _id: null, total: { $sum: '$following' } } }])
     .toArray()
-  const found = {
+  const stored = {
     counter: (await user_stats.findOne({ _id: celebrity }))?.followers,
     followers: await followers.countDocuments({ user: celebrity }),
     following: await following.countDocuments({ followee: celebrity }),
     counters: sum?.total,
   }
-  if (Object.values(found).some((count) => count !== told)) {
-    throw new Error(`${told} follow ${celebrity}, but stored is ${JSON.stringify(found)}`)
+  if (Object.values(stored).some((count) => count !== acknowledged)) {
+    throw new Error(
+      `${acknowledged} follows of ${celebrity} were acknowledged, but the database has ${JSON.stringify(stored)}`,
+    )
   }
 }

@@ -1,82 +1,89 @@
 import { join } from 'node:path'
 import { ObjectId } from 'mongodb'
-import { type Child, startChild } from '../children.ts'
-import { type BenchDatabase, openBench } from '../database.ts'
-import { quantile, showSpread, spreadOf } from '../drive.ts'
-import { openAccounts } from '../engagement/ours.ts'
+import { type Child, startChild } from '../child-process.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
+import { createAccounts } from '../engagement/feedline.ts'
 import type { BenchOptions } from '../options.ts'
-import type { Answered, Order, Way } from './child.ts'
-import { checkStored } from './stored.ts'
+import { formatSummary, quantile, summarize } from '../statistics.ts'
+import { verifyWrites } from './verify.ts'
+import type { WriteKind, WriteRequest, WriteResult } from './writer-process.ts'
 
 const clients = 64
 const accounts = 200_000
-const counts = [1, 2, 4, 8, 16] as const
-const ways: readonly Way[] = ['like', 'follow', 'post']
+const processCounts = [1, 2, 4, 8, 16] as const
+const writeKinds: readonly WriteKind[] = ['like', 'follow', 'post']
 
-/** What all clients were answered together. */
-interface Measured {
+/** The result of all processes together. */
+interface Measurement {
   readonly perSecond: number
   readonly p99Ms: number
   readonly unavailable: number
-  /** Sent for one write, and the cores that all processes kept busy, without the database's. */
+  /** Commands sent to the database per acknowledged write. */
   readonly commandsPerWrite: number
+  /** The cores that all processes kept busy, without the database's. */
   readonly cores: number
 }
-type Name = `${Way} ${number}`
+type LoadName = `${WriteKind} ${number}`
 
 /**
- * 64 clients in all, in 1 to 16 processes, write to one key: likes of a post past its threshold, follows of an account,
- * posts of an author. A load is measured once its key is hot. After every load the counters are compared with what is stored and with what was acknowledged.
+ * Measures writes to one key by 64 clients in 1 to 16 processes. The writes are likes of a post past its threshold,
+ * follows of an account, or posts of an author. A measurement begins when the key is hot. After each load, the counters
+ * are compared with the stored documents and the acknowledged writes.
  */
-export async function processes(options: BenchOptions) {
-  await using database = await openBench(options.say)
-  options.say(`opening ${accounts} accounts`)
-  await openAccounts(database.services, accounts)
-  await using children = await startChildren(database, Math.max(...counts))
-  const measured = new Map<Name, Measured[]>()
+export async function benchmarkProcesses(options: BenchOptions) {
+  await using database = await openBenchDatabase(options.log)
+  options.log(`creating ${accounts} accounts`)
+  await createAccounts(database.services, accounts)
+  await using children = await startChildren(database, Math.max(...processCounts))
+  const measured = new Map<LoadName, Measurement[]>()
   for (let round = 1; round <= options.rounds; round++) {
-    options.say(`round ${round} of ${options.rounds}`)
-    for (const way of ways) {
-      // Each number of processes comes as often early as late.
-      for (const count of round % 2 === 1 ? counts : counts.toReversed()) {
-        const result = await measure(database, children.all.slice(0, count), way, options.ms)
-        const name: Name = `${way} ${count}`
+    options.log(`round ${round} of ${options.rounds}`)
+    for (const kind of writeKinds) {
+      // Alternates the order, so that each number of processes is early and late equally often.
+      for (const count of round % 2 === 1 ? processCounts : processCounts.toReversed()) {
+        const result = await measureWrites(database, children.all.slice(0, count), kind, options.ms)
+        const name: LoadName = `${kind} ${count}`
         measured.set(name, [...(measured.get(name) ?? []), result])
         const { perSecond, p99Ms, unavailable, commandsPerWrite, cores } = result
-        options.say(
+        options.log(
           `${name}: ${perSecond.toFixed(0)}/s, p99 ${p99Ms.toFixed(0)} ms, ${unavailable} UNAVAILABLE, ` +
-            `${commandsPerWrite.toFixed(2)} commands a write, ${cores.toFixed(2)} cores`,
+            `${commandsPerWrite.toFixed(2)} commands per write, ${cores.toFixed(2)} cores`,
         )
       }
     }
   }
-  return report(options, measured)
+  return printReport(options, measured)
 }
 
-function report({ show }: BenchOptions, measured: ReadonlyMap<Name, readonly Measured[]>) {
-  const of = (way: Way, count: number) => measured.get(`${way} ${count}`) ?? []
-  const median = (way: Way, count: number) =>
+function printReport(
+  { print }: BenchOptions,
+  measured: ReadonlyMap<LoadName, readonly Measurement[]>,
+) {
+  const of = (kind: WriteKind, count: number) => measured.get(`${kind} ${count}`) ?? []
+  const median = (kind: WriteKind, count: number) =>
     quantile(
-      of(way, count).map(({ perSecond }) => perSecond),
+      of(kind, count).map(({ perSecond }) => perSecond),
       0.5,
     )
-  show(
+  print(
     '| 64 clients, one key | processes | writes/s | p99, ms | commands a write | cores | UNAVAILABLE |\n' +
       '|---|---|---|---|---|---|---|',
   )
-  for (const way of ways) {
-    for (const count of counts) {
-      const loads = of(way, count)
-      const rate = showSpread(spreadOf(loads.map(({ perSecond }) => perSecond)), 0)
-      const p99 = showSpread(spreadOf(loads.map(({ p99Ms }) => p99Ms)), 0)
-      const commands = showSpread(spreadOf(loads.map((load) => load.commandsPerWrite)))
-      const cores = showSpread(spreadOf(loads.map((load) => load.cores)))
-      const refused = loads.reduce((sum, { unavailable }) => sum + unavailable, 0)
-      show(`| ${way} | ${count} | ${rate} | ${p99} | ${commands} | ${cores} | ${refused} |`)
+  for (const kind of writeKinds) {
+    for (const count of processCounts) {
+      const loads = of(kind, count)
+      const rate = formatSummary(summarize(loads.map(({ perSecond }) => perSecond)), 0)
+      const p99 = formatSummary(summarize(loads.map(({ p99Ms }) => p99Ms)), 0)
+      const commands = formatSummary(summarize(loads.map((load) => load.commandsPerWrite)))
+      const cores = formatSummary(summarize(loads.map((load) => load.cores)))
+      const unavailableCount = loads.reduce((sum, { unavailable }) => sum + unavailable, 0)
+      print(
+        `| ${kind} | ${count} | ${rate} | ${p99} | ${commands} | ${cores} | ${unavailableCount} |`,
+      )
     }
   }
-  const rates = ways.flatMap((way) =>
-    counts.map((count) => [`${way}_${count}_per_second`, median(way, count)] as const),
+  const rates = writeKinds.flatMap((kind) =>
+    processCounts.map((count) => [`${kind}_${count}_per_second`, median(kind, count)] as const),
   )
   return {
     like_8_vs_1_processes: median('like', 8) / median('like', 1),
@@ -85,38 +92,40 @@ function report({ show }: BenchOptions, measured: ReadonlyMap<Name, readonly Mea
     like_16_vs_1_processes: median('like', 16) / median('like', 1),
     follow_16_vs_1_processes: median('follow', 16) / median('follow', 1),
     post_16_vs_1_processes: median('post', 16) / median('post', 1),
-    unavailable: [...measured.values()].flat().reduce((sum, one) => sum + one.unavailable, 0),
+    unavailable: [...measured.values()]
+      .flat()
+      .reduce((sum, { unavailable }) => sum + unavailable, 0),
     ...Object.fromEntries(rates),
   }
 }
 
-/** One load on a key of its own. @throws when what is stored is not what the clients were answered. */
-async function measure(
+/** Measures one load on a new key. @throws if the stored data differs from the acknowledged writes. */
+async function measureWrites(
   database: BenchDatabase,
   children: readonly Child[],
-  way: Way,
+  kind: WriteKind,
   ms: number,
-): Promise<Measured> {
+): Promise<Measurement> {
   const { collections } = database.services
   const post = new ObjectId()
   const user = `hot-${post.toHexString()}`
   await collections.user_stats.insertOne({ _id: user, followers: 0, following: 0, posts: 0 })
-  if (way === 'like') await collections.posts.insertOne(popularPost(post, user))
-  const share = clients / children.length
-  const order = { way, user, post: post.toHexString(), clients: share, ms }
+  if (kind === 'like') await collections.posts.insertOne(createHotPost(post, user))
+  const clientsEach = clients / children.length
+  const request = { kind, user, post: post.toHexString(), clients: clientsEach, ms }
   const answers = await Promise.all(
     children.map((child, number) =>
-      child.ask<Answered>({
-        ...order,
-        first: Math.floor((number * accounts) / children.length),
-      } satisfies Order),
+      child.sendRequest<WriteResult>({
+        ...request,
+        firstAccount: Math.floor((number * accounts) / children.length),
+      } satisfies WriteRequest),
     ),
   )
-  const sum = (of: (answered: Answered) => number) =>
-    answers.reduce((total, answered) => total + of(answered), 0)
-  await checkStored(
+  const sum = (of: (result: WriteResult) => number) =>
+    answers.reduce((total, result) => total + of(result), 0)
+  await verifyWrites(
     database.services,
-    order,
+    request,
     sum(({ acknowledged }) => acknowledged),
     sum(({ unavailable }) => unavailable),
   )
@@ -132,20 +141,20 @@ async function measure(
   }
 }
 
-/** A post whose likes have passed the default threshold. */
-const popularPost = (_id: ObjectId, author: string) => {
+/** A post with 100 likes: the default threshold. */
+const createHotPost = (_id: ObjectId, author: string) => {
   const likes = Array.from({ length: 100 }, (_, n) => ({ _id: new ObjectId(), actor: `early${n}` }))
   const last = likes.at(-1) as (typeof likes)[number]
   return { _id, author, text: 'hot', likes, counts: { likes: 100 }, last: { likes: last._id } }
 }
 
-/** Starts processes with services of their own, one after the other. They end with this one, whatever ends it. */
+/** Starts processes with their own services, one at a time. They also end when this process ends. */
 async function startChildren({ uri, db }: BenchDatabase, count: number) {
   const all: Child[] = []
   const env = { BENCH_URI: uri, BENCH_DATABASE: db.databaseName }
   while (all.length < count) {
-    all.push(await startChild(join(import.meta.dirname, 'child.ts'), env))
+    all.push(await startChild(join(import.meta.dirname, 'writer-process.ts'), env))
   }
-  const end = () => Promise.all(all.map((child) => child[Symbol.asyncDispose]()))
-  return { all, [Symbol.asyncDispose]: async () => void (await end()) }
+  const stop = () => Promise.all(all.map((child) => child[Symbol.asyncDispose]()))
+  return { all, [Symbol.asyncDispose]: async () => void (await stop()) }
 }

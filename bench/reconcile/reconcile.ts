@@ -5,76 +5,79 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { randomAt } from '../../src/imports/random.ts'
-import { type BenchDatabase, openBench } from '../database.ts'
-import { graphFile } from '../feeds/graph.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
+import { findGraphFile } from '../feeds/graph.ts'
 import type { BenchOptions } from '../options.ts'
-import type { ChildResult } from './child.ts'
-import { storeCrowd } from './crowd.ts'
+import { storeGeneratedGraph } from './generated-graph.ts'
+import type { ReconcileResult } from './reconcile-process.ts'
 
-const child = fileURLToPath(new URL('./child.ts', import.meta.url))
+const programPath = fileURLToPath(new URL('./reconcile-process.ts', import.meta.url))
 
-/** What one graph gave. */
-interface Measured {
+/** The result of one graph. */
+interface Measurement {
   readonly graph: string
   readonly users: number
   readonly edges: number
   readonly drifted: number
-  readonly repair: ChildResult
-  readonly verify: ChildResult
-  /** Counting all edges both ways, and nothing else. */
-  readonly plainSeconds: number
+  readonly repair: ReconcileResult
+  readonly verify: ReconcileResult
+  /** The time of counting all edges by either end on the database. */
+  readonly plainCountSeconds: number
 }
 
 /**
- * Counters of one user in ten are made to drift; then a process of its own reconciles everything, twice: the second
- * time there is nothing to repair. Beside it, the plain aggregation that counts the edges.
+ * Changes counters of one user in ten. Then a separate process reconciles everything, twice: the second run must find
+ * nothing to repair. The rival is an aggregation that counts the edges.
+ * @throws if a run repairs too few or too many users.
  */
-export async function reconcileBench(options: BenchOptions): Promise<Record<string, number>> {
-  const { say, show, people } = options
-  const all: Measured[] = []
+export async function benchmarkReconcile(options: BenchOptions): Promise<Record<string, number>> {
+  const { log, print, userCount } = options
+  const measurements: Measurement[] = []
   for (const [graph, name] of [
     ['Reed98', 'socfb-reed98.edges'],
     ['LastFM', 'lastfm-asia.csv'],
   ] as const) {
-    const file = graphFile(name)
+    const file = findGraphFile(name)
     if (!file || !existsSync(file)) {
-      say(`there is no ${name} here`)
+      log(`${name} was not found`)
       continue
     }
-    await using database = await openBench(say, {}, { socketTimeoutMS: 0 })
+    await using database = await openBenchDatabase(log, {}, { socketTimeoutMS: 0 })
     const { total } = await importGraph(database.services, { file, mutual: true })
-    all.push(await measure(database, graph, total.edges, say))
+    measurements.push(await measureGraph(database, graph, total.edges, log))
   }
-  await using database = await openBench(say, {}, { socketTimeoutMS: 0 })
-  say(`storing a crowd of ${people}`)
-  const edges = await storeCrowd(database, people, say)
-  all.push(await measure(database, 'generated', edges, say))
-  show(table(all))
-  return Object.fromEntries(all.flatMap(figuresOf))
+  await using database = await openBenchDatabase(log, {}, { socketTimeoutMS: 0 })
+  log(`storing a generated graph of ${userCount} users`)
+  const edges = await storeGeneratedGraph(database, userCount, log)
+  measurements.push(await measureGraph(database, 'generated', edges, log))
+  print(formatTable(measurements))
+  return Object.fromEntries(measurements.flatMap(metricsOf))
 }
 
-async function measure(
+async function measureGraph(
   database: BenchDatabase,
   graph: string,
   edges: number,
-  say: (line: string) => void,
-): Promise<Measured> {
+  log: (line: string) => void,
+): Promise<Measurement> {
   const { user_stats } = database.services.collections
   const users = await user_stats.countDocuments()
-  const drifted = await drift(database)
-  say(`${graph}: ${drifted} of ${users} users drift`)
-  const plainSeconds = await plain(database)
-  const repair = await run(database)
-  const verify = await run(database)
-  say(`${graph}: plain ${plainSeconds.toFixed(1)} s, ${JSON.stringify({ repair, verify })}`)
+  const drifted = await addDrift(database)
+  log(`${graph}: ${drifted} of ${users} users drift`)
+  const plainCountSeconds = await countEdges(database)
+  const repair = await runReconcile(database)
+  const verify = await runReconcile(database)
+  log(
+    `${graph}: plain count ${plainCountSeconds.toFixed(1)} s, ${JSON.stringify({ repair, verify })}`,
+  )
   if (repair.repaired !== drifted || repair.remaining + verify.drifted !== 0) {
     throw new Error(`${graph}: ${JSON.stringify({ drifted, repair, verify })}`)
   }
-  return { graph, users, edges, drifted, repair, verify, plainSeconds }
+  return { graph, users, edges, drifted, repair, verify, plainCountSeconds }
 }
 
-/** Changes a counter of every tenth user by 1 to 9, as a bug might. */
-async function drift({ services }: BenchDatabase): Promise<number> {
+/** Adds 1 to 9 to a counter of every tenth user, as a bug could. @returns the number of changed users. */
+async function addDrift({ services }: BenchDatabase): Promise<number> {
   const { user_stats } = services.collections
   const [counters, updates] = [['followers', 'following', 'posts'] as const, []] as [
     readonly string[],
@@ -83,16 +86,16 @@ async function drift({ services }: BenchDatabase): Promise<number> {
   let at = 0
   for await (const { _id } of user_stats.find({}, { projection: { _id: 1 } }).sort({ _id: 1 })) {
     if (at++ % 10 > 0) continue
-    const by = 1 + Math.floor(9 * randomAt(1, at, 0))
+    const delta = 1 + Math.floor(9 * randomAt(1, at, 0))
     const counter = counters[Math.floor(3 * randomAt(1, at, 1))] as string
-    updates.push({ updateOne: { filter: { _id }, update: { $inc: { [counter]: by } } } })
+    updates.push({ updateOne: { filter: { _id }, update: { $inc: { [counter]: delta } } } })
   }
   await user_stats.bulkWrite(updates as never[], { ordered: false })
   return updates.length
 }
 
-/** How long the database takes to count all edges by either end. */
-async function plain({ services }: BenchDatabase): Promise<number> {
+/** Measures how long the database takes to count all edges by either end, in seconds. */
+async function countEdges({ services }: BenchDatabase): Promise<number> {
   const { followers, following } = services.collections
   const begin = performance.now()
   for (const [collection, hint] of [
@@ -106,42 +109,49 @@ async function plain({ services }: BenchDatabase): Promise<number> {
   return (performance.now() - begin) / 1000
 }
 
-async function run({ uri, db }: BenchDatabase): Promise<ChildResult> {
-  const started = spawn(process.execPath, ['--import', 'tsx', child, uri, db.databaseName], {
+async function runReconcile({ uri, db }: BenchDatabase): Promise<ReconcileResult> {
+  const started = spawn(process.execPath, ['--import', 'tsx', programPath, uri, db.databaseName], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [told] = await Promise.all([text(started.stdout), once(started, 'exit')])
-  return JSON.parse(told)
+  const [output] = await Promise.all([text(started.stdout), once(started, 'exit')])
+  return JSON.parse(output)
 }
 
-function figuresOf({ graph, edges, repair, verify, plainSeconds }: Measured): [string, number][] {
+function metricsOf({
+  graph,
+  edges,
+  repair,
+  verify,
+  plainCountSeconds,
+}: Measurement): [string, number][] {
   const name = graph.toLowerCase()
   return [
     [`repair_seconds_${name}`, repair.seconds],
     [`verify_seconds_${name}`, verify.seconds],
     [`documents_per_second_${name}`, Math.round(verify.documents / verify.seconds)],
-    [`verify_vs_plain_count_${name}`, verify.seconds / plainSeconds],
+    [`verify_vs_plain_count_${name}`, verify.seconds / plainCountSeconds],
     [`megabytes_${name}`, Math.max(repair.megabytes, verify.megabytes)],
     [`edges_${name}`, edges],
   ]
 }
 
-function table(all: readonly Measured[]): string {
-  const rows = all.map(({ graph, users, edges, drifted, repair, verify, plainSeconds }) =>
-    [
-      '',
-      graph,
-      ...[users, edges, drifted].map((count) => count.toLocaleString('en')),
-      repair.seconds.toFixed(1),
-      verify.seconds.toFixed(1),
-      Math.round(verify.documents / verify.seconds).toLocaleString('en'),
-      plainSeconds.toFixed(1),
-      (verify.seconds / plainSeconds).toFixed(1),
-      Math.max(repair.megabytes, verify.megabytes),
-      '',
-    ]
-      .join(' | ')
-      .trim(),
+function formatTable(measurements: readonly Measurement[]): string {
+  const rows = measurements.map(
+    ({ graph, users, edges, drifted, repair, verify, plainCountSeconds }) =>
+      [
+        '',
+        graph,
+        ...[users, edges, drifted].map((count) => count.toLocaleString('en')),
+        repair.seconds.toFixed(1),
+        verify.seconds.toFixed(1),
+        Math.round(verify.documents / verify.seconds).toLocaleString('en'),
+        plainCountSeconds.toFixed(1),
+        (verify.seconds / plainCountSeconds).toFixed(1),
+        Math.max(repair.megabytes, verify.megabytes),
+        '',
+      ]
+        .join(' | ')
+        .trim(),
   )
   return [
     '| graph | users | edges | drifted | repair, s | again, s | documents/s | plain count, s | again / plain | MB |',

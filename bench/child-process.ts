@@ -1,0 +1,51 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { basename } from 'node:path'
+
+/** A child process that answers each request with one message, in order. */
+export interface Child extends AsyncDisposable {
+  sendRequest<Result>(message: object): Promise<Result>
+}
+
+/** Starts the program at path `file`. The child ends when it is disposed of, or when this process ends. */
+export async function startChild(
+  file: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Child> {
+  const child: ChildProcess = fork(file, {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, ...env },
+  })
+  const ended = once(child, 'exit')
+  const unlessEnded = async (answer: Promise<unknown[]>) => {
+    const end = ended.then(() => Promise.reject(new Error(`the process ${basename(file)} ended`)))
+    return (await Promise.race([answer, end]))[0]
+  }
+  await unlessEnded(once(child, 'message'))
+  return {
+    sendRequest: async <Result>(message: object) => {
+      const answer = once(child, 'message')
+      child.send(message)
+      return (await unlessEnded(answer)) as Result
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.connected) child.disconnect()
+      await ended
+    },
+  }
+}
+
+/** Answers the requests of the parent process. Runs `close` and exits when the parent disconnects. */
+export function handleRequests(
+  handle: (message: never) => unknown,
+  close: () => Promise<unknown> = async () => {},
+): void {
+  process.on('message', async (message) => {
+    process.send?.((await handle(message as never)) ?? {})
+  })
+  process.once('disconnect', async () => {
+    await close()
+    process.exit()
+  })
+  process.send?.({ ready: true })
+}

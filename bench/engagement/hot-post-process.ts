@@ -1,0 +1,26 @@
+import { ObjectId } from 'mongodb'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { openServices } from '../database.ts'
+import { runClosedLoop } from '../load.ts'
+import { userAt } from './feedline.ts'
+import { seedAddLike } from './rivals.ts'
+
+// One of several processes that like one post.
+// Arguments: URI, database, implementation, post, author, first account, clients, milliseconds.
+const [uri = '', name = '', implementation = '', post = '', author = '', first, clients, ms] =
+  process.argv.slice(2)
+const { client, db, services } = await openServices(uri, name)
+const seed = seedAddLike(client, db)
+const target = { id: post as PostId, author: author as UserId }
+const userOf = (at: number) => userAt(Number(first) + at)
+await client.db('admin').command({ ping: 1 })
+process.send?.('ready')
+await new Promise((resolve) => process.once('message', resolve))
+const load = await runClosedLoop(Number(clients), Number(ms), (_, at) =>
+  implementation === 'seed'
+    ? seed.like(ObjectId.createFromHexString(post), userOf(at))
+    : services.engagements.add('likes', userOf(at), target),
+)
+process.send?.(load.perSecond)
+await client.close()
+process.disconnect?.()

@@ -1,0 +1,85 @@
+import type { PostRef } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import type { BenchOptions } from '../options.ts'
+import { quantile } from '../statistics.ts'
+import { createAccounts, createPosts, userAt } from './feedline.ts'
+
+const sizes = [0, 1_000, 10_000, 100_000, 1_000_000]
+const calls = 200
+const writers = 512
+
+/** Median latencies, in milliseconds, at one number of likes. */
+interface Point {
+  readonly likes: number
+  readonly like: number
+  readonly unlike: number
+  readonly page: number
+}
+
+/**
+ * Measures like, unlike and a page of likes, one call at a time, while one post grows to `likes` likes.
+ * All likes are added through the service.
+ */
+export async function measureLikeGrowth(services: Services, { likes, log }: BenchOptions) {
+  const [post] = (await createPosts(services, 1)) as [PostRef]
+  const sizesToMeasure = sizes.filter((size) => size <= likes)
+  const firstAccount = 10_000_000
+  log(`creating ${likes} accounts`)
+  await createAccounts(services, (sizesToMeasure.at(-1) ?? 0) + calls, firstAccount)
+  const points: Point[] = []
+  let stored = 0
+  for (const size of sizesToMeasure) {
+    log(`one post: from ${stored} to ${size} likes`)
+    let next = stored
+    const grow = async () => {
+      while (next < size) {
+        await services.engagements.add('likes', userAt(firstAccount + next++), post)
+      }
+    }
+    await Promise.all(Array.from({ length: writers }, grow))
+    stored = size
+    points.push(await measureAt(services, post, firstAccount, size))
+  }
+  const at = (size: number) => points.find((point) => point.likes === size)
+  const [low, high] = [at(1_000), points.at(-1)]
+  const ratios = low && high ? [high.like / low.like] : [Number.NaN]
+  return { ratios, table: formatTable(points) }
+}
+
+async function measureAt(services: Services, post: PostRef, firstAccount: number, likes: number) {
+  const { engagements, engagementReader } = services
+  const like: number[] = []
+  const unlike: number[] = []
+  const page: number[] = []
+  for (let call = 0; call < calls; call++) {
+    const user = userAt(firstAccount + likes + call)
+    like.push(await measureMs(() => engagements.add('likes', user, post)))
+    page.push(
+      await measureMs(() =>
+        engagementReader.pages('likes', [post], { limit: 20, backward: false }),
+      ),
+    )
+  }
+  for (let call = 0; call < calls; call++) {
+    const user = userAt(firstAccount + likes + call)
+    unlike.push(await measureMs(() => engagements.remove('likes', user, post)))
+  }
+  const median = (values: readonly number[]) => quantile(values, 0.5)
+  return { likes, like: median(like), unlike: median(unlike), page: median(page) }
+}
+
+async function measureMs(call: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now()
+  await call()
+  return performance.now() - begin
+}
+
+const formatTable = (points: readonly Point[]) =>
+  [
+    '| likes of the post | like, ms | unlike, ms | likes(first: 20), ms |',
+    '|---|---|---|---|',
+    ...points.map(
+      ({ likes, like, unlike, page }) =>
+        `| ${likes.toLocaleString('en')} | ${like.toFixed(2)} | ${unlike.toFixed(2)} | ${page.toFixed(2)} |`,
+    ),
+  ].join('\n')

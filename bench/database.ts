@@ -16,6 +16,14 @@ export interface BenchDatabase extends AsyncDisposable {
   readonly services: Services
 }
 
+/** How the embedded mongods that run now are stopped, with their folders. */
+const running = new Set<() => Promise<void>>()
+
+/** Stops all embedded mongods and deletes their data. For a benchmark that is interrupted. */
+export async function stopDatabases(): Promise<void> {
+  await Promise.allSettled([...running].map((stop) => stop()))
+}
+
 /** Connects to a database and creates services as a Feedline process does. */
 export async function openServices(
   uri: string,
@@ -44,6 +52,12 @@ export async function openBenchDatabase(
         log,
       })
     : undefined
+  const stop = async () => {
+    running.delete(stop)
+    await mongod?.stop()
+    if (folder) await rm(folder, { recursive: true, force: true })
+  }
+  running.add(stop)
   const uri = configuredUri ?? mongod?.uri ?? ''
   const name = `bench_${Date.now().toString(36)}`
   const { client, db, services } = await openServices(uri, name, env, clientOptions)
@@ -56,8 +70,7 @@ export async function openBenchDatabase(
     [Symbol.asyncDispose]: async () => {
       await db.dropDatabase()
       await client.close()
-      await mongod?.stop()
-      if (folder) await rm(folder, { recursive: true })
+      await stop()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { stopDatabases } from './database.ts'
 import { benchmarkEngagement } from './engagement/engagement.ts'
 import { benchmarkThresholds } from './engagement/thresholds.ts'
 import { benchmarkFeeds } from './feeds/feeds.ts'
@@ -29,16 +30,35 @@ const benchmarks = {
   processes: benchmarkProcesses,
   reconcile: benchmarkReconcile,
 }
+type NumberOption = 'rounds' | 'seconds' | 'likes' | 'people' | 'rate'
+
+/** @throws {Error} if the option is not a positive number. */
+function numberOf(option: NumberOption): number {
+  const value = Number(values[option])
+  if (value > 0) return value
+  throw new Error(`--${option} must be a positive number, not "${values[option]}"`)
+}
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, async () => {
+    await stopDatabases()
+    process.exit(code)
+  })
+}
+
 const [name = ''] = positionals
 const runBenchmark = benchmarks[name as keyof typeof benchmarks]
 if (runBenchmark) {
   const result = await runBenchmark({
-    rounds: Number(values.rounds),
-    ms: Number(values.seconds) * 1000,
-    likes: Number(values.likes),
-    userCount: Number(values.people),
+    rounds: numberOf('rounds'),
+    ms: numberOf('seconds') * 1000,
+    likes: numberOf('likes'),
+    userCount: numberOf('people'),
     graph: values.graph,
-    rate: Number(values.rate),
+    rate: numberOf('rate'),
     plots: values.plots,
     log: (line) => console.error(line),
     print: (line) => console.log(line),

@@ -9,7 +9,10 @@ import { BSON, type Db, type Document, MongoClient } from 'mongodb'
 import { pino } from 'pino'
 import type { FollowingMode } from '../src/config.ts'
 import { openMongod } from '../src/dev/mongod/open.ts'
-import type { RecordedAnswer, RecordedDatabase } from '../tests/support/release-fixture.ts'
+import type {
+  RecordedAnswer,
+  RecordedDatabase,
+} from '../tests/integration/migrations/release-fixture.ts'
 
 // Writes the fixture of tests/integration/migrations.test.ts with the code of an earlier release. Usage:
 //   git worktree add ../earlier e62058d && (cd ../earlier && npm ci && npm run build)

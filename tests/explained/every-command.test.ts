@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BSON, type Db, type Document } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { explained } from '../support/explain.ts'
-import { fill, hot, hotIds } from '../support/large-database.ts'
 import { useDatabase } from '../support/mongo.ts'
-import { aboutLarge, valuesIn } from '../support/shape-values.ts'
-import { type Shape, shapesFolder } from '../support/shapes.ts'
+import { explained } from './statements/explain.ts'
+import { fill, hot, hotIds } from './statements/large-database.ts'
+import { aboutLarge, valuesIn } from './statements/shape-values.ts'
+import { type Shape, shapesFolder } from './statements/shapes.ts'
 
 /** Keys or documents that a statement may look at for each that it finds, for each value it names, and beyond. */
 const [eachFound, eachValue, beyond] = [20, 3, 50]

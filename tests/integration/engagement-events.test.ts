@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import type { NewJob } from '../../src/jobs/outbox.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { outcomeOf } from '../laws/model/model.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { outcomeOf } from '../support/model.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 

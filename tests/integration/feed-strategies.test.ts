@@ -4,8 +4,8 @@ import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strateg
 import type { Entry } from '../../src/feed/strategies/strategy.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
+import { describeFeedStrategy } from '../conformance/feed-strategy.ts'
 import { type FeedFixture, newestFirst, useFeedFixture } from '../support/feed-fixture.ts'
-import { describeFeedStrategy } from '../support/feed-strategy.conformance.ts'
 import { share } from '../support/repetition.ts'
 import { storeOf } from '../support/services.ts'
 

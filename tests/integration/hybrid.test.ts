@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { explained, statementsOf } from '../explained/statements/explain.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { explained, statementsOf } from '../support/explain.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 

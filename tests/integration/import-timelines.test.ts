@@ -11,12 +11,12 @@ import { seedPosts } from '../../src/imports/seed-posts.ts'
 import { smallImportMax } from '../../src/imports/upkeep.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { comparedTimelines, holding, watchedDatabase } from '../laws/model/stored-timelines.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recordingLog } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
 import { drain, handle, servicesOver, useServices } from '../support/services.ts'
-import { comparedTimelines, holding, watchedDatabase } from '../support/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const maintained = ['INBOX', 'CACHE', 'TIME_BUCKETS'] as const

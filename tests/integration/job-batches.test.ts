@@ -4,10 +4,10 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type Job, LeaseLost } from '../../src/jobs/queue.ts'
 import type { Task } from '../../src/jobs/runner.ts'
 import { Worker } from '../../src/jobs/worker.ts'
+import { storedProblems } from '../laws/model/stored-timelines.ts'
 import { leaseMs, silent, useJobs } from '../support/jobs.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
-import { storedProblems } from '../support/stored-timelines.ts'
 
 const { database, outbox, newQueue, append, claimed, becomeDue, stored } = useJobs()
 

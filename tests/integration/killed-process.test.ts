@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { lifetimeWarning } from '../../src/db/lifetime.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-const program = fileURLToPath(new URL('../support/transaction-child.ts', import.meta.url))
+const program = fileURLToPath(new URL('./processes/transaction-child.ts', import.meta.url))
 const harness = useServices()
 const [ann, ben, cleo] = [handle('ann'), handle('ben'), handle('cleo')]
 

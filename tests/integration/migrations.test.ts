@@ -3,13 +3,13 @@ import { MongoServerError, ObjectId } from 'mongodb'
 import { describe, expect, test } from 'vitest'
 import { planMigration } from '../../src/db/migrations/migrate.ts'
 import { schemaVersion } from '../../src/db/schema-version.ts'
-import { expireLease, migrated, outcome, restored, serve } from '../support/migrated.ts'
 import { failCommand } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
-import { contents, type RecordedAnswer, readFixture } from '../support/release-fixture.ts'
 import { share } from '../support/repetition.ts'
 import { drain } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
+import { expireLease, migrated, outcome, restored, serve } from './migrations/migrated.ts'
+import { contents, type RecordedAnswer, readFixture } from './migrations/release-fixture.ts'
 
 const { databases } = await readFixture('e62058d')
 /** MongoDB's codes: DocumentValidationFailure, CommandNotSupportedOnView. */

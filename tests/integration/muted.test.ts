@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
-import { explained, statementsOf } from '../support/explain.ts'
+import { explained, statementsOf } from '../explained/statements/explain.ts'
 import { useFeedFixture } from '../support/feed-fixture.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, storeOf } from '../support/services.ts'

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
-import { anyPlan } from '../support/histories.ts'
-import { mutants } from '../support/mutants.ts'
 import { useServices } from '../support/services.ts'
-import { type Setting, small } from '../support/setting.ts'
-import { Simulation } from '../support/simulation.ts'
+import { anyPlan } from './model/histories.ts'
+import { mutants } from './model/mutants.ts'
+import { type Setting, small } from './model/setting.ts'
+import { Simulation } from './model/simulation.ts'
 
 const harness = useServices()
 

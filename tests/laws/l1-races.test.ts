@@ -7,7 +7,6 @@ import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { silent } from '../support/jobs.ts'
-import { type Documents, firstConflict, postsAndEdges, readAll, restore } from '../support/races.ts'
 import { share } from '../support/repetition.ts'
 import {
   handle,
@@ -16,13 +15,14 @@ import {
   settleDeletions,
   useServices,
 } from '../support/services.ts'
+import { type Documents, firstConflict, postsAndEdges, readAll, restore } from './model/races.ts'
 import {
   type Around,
   comparedTimelines,
   holding,
   repeatsStored,
   watchedDatabase,
-} from '../support/stored-timelines.ts'
+} from './model/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2, hybridThreshold: 3 } as const

@@ -17,7 +17,7 @@ import {
   servicesOver,
   useServices,
 } from '../support/services.ts'
-import { comparedTimelines, holding, watchedDatabase } from '../support/stored-timelines.ts'
+import { comparedTimelines, holding, watchedDatabase } from './model/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const names = ['INBOX', 'HYBRID', 'CACHE'] as const

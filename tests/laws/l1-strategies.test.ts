@@ -5,10 +5,10 @@ import {
   feedStrategyNames,
   materialisedNames,
 } from '../../src/feed/strategies/list.ts'
-import { anyPlan } from '../support/histories.ts'
 import { lawRuns, lawSeed, useServices } from '../support/services.ts'
-import { type Setting, small } from '../support/setting.ts'
-import { Simulation } from '../support/simulation.ts'
+import { anyPlan } from './model/histories.ts'
+import { type Setting, small } from './model/setting.ts'
+import { Simulation } from './model/simulation.ts'
 
 const histories = lawRuns(14)
 const budgetMs = 60_000 + histories * 3_000

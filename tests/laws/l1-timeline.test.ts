@@ -7,6 +7,7 @@ import type { PageFacts } from '../../src/feed/timeline/page-facts.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
+import { lawRuns, lawSeed, type ServicesHarness, useServices } from '../support/services.ts'
 import {
   Actors,
   anyOp,
@@ -16,9 +17,8 @@ import {
   type Op,
   type PageRead,
   pageOf,
-} from '../support/model.ts'
-import { withoutFacts } from '../support/mutants.ts'
-import { lawRuns, lawSeed, type ServicesHarness, useServices } from '../support/services.ts'
+} from './model/model.ts'
+import { withoutFacts } from './model/mutants.ts'
 
 const histories = lawRuns(24)
 

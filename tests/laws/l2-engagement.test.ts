@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits } from '../support/engagement.ts'
-import { engagementLaw, raceLaw } from '../support/engagement-law.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { lawRuns, lawSeed, servicesOver, useServices } from '../support/services.ts'
+import { engagementLaw, raceLaw } from './model/engagement-law.ts'
 
 const histories = lawRuns(8)
 const races = lawRuns(2)

@@ -6,11 +6,11 @@ import { expect, test } from 'vitest'
 import { engagementKinds, entryKey } from '../../src/engagement/kinds.ts'
 import { groupBy } from '../../src/lib/batch.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
-import type { Answer, Orders } from '../support/engage-child.ts'
 import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
+import type { Answer, Orders } from './processes/engage-child.ts'
 
-const program = fileURLToPath(new URL('../support/engage-child.ts', import.meta.url))
+const program = fileURLToPath(new URL('./processes/engage-child.ts', import.meta.url))
 const [processes, writes] = [3, 200]
 
 test.each([0, 3])(

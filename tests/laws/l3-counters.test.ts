@@ -7,7 +7,6 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
-import { Actors, anyOp, type Op, type Outcome } from '../support/model.ts'
 import { failCommand } from '../support/mongo.ts'
 import {
   handle,
@@ -17,6 +16,7 @@ import {
   problemsOf,
   useServices,
 } from '../support/services.ts'
+import { Actors, anyOp, type Op, type Outcome } from './model/model.ts'
 
 const histories = lawRuns(10)
 const writers = 16

@@ -6,10 +6,10 @@ import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
 import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import { beginnings, diceOf, drift, people } from '../support/drift.ts'
-import { type Account, child, endAll, kill } from '../support/reconcile-child.ts'
 import { handle, lawSeed, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
+import { beginnings, diceOf, drift, people } from './model/drift.ts'
+import { type Account, child, endAll, kill } from './processes/reconcile-child.ts'
 
 const kills = Number(process.env.FEEDLINE_KILLS ?? 8)
 const [trafficMs, driftsPerKill] = [12_000, 8]

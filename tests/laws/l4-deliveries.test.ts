@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { randomAt } from '../../src/imports/random.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
-import type { DeliveryOrders } from '../support/delivery-child.ts'
 import { handle, lawSeed, openAccounts, useServices } from '../support/services.ts'
-import { storedProblems } from '../support/stored-timelines.ts'
+import { storedProblems } from './model/stored-timelines.ts'
+import type { DeliveryOrders } from './processes/delivery-child.ts'
 
-const program = fileURLToPath(new URL('../support/delivery-child.ts', import.meta.url))
+const program = fileURLToPath(new URL('./processes/delivery-child.ts', import.meta.url))
 const kills = Number(process.env.FEEDLINE_KILLS ?? 15)
 const seed = lawSeed().seed ?? 1
 const cacheSize = 50

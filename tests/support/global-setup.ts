@@ -7,9 +7,9 @@ import type { TestProject } from 'vitest/node'
 import { lifetimeArguments } from '../../src/db/lifetime.ts'
 import { openMongod } from '../../src/dev/mongod/open.ts'
 import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
+import { shapesFolder } from '../explained/statements/shapes.ts'
 import { binFolder } from './bin-folder.ts'
 import { compiled, root } from './process.ts'
-import { shapesFolder } from './shapes.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -8,7 +8,7 @@ import { connect } from '../../src/db/client.ts'
 import { type Collections, openCollections } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
 import { acquireLock } from '../../src/dev/mongod/lock.ts'
-import { keepShapes } from './shapes.ts'
+import { keepShapes } from '../explained/statements/shapes.ts'
 
 /** The test file's own database, on a client whose commands can be watched. */
 export interface TestDatabase {

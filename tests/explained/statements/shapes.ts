@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { BSON, type CommandStartedEvent, type Document, type MongoClient } from 'mongodb'
+import type { FollowingMode } from '../../../src/config.ts'
+import { root } from '../../support/process.ts'
+import { statementsOf } from './explain.ts'
+
+/** A statement of the test suite, as an example of all statements that differ only in their values. */
+export interface Shape {
+  /** The source file whose code sent it, like `src/feed/strategies/inbox.ts`. */
+  readonly from: string
+  readonly following: FollowingMode
+  /** The statement in the form of `explain`. */
+  readonly statement: Document
+}
+
+/** The folder in which a run of the test suite stores the shapes, one file each. */
+export const shapesFolder = join(root, 'test-results/shapes')
+
+/** Fields with few values, which decide how many documents match. */
+const kept = new Set(['kind', 'state', 'queue', 'type', 'open', 'hint', 'sort', '$sort'])
+const framesMax = 60
+/** The number of elements to read at each end of a long list. A command repeats few shapes. */
+const ends = 3
+
+/** Stores every shape that the product's code sends through a client, once. */
+export function keepShapes(client: MongoClient, following: FollowingMode): void {
+  const known = new Set<string>()
+  client.on('commandStarted', ({ commandName: name, command }: CommandStartedEvent) => {
+    const list = { update: 'updates', delete: 'deletes' }[name]
+    const short = list ? { ...command, [list]: endsOf(command[list]) } : command
+    for (const statement of statementsOf({ name, command: short, collection: undefined })) {
+      const shape = JSON.stringify(shapeOf(statement))
+      if (known.has(shape)) continue
+      const from = sender()
+      if (!from?.startsWith('src/')) continue
+      known.add(shape)
+      keep({ from, following, statement }, shape)
+    }
+  })
+}
+
+function keep(shape: Shape, key: string): void {
+  const hash = createHash('sha256')
+    .update(`${shape.from} ${shape.following} ${key}`)
+    .digest('hex')
+    .slice(0, 16)
+  const file = join(shapesFolder, `${hash}.json`)
+  if (existsSync(file)) return
+  mkdirSync(shapesFolder, { recursive: true })
+  writeFileSync(file, BSON.EJSON.stringify(shape))
+}
+
+/** A statement without its values: only fields, operators, types, order and hints. */
+function shapeOf(value: unknown, field?: string): unknown {
+  if (Array.isArray(value)) {
+    return [...new Set(endsOf(value).map((one) => JSON.stringify(shapeOf(one, field))))]
+  }
+  const isPlain = typeof value === 'object' && value?.constructor === Object
+  if (isPlain) {
+    if (field === 'u') return 'update'
+    return Object.fromEntries(
+      Object.entries(value).map(([name, one]) => [
+        name,
+        kept.has(name) ? one : shapeOf(one, name.startsWith('$') ? field : name),
+      ]),
+    )
+  }
+  const isPath = typeof value === 'string' && value.startsWith('$')
+  const isName = ['find', 'aggregate', 'update', 'delete', 'from', 'findAndModify'].includes(
+    field ?? '',
+  )
+  return isPath || isName ? value : (value?.constructor?.name ?? typeof value)
+}
+
+const endsOf = <T>(list: readonly T[]): T[] =>
+  list.length <= 2 * ends ? [...list] : [...list.slice(0, ends), ...list.slice(-ends)]
+
+/** The innermost source file in the call stack of the sent command. */
+function sender(): string | undefined {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  Error.stackTraceLimit = framesMax
+  Error.prepareStackTrace = (_, frames) => frames
+  const frames = new Error().stack as unknown as NodeJS.CallSite[]
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit })
+  for (const frame of frames) {
+    const path = (frame.getFileName() ?? '').replace(/^file:\/\//, '')
+    const file = relative(root, path)
+    if (/^(src|tests)\//.test(file) && !file.endsWith('/shapes.ts')) return file
+  }
+  return undefined
+}

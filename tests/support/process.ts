@@ -6,6 +6,12 @@ export const root = join(import.meta.dirname, '../..')
 /** The folder of the compiled command line, relative to the root. Compiled before each test run. */
 export const compiled = 'test-dist'
 
+/** The processes that run. A test that fails leaves its processes to the end of its file. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** A `feedline` process and its output so far. */
 export interface FeedlineProcess {
   readonly child: ChildProcess
@@ -27,6 +33,8 @@ export function feedline(
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   const text = { out: '', err: '' }
   child.stdout.on('data', (chunk) => {
     text.out += chunk

@@ -15,8 +15,10 @@ export interface HotKeyRules<Op, Result> {
   readonly name: string
   /** Checks writes before their transaction. A write may be checked again after a failed try. Absent: no check. */
   readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
-  /** Whether a write is too late to begin a try. Absent: none is. */
-  readonly isLate?: (op: Op) => boolean
+  /** Whether a write is too late to begin a try, at a time of {@link now}. Absent: no write has a deadline. */
+  readonly isLate?: (op: Op, now: number) => boolean
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
   /** Applies writes to a key in the caller's transaction, in order, and answers each. */
   readonly apply: (tx: Tx, key: string, ops: readonly Op[]) => Promise<Answers<Result>>
   /** Commits writes while no other process collides with them. Passes `onCollision` to its transaction. */
@@ -178,7 +180,8 @@ export class HotKeys<Op, Result> {
   }
 
   private lateAmong(ops: readonly Op[]): Refusals {
-    return ops.map((op) => (this.rules.isLate?.(op) ? tooLate() : undefined))
+    const now = this.rules.now()
+    return ops.map((op) => (this.rules.isLate?.(op, now) ? tooLate() : undefined))
   }
 
   private markHot(key: string): HotKey<Op, Result> {

@@ -53,7 +53,8 @@ export class OutlierLists {
     const { collections, transactions, limits, now } = parts
     this.hotKeys = new HotKeys<Waiting, ListResult>(collections, transactions, {
       name: 'lists',
-      isLate: (write) => isLate(write, now()),
+      isLate,
+      now,
       admit: (batch) => this.admit(batch),
       apply: (tx, _, batch) => this.commitAll(tx, batch),
       commit: (_, batch, onCollision) => this.commit(batch, onCollision),

@@ -60,9 +60,10 @@ export class FollowBatcher {
 
   constructor(private readonly parts: FollowParts) {
     const { collections, outbox, transactions, now } = parts
-    this.hotKeys = new HotKeys(collections, transactions, {
+    this.hotKeys = new HotKeys<FollowWrite, FollowChange>(collections, transactions, {
       name: 'follows',
-      isLate: (write) => isLate(write, now()),
+      isLate,
+      now,
       apply: (tx, key, batch) => this.commitTogether(tx, key as UserId, batch),
       commit: (key, batch, onCollision) => this.commit(key as UserId, batch, onCollision),
       commitAlone: (key, write, onCollision) =>

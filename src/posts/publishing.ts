@@ -53,7 +53,8 @@ export class Publishing {
     const { collections, outbox, transactions, now } = parts
     const hotKeys = new HotKeys<NewPost, Post>(collections, transactions, {
       name: 'posts',
-      isLate: (write) => isLate(write, now()),
+      isLate,
+      now,
       apply: (tx, author, batch) => this.publishAll(tx, author as UserId, batch),
       commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
       commitAlone: (author, post, onCollision) =>

@@ -15,7 +15,7 @@ for (const [n, strategy] of feedStrategyNames.entries()) {
     strategy === 'FANOUT_ON_READ'
       ? (['author'] as const)
       : share(entryContents.length, entryContents, n)
-  for (const entries of contents) describeFeedStrategy(strategy, entries)
+  for (const entries of contents) describeFeedStrategy(strategy, entries, n)
 }
 
 describe.each(['INBOX', 'HYBRID'] as const)('every strategy together with %s', (inbox) => {

@@ -10,10 +10,11 @@ import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { newScene, resultOf } from '../support/follow-batcher.ts'
 import { recorded } from '../support/mongo.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
-describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+describe.each(sampledFollowing(1))('following by %s', (following) => {
   const harness = useServices(following)
   const secondCollection = following === 'collection' ? 1 : 0
 

@@ -35,6 +35,7 @@ function counting(
   }
   const keys = new HotKeys<number, number>(collections, transactions, {
     name: 'test',
+    now: Date.now,
     apply,
     commit,
     commitAlone: (key, op) =>

@@ -10,12 +10,13 @@ import { RelationFile } from '../../src/imports/relation-file.ts'
 import { type EdgeId, timeOf } from '../../src/lib/ids.ts'
 import { recorded } from '../support/mongo.ts'
 import { base, contradictions, csv, mixed, passedOver, written } from '../support/relations.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import { handle, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
 const none = { users: 0, pairs: 0, edges: 0, events: 0, known: 0, blocked: 0, deleted: 0, empty: 0 }
 
-describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
+describe.each(sampledFollowing(1))('%s', (following) => {
   const harness = useServices(following)
   let folder = ''
   let file = ''

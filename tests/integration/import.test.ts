@@ -5,9 +5,10 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { ring, useImports } from '../support/imports.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import { handle } from '../support/services.ts'
 
-describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
+describe.each(sampledFollowing(1))('%s', (following) => {
   const imports = useImports(following)
   const { database, services, graph, posts, expectExact } = imports
   const all = () => Object.values(database.collections)

@@ -6,6 +6,7 @@ import { type Task, Worker } from '../../src/jobs/worker.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { StatsChange } from '../../src/users/stats.ts'
 import { recorded } from '../support/mongo.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import {
   handle,
   openAccounts,
@@ -18,7 +19,7 @@ const fansCount = 1_100
 /** The most documents that one command of a purge may delete. */
 const batchMax = 1_000
 
-describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+describe.each(sampledFollowing(0))('following by %s', (following) => {
   const harness = useServices(following)
 
   test('the purge of a popular account sends bounded commands and writes no history', async () => {

@@ -5,10 +5,11 @@ import type { Tx } from '../../src/db/transaction.ts'
 import { type ReconcileOptions, reconcile } from '../../src/integrity/reconcile.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { recorded } from '../support/mongo.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
-describe.each(['collection', 'reverse-index'] as const)('FOLLOWING=%s', (following) => {
+describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
   const harness = useServices(following)
   const people = Array.from({ length: 12 }, (_, n) => handle(`p${String(n).padStart(2, '0')}`))
   const [ann, ben, carl, dora] = people as [UserId, UserId, UserId, UserId]

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { fromObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeOf } from '../../src/lib/ids.ts'
 import { useImports } from '../support/imports.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 
-describe.each(['collection', 'reverse-index'] as const)('%s', (following) => {
+describe.each(sampledFollowing(0))('%s', (following) => {
   const { database, graph, posts, expectExact } = useImports(following)
 
   test('seeding writes the requested number of posts, most by few users, all in the last 30 days', async () => {

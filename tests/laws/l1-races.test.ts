@@ -173,7 +173,7 @@ const served = new Set<FeedStrategyName>()
 let held = 0
 afterAll(() => console.info(`L1, races: held at ${held} calls, served by ${[...served]}`))
 
-/** Plays a race with its process held at each call that it makes; by day at one in four. */
+/** Plays a race with its process held at each call that it makes; by day at one in sixteen. */
 const everywhere =
   (which: Which) =>
   async (_: string, ...race: Race) => {
@@ -182,7 +182,7 @@ const everywhere =
     await race[0](services)
     const given = await readAll(services)
     const { points, problems } = await play(which, given, race)
-    for (const point of share(8, points)) {
+    for (const point of share(16, points)) {
       held++
       const found = await play(which, given, race, point)
       problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))

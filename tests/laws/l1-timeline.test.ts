@@ -7,6 +7,7 @@ import type { PageFacts } from '../../src/feed/timeline/page-facts.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import { lawRuns, lawSeed, type ServicesHarness, useServices } from '../support/services.ts'
 import {
   Actors,
@@ -116,7 +117,7 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
   })
 }
 
-describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+describe.each(sampledFollowing(1))('following by %s', (following) => {
   const harness = useServices(following)
   const budgetMs = 30_000 + histories * 2_000
 

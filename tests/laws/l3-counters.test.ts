@@ -8,6 +8,7 @@ import { Restrictions, type RestrictionsParts } from '../../src/follows/restrict
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { failCommand } from '../support/mongo.ts'
+import { sampledFollowing } from '../support/repetition.ts'
 import {
   handle,
   lawRuns,
@@ -35,7 +36,7 @@ const race = fc.array(
   { minLength: writers, maxLength: writers * 4, size: 'max' },
 )
 
-describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
+describe.each(sampledFollowing(0))('following by %s', (following) => {
   const harness = useServices(following)
   const budgetMs = 30_000 + histories * 5_000
 

@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { compiled, root } from '../support/process.ts'
+import { share } from '../support/repetition.ts'
 
-const kinds = ['kill-server', 'step-down', 'partition-with-clients', 'clock']
+/** By day two of four kinds. `npm run faults` causes all kinds. */
+const kinds = share(2, ['kill-server', 'step-down', 'partition-with-clients', 'clock'])
 
-it('acknowledged mutations survive a killed server, a failover, a partition and a wrong clock', async () => {
+it('acknowledged mutations survive killed servers, failovers, partitions and wrong clocks', async () => {
   const { report, progress } = await runFaults([
     '--minutes',
     '0.1',
@@ -26,7 +28,7 @@ it('acknowledged mutations survive a killed server, a failover, a partition and 
     unfinishedJobs: 0,
   })
   expect(report.faults).toBe(kinds.length)
-  expect(report.acknowledged).toBeGreaterThan(50)
+  expect(report.acknowledged).toBeGreaterThan(25)
 }, 240_000)
 
 const command = ['--import', 'tsx', join('faults', 'main.ts')]

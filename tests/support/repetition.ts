@@ -1,9 +1,14 @@
+import type { FollowingMode } from '../../src/config.ts'
 import { lawSeed } from './services.ts'
 
 /** The seed of this run's share: `FEEDLINE_SEED`, or a random number, which is printed. */
 const seed = Math.abs(lawSeed().seed ?? Math.floor(Math.random() * 1_000_000))
 const isNightly = process.env.FEEDLINE_RUNS !== undefined
 if (!isNightly) console.info(`a share of the cases: FEEDLINE_SEED=${seed} draws it again`)
+
+/** The two ways to store edges: one of them by day. @param from differs between files, so that a run tries both. */
+export const sampledFollowing = (from: 0 | 1): readonly FollowingMode[] =>
+  share(2, ['collection', 'reverse-index'], from)
 
 /**
  * Every `stride`-th case, from a start that the seed decides, so that successive runs try every case.

@@ -8,6 +8,7 @@ const rules = (admissions: number[][]): HotKeyRules<number, number> => {
   let tries = 0
   return {
     name: 'test',
+    now: Date.now,
     admit: async (ops) => {
       admissions.push([...ops])
       return ops.map((op) => (op === 3 ? new Error('refused') : undefined))

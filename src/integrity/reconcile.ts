@@ -12,6 +12,7 @@ import {
   postInvariants,
   userInvariants,
 } from './invariant-list.ts'
+import { edgeHistory } from './invariants/edge-history.ts'
 import { edgeSides, edgesOf } from './invariants/edge-sides.ts'
 import { Ledger } from './ledger.ts'
 import { edgeSegments, postSegments, userRanges } from './ranges.ts'
@@ -158,10 +159,11 @@ class Reconciliation {
   private async repairUsers(handles: object): Promise<void> {
     const { options } = this.parts
     const touched = new Set<string>()
-    // The edges of all users were checked before.
-    const edges: readonly Listed<object>[] =
-      options.users === 'all' ? [] : [{ create: edgesOf, counted: 'edges' }]
-    for (const one of [...edges, ...userInvariants]) await this.check(one, handles, touched)
+    for (const { create, counted } of userInvariants) {
+      // Both collections of all edges were compared before. Those of some users are compared here, with the history.
+      const isHistory = create === edgeHistory && options.users !== 'all'
+      await this.check({ create: isHistory ? edgesOf : create, counted }, handles, touched)
+    }
     let scanned = await this.scan.countUsers(handles)
     this.count({ users: scanned.checked })
     for (const one of countedUserInvariants) {

@@ -61,9 +61,9 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 40 } })
     const dry = await run({ dryRun: true })
     const largest = [
-      { id: post, kind: 'POST', by: { likes: -40 }, counted: { likes: 47 }, size: 40 },
+      { id: post, kind: 'POST', delta: { likes: -40 }, counted: { likes: 47 }, size: 40 },
       { id: ann, kind: 'USER', delta: { followers: -7, following: 2 }, size: 7, repairedEdges: 0 },
-      { id: ben, kind: 'USER', by: { posts: 3 }, counted: { posts: -3 }, size: 3 },
+      { id: ben, kind: 'USER', delta: { posts: 3 }, counted: { posts: -3 }, size: 3 },
     ]
     expect(dry).toMatchObject({ run: undefined, tally: { drifted: 3, repaired: 0 }, largest })
     expect(await statsOf(ben)).toMatchObject({ posts: -3 })

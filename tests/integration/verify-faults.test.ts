@@ -204,18 +204,18 @@ const inLists: readonly Fault[] = [
     expected: [
       ['L2 twice', 'hal.likes of ann', 1, 2],
       ['L2 twice', 'hal.shares of ann', 1, 2],
-      ['L2 log', 'hal.shares of ann', 'in the log', 'none'],
+      ['L2 by-user', 'hal.shares of ann', 'a by-user entry', 'none'],
     ],
   },
   {
-    name: 'entries that no log holds',
+    name: 'entries without a by-user entry',
     inject: async ({ services: { collections }, post }) => {
       const about = { kind: 'comments' as const, post: toObjectId(post('ida').id) }
       await collections.engagements_by_user.deleteMany({ ...about, user: { $in: ['ann', 'ida'] } })
     },
     expected: [
-      ['L2 log', 'ida.comments of ann', 'in the log', 'none'],
-      ['L2 log', 'ida.comments of ida', 'in the log', 'none'],
+      ['L2 by-user', 'ida.comments of ann', 'a by-user entry', 'none'],
+      ['L2 by-user', 'ida.comments of ida', 'a by-user entry', 'none'],
     ],
   },
   {

@@ -39,7 +39,8 @@ The command compares the counters of users and posts with the stored edges and e
 snapshot. It adds the difference to a counter, so concurrent changes are kept. If one of the two
 edge collections lacks an edge, the follow history decides whether to restore or delete the edge.
 If both collections agree, the edge stays, and the command reports a history that contradicts it.
-It also repairs blocks, lists of likes, comments and shares, by-user entries, stored timelines and lost jobs.
+It also repairs blocks, lists of likes, comments and shares, by-user entries, stored timelines and
+lost jobs.
 With --users, it checks the timelines of these users and ignores --readers.
 
 You can stop, kill and repeat the command, and run it on several machines at the same time. It
@@ -95,10 +96,10 @@ function summary({ run, tally, ...found }: Reconciled, dryRun: boolean, seconds:
 function report({ tally, largest, ...found }: Reconciled, seconds: number): string {
   const rest = tally.drifted - largest.length
   const lines = largest.map((one) => {
-    const by = Object.entries(one.delta).map(
+    const changes = Object.entries(one.delta).map(
       ([name, count]) => `${name} ${one.counted[name]} ${count > 0 ? '+' : '−'} ${Math.abs(count)}`,
     )
-    return `${one.id}  ${by.join(', ')}  (${whyOf(one)})`
+    return `${one.id}  ${changes.join(', ')}  (${whyOf(one)})`
   })
   const contradictions = found.reported.map(
     ({ law, kind, subject, expected, found, unrepairable }) =>

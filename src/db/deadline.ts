@@ -6,8 +6,8 @@ import { transactionBounds } from './transaction.ts'
 const writeMsMax = 12_000
 
 /**
- * After this time, no try of a write sees the database as it is then, in milliseconds. It has the time of a last try,
- * the skew of two processes, and two seconds more.
+ * How long after its start a write may still read the database, in milliseconds: until its deadline, and for the time of
+ * a last try, the skew of two processes and two seconds more. What is written later never becomes part of it.
  */
 export const writesSettleMs =
   writeMsMax + transactionBounds.answerMsMax + 2 * clockSkewMaxMs + 2_000

@@ -15,8 +15,8 @@ export interface UserEngagement {
   readonly post: PostRef
 }
 
-/** Without it, MongoDB may walk the entries of all users by id. */
-const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
+/** The index of a user's entries. Without the hint, MongoDB may walk the entries of all users by id. */
+export const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
 
 /**
  * The engagement of each user, newest first. Each entry is written before the entry in the post's list, under the same

@@ -20,34 +20,37 @@ export interface Listed<Range> {
   readonly counted: keyof Pick<Tally, 'edges' | 'accounts' | 'others'>
 }
 
-/** The invariants about users that read more than their counters. The range is a condition on a handle. */
-export const userInvariants: readonly Listed<object>[] = [
-  { create: edgeHistory, counted: 'edges' },
-  { create: crossedBlocks, counted: 'edges' },
-  { create: blockMirrors, counted: 'others' },
-  { create: strayByUserEntries, counted: 'others' },
-]
+interface InvariantLists {
+  /** About users, beyond the count of their edges and posts. The range is a condition on a handle. */
+  readonly users: readonly Listed<object>[]
+  /** About users whose suspects that count finds. */
+  readonly countedUsers: readonly Listed<ScannedUsers>[]
+  /** About posts, beyond the count of their lists. The range is a condition on an id. */
+  readonly posts: readonly Listed<object>[]
+  /** About posts whose suspects that count finds. */
+  readonly countedPosts: readonly Listed<ScannedPosts>[]
+  /** About the whole database, of which they read few documents. */
+  readonly database: readonly Listed<object>[]
+}
 
-/** The invariants about users whose suspects the count of their edges and posts finds. */
-export const countedUserInvariants: readonly Listed<ScannedUsers>[] = [
-  { create: accounts, counted: 'accounts' },
-]
-
-/** The invariants about posts that read more than their lists. The range is a condition on an id. */
-export const postInvariants: readonly Listed<object>[] = [
-  { create: byUserEntries, counted: 'others' },
-]
-
-/** The invariants about posts whose suspects the count of their lists finds. */
-export const countedPostInvariants: readonly Listed<ScannedPosts>[] = [
-  { create: listRepeats, counted: 'others' },
-  { create: orphanedEngagement, counted: 'others' },
-  { create: postLists, counted: 'others' },
-]
-
-/** The invariants about the whole database, which read few documents. */
-export const databaseInvariants: readonly Listed<object>[] = [
-  { create: unfinishedStrategies, counted: 'others' },
-  { create: celebrityMarks, counted: 'others' },
-  { create: parkedJobs, counted: 'others' },
-]
+/** The invariants that `verify` and `reconcile` check, in the order of the repairs. */
+export const invariants: InvariantLists = {
+  users: [
+    { create: edgeHistory, counted: 'edges' },
+    { create: crossedBlocks, counted: 'edges' },
+    { create: blockMirrors, counted: 'others' },
+    { create: strayByUserEntries, counted: 'others' },
+  ],
+  countedUsers: [{ create: accounts, counted: 'accounts' }],
+  posts: [{ create: byUserEntries, counted: 'others' }],
+  countedPosts: [
+    { create: listRepeats, counted: 'others' },
+    { create: orphanedEngagement, counted: 'others' },
+    { create: postLists, counted: 'others' },
+  ],
+  database: [
+    { create: unfinishedStrategies, counted: 'others' },
+    { create: celebrityMarks, counted: 'others' },
+    { create: parkedJobs, counted: 'others' },
+  ],
+}

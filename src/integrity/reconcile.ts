@@ -4,14 +4,7 @@ import { batches, chunks } from '../lib/batch.ts'
 import type { EdgeId, PostId } from '../lib/ids.ts'
 import { inspect } from './inspect.ts'
 import type { Finding, IntegrityServices } from './invariant.ts'
-import {
-  countedPostInvariants,
-  countedUserInvariants,
-  databaseInvariants,
-  type Listed,
-  postInvariants,
-  userInvariants,
-} from './invariant-list.ts'
+import { invariants, type Listed } from './invariant-list.ts'
 import { edgeHistory } from './invariants/edge-history.ts'
 import { edgeSides, edgesOf } from './invariants/edge-sides.ts'
 import { Ledger } from './ledger.ts'
@@ -114,7 +107,7 @@ class Reconciliation {
     if (this.position.part === 'posts') await this.reconcilePosts()
     await this.reconcileTimelines()
     if (options.users === 'all') {
-      for (const one of databaseInvariants) await this.check(one, {})
+      for (const one of invariants.database) await this.check(one, {})
     }
     await this.save({ part: 'timelines', after: this.position.after }, true)
     const largest = await this.report.largest(services.collections.repairs, held?.id)
@@ -159,14 +152,14 @@ class Reconciliation {
   private async repairUsers(handles: object): Promise<void> {
     const { options } = this.parts
     const touched = new Set<string>()
-    for (const { create, counted } of userInvariants) {
+    for (const { create, counted } of invariants.users) {
       // Both collections of all edges were compared before. Those of some users are compared here, with the history.
       const isHistory = create === edgeHistory && options.users !== 'all'
       await this.check({ create: isHistory ? edgesOf : create, counted }, handles, touched)
     }
     let scanned = await this.scan.countUsers(handles)
     this.count({ users: scanned.checked })
-    for (const one of countedUserInvariants) {
+    for (const one of invariants.countedUsers) {
       if ((await this.check(one, scanned)) > 0) scanned = await this.scan.countUsers(handles)
     }
     await this.repairCounters(scanned, (ids) => this.scan.countUsersOnce({ $in: ids }))
@@ -192,9 +185,9 @@ class Reconciliation {
     const { posts } = services.collections
     const after = from === '' ? lowestId : toObjectId(from as PostId)
     for await (const { filter, ids, upTo } of postSegments(posts, which, after)) {
-      for (const one of postInvariants) await this.check(one, ids)
+      for (const one of invariants.posts) await this.check(one, ids)
       let scanned = await this.scan.countPosts(filter, ids)
-      for (const one of countedPostInvariants) {
+      for (const one of invariants.countedPosts) {
         if ((await this.check(one, scanned)) > 0) scanned = await this.scan.countPosts(filter, ids)
       }
       this.count({ posts: scanned.checked })

@@ -1,14 +1,7 @@
 import { lowestId } from '../db/object-id.ts'
 import { inspect } from './inspect.ts'
 import type { Finding, IntegrityServices, Invariant } from './invariant.ts'
-import {
-  countedPostInvariants,
-  countedUserInvariants,
-  databaseInvariants,
-  type Listed,
-  postInvariants,
-  userInvariants,
-} from './invariant-list.ts'
+import { invariants, type Listed } from './invariant-list.ts'
 import { edgeSides } from './invariants/edge-sides.ts'
 import { postFindings } from './invariants/post-counters.ts'
 import { userFindings } from './invariants/user-counters.ts'
@@ -69,8 +62,8 @@ export async function* verify(
   for await (const { handles } of userRanges(users, 'all')) {
     const scanned = await scan.countUsers(handles)
     yield* scanned.differences.flatMap(userFindings)
-    yield* checkAll(countedUserInvariants, scanned)
-    yield* checkAll(userInvariants, handles)
+    yield* checkAll(invariants.countedUsers, scanned)
+    yield* checkAll(invariants.users, handles)
     checked.users += scanned.checked
     checked.edges += scanned.edges
     usersDone(checked.users)
@@ -92,8 +85,8 @@ export async function* verify(
   for await (const { filter, ids } of postSegments(posts, {}, lowestId)) {
     const scanned = await scan.countPosts(filter, ids)
     yield* scanned.differences.flatMap(postFindings)
-    yield* checkAll(countedPostInvariants, scanned)
-    yield* checkAll(postInvariants, ids)
+    yield* checkAll(invariants.countedPosts, scanned)
+    yield* checkAll(invariants.posts, ids)
     checked.posts += scanned.checked
     checked.engagements += scanned.lists.size
     postsDone(checked.posts)
@@ -111,5 +104,5 @@ export async function* verify(
     checked.timelines += one.timelines
     readersDone(checked.readers)
   }
-  yield* checkAll(databaseInvariants, {})
+  yield* checkAll(invariants.database, {})
 }

@@ -112,8 +112,8 @@ export class Users {
 
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
-   * The handle stays taken until that removal ends, for longer than a write of the account may be under way. One transaction of three
-   * commands.
+   * The handle stays taken until that removal ends, for longer than a write of the account may be under way.
+   * One transaction of three commands.
    * @returns false if there was no account.
    */
   async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {

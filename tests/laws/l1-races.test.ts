@@ -2,11 +2,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
-import { Worker } from '../../src/jobs/worker.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { silent } from '../support/jobs.ts'
 import { share } from '../support/repetition.ts'
 import {
   handle,
@@ -15,6 +13,25 @@ import {
   settleDeletions,
   useServices,
 } from '../support/services.ts'
+import {
+  again,
+  all,
+  author,
+  deletePost,
+  drop,
+  fan,
+  follow,
+  late,
+  other,
+  people,
+  post,
+  reader,
+  type Step,
+  takeOver,
+  uncache,
+  unfollow,
+  work,
+} from './model/race-steps.ts'
 import { type Documents, firstConflict, postsAndEdges, readAll, restore } from './model/races.ts'
 import {
   type Around,
@@ -46,53 +63,12 @@ function processOver(which: Which, around: Around): Services {
   return servicesOver(over, clock, engagement, 'collection', feeds[which])
 }
 
-const people = ['ann', 'ben', 'carl', 'dora', 'eve'].map(handle)
-const [reader, fan, author, other, late] = people as [UserId, UserId, UserId, UserId, UserId]
-
-type Step = (main: Services) => Promise<unknown>
-
 /**
  * Two processes that meet, after what was given: the one is held at each of its driver calls in turn, and dies there
  * or goes on, while the other does all it has to.
  */
 type Race = [given: Step, held: Step, meanwhile: Step, dies?: 'dies']
 type Row = [name: string, ...Race]
-
-const all =
-  (...steps: Step[]): Step =>
-  async (main) => {
-    for (const step of steps) await step(main)
-  }
-/** Runs what is due, and takes nothing away from others. */
-const work: Step = ({ queue, tasks }) =>
-  new Worker(queue, tasks, silent, { concurrency: 1, pollMs: 20, leaseMs: 30_000 }).drain()
-const post =
-  (by: UserId): Step =>
-  (main) =>
-    main.posts.create(by, { text: 'new' })
-const follow =
-  (one = reader, of = author): Step =>
-  (main) =>
-    main.follows.follow(one, of)
-const unfollow =
-  (one = reader, of = author): Step =>
-  (main) =>
-    main.follows.unfollow(one, of)
-const again = all(unfollow(), work, follow(), work)
-/** The leases that others hold end, and somebody else does their jobs. */
-const takeOver = all(
-  ({ collections }) =>
-    collections.outbox.updateMany({ leased: { $exists: true } }, { $set: { runAt: new Date(0) } }),
-  work,
-)
-const uncache: Step = ({ collections }) => collections.timeline_cache.deleteMany({})
-const deletePost: Step = async (main) => {
-  const [newest] = await main.posts.refsByAuthors([author], { oldestFirst: false, limit: 1 })
-  if (newest) await main.posts.delete(author, newest)
-}
-const drop: Step = async ({ registry, registrations }) => {
-  for (const name of (await registry.read()).keys()) await registrations.drop(name as 'INBOX')
-}
 
 async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {
   const window = { limit, backward: false }

@@ -4,6 +4,7 @@ import { toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { engagementKinds } from '../../engagement/kinds.ts'
 import { embedded } from '../../engagement/list-store.ts'
+import { byRecency } from '../../engagement/user-index.ts'
 import { batches } from '../../lib/batch.ts'
 import { type EngagementId, timeIdAt } from '../../lib/ids.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
@@ -35,7 +36,8 @@ export const strayByUserEntries = (
       .aggregate<{ now: Date }>([{ $documents: [{}] }, { $project: { now: '$$NOW' } }])
       .toArray()
     const settled = timeIdAt<EngagementId>((clock?.now.getTime() ?? 0) - settledMs, '0'.repeat(12))
-    const entries = engagements_by_user.find({ user: handles, _id: { $lt: toObjectId(settled) } })
+    const old = { user: handles, _id: { $lt: toObjectId(settled) } }
+    const entries = engagements_by_user.find(old, { hint: byRecency })
     for await (const some of batches(entries, entriesAtOnce))
       yield* await findStrays(services, some)
   },

@@ -13,14 +13,14 @@ import type {
   RecordedAnswer,
   RecordedDatabase,
 } from '../tests/integration/migrations/release-fixture.ts'
+import { type Mutation, type MutationAnswer, mutations, queries } from './release-operations.ts'
 
 // Writes the fixture of tests/integration/migrations.test.ts with the code of an earlier release. Usage:
 //   git worktree add ../earlier e62058d && (cd ../earlier && npm ci && npm run build)
 //   node --import tsx scripts/record-release.ts ../earlier
 const checkout = resolve(process.argv[2] ?? '.')
-const commit = execFileSync('git', ['-C', checkout, 'rev-parse', '--short=7', 'HEAD'])
-  .toString()
-  .trim()
+const revision = ['-C', checkout, 'rev-parse', '--short=7', 'HEAD']
+const commit = execFileSync('git', revision).toString().trim()
 /** Imports a module of the earlier release. This release does not know its types. */
 const importModule = (path: string) => import(pathToFileURL(join(checkout, 'dist', path)).href)
 const silent = pino({ level: 'silent' })
@@ -43,42 +43,6 @@ const settings: readonly { following: FollowingMode; strategies: readonly string
   { following: 'collection', strategies: ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'HYBRID'] },
   { following: 'reverse-index', strategies: ['INBOX'] },
 ]
-
-const postConnection =
-  'edges { cursor node { id text author { handle } } } pageInfo { hasNextPage }'
-const userConnection = 'edges { cursor followedAt source node { handle } }'
-const engagementConnection = (fields: string) =>
-  `edges { cursor node { id createdAt user { handle } ${fields} } }`
-const queries = {
-  timeline: `query($strategy: FeedStrategy!, $first: Int!, $group: String) { timeline(strategy: $strategy, first: $first, group: $group) { servedBy pending ${postConnection} } }`,
-  user: `query($handle: String!) { user(handle: $handle) { id name bio createdAt viewerFollows followsViewer viewerHasMuted viewerHasBlocked viewerGroups stats { followers following posts } followers(first: 100) { ${userConnection} } following(first: 100) { ${userConnection} } posts(first: 100) { ${postConnection} } likedPosts(first: 100) { edges { cursor likedAt node { id } } } } }`,
-  group: `query($handle: String!, $group: String!) { user(handle: $handle) { following(first: 100, group: $group) { ${userConnection} } } }`,
-  viewer:
-    'query { viewer { groups(first: 100) { edges { node { name } } } mutes(first: 100) { edges { cursor node { handle } } } blocks(first: 100) { edges { cursor node { handle } } } } }',
-  post: `query($id: ID!) { node(id: $id) { ... on Post { id text createdAt likeCount commentCount shareCount viewerHasLiked viewerHasShared likes(first: 100) { ${engagementConnection('')} } comments(first: 100) { ${engagementConnection('text')} } shares(first: 100) { ${engagementConnection('')} } } } }`,
-}
-const mutationDocument = (name: string, input: string, fields: string) =>
-  `mutation($input: ${input}!) { ${name}(input: $input) { ${fields} } }`
-const mutations = {
-  createUser: mutationDocument('createUser', 'CreateUserInput', 'user { handle name }'),
-  deleteUser: mutationDocument('deleteUser', 'DeleteUserInput', 'changed'),
-  createPost: mutationDocument('createPost', 'CreatePostInput', 'post { id text }'),
-  deletePost: mutationDocument('deletePost', 'DeletePostInput', 'changed'),
-  followUser: mutationDocument('followUser', 'UserInput', 'changed'),
-  unfollowUser: mutationDocument('unfollowUser', 'UserInput', 'changed'),
-  muteUser: mutationDocument('muteUser', 'UserInput', 'changed'),
-  blockUser: mutationDocument('blockUser', 'UserInput', 'changed'),
-  setFollowGroups: mutationDocument('setFollowGroups', 'SetFollowGroupsInput', 'groups'),
-  likePost: mutationDocument('likePost', 'PostInput', 'changed'),
-  unlikePost: mutationDocument('unlikePost', 'PostInput', 'changed'),
-  sharePost: mutationDocument('sharePost', 'PostInput', 'changed'),
-  addComment: mutationDocument('addComment', 'AddCommentInput', 'comment { id text }'),
-}
-type Mutation = keyof typeof mutations
-/** The fields of a mutation's answer that this script reads. */
-interface MutationAnswer {
-  readonly post?: { readonly id: string }
-}
 
 /** Starts the server of the earlier release on a database, with the clock `now`. */
 async function startRelease(

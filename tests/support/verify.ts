@@ -16,9 +16,12 @@ export async function verified(services: IntegrityServices) {
   return { differences, harmless, tally }
 }
 
-const mint = new IdMint(Date.now)
+const mint = new IdMint(() => Date.now() + 500)
 
-/** A new id in its stored form. */
+/**
+ * A new id in its stored form, above all that the services have minted: they follow the clock of the database, which
+ * they know only to within the time of a command.
+ */
 export const newId = () => toObjectId(mint.next<EngagementId>())
 
 /** Inserts a job that no process runs. */

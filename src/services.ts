@@ -106,7 +106,6 @@ export function createServices(
     lists,
     reader: engagementReader,
     userIndex,
-    admission,
     validators,
     mint,
     now,

@@ -1,4 +1,4 @@
-import type { Answer } from './group-commit.ts'
+import type { Answer, Answers } from './group-commit.ts'
 
 /** The refusal of each write of a batch before its transaction, in order. Undefined for an admitted write. */
 export type Refusals = readonly (Error | undefined)[]
@@ -7,8 +7,8 @@ export type Refusals = readonly (Error | undefined)[]
 export async function commitAdmitted<Op, Result>(
   ops: readonly Op[],
   refusals: Refusals | undefined,
-  commit: (admitted: readonly Op[]) => Promise<readonly Answer<Result>[]>,
-): Promise<readonly Answer<Result>[]> {
+  commit: (admitted: readonly Op[]) => Promise<Answers<Result>>,
+): Promise<Answers<Result>> {
   if (!refusals?.some(Boolean)) return commit(ops)
   const admitted = ops.filter((_, at) => !refusals[at])
   const answers = admitted.length > 0 ? await commit(admitted) : []

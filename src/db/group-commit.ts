@@ -3,7 +3,7 @@ import { DomainError } from '../errors.ts'
 
 /** The limits of a group commit. */
 export interface GroupCommitBounds {
-  /** Number of writes in one batch. */
+  /** Number of writes in one batch. A turn of several keys begins no batch beyond this number. */
   readonly batchMax: number
   /** Number of writes that wait, of all keys together. */
   readonly waitingMax: number
@@ -13,15 +13,32 @@ export interface GroupCommitBounds {
   readonly lingerMs: number
   /**
    * When the first write of an idle key is committed. AT_ONCE: now, for writes that cost less alone than in a batch.
-   * AFTER_TURN: with the other writes of the same turn of the event loop, for writes that share a command.
+   * IN_TURNS: with the other writes of the same turn of the event loop, of all idle keys, one turn after the other.
    */
-  readonly begins: 'AT_ONCE' | 'AFTER_TURN'
+  readonly begins: 'AT_ONCE' | 'IN_TURNS'
 }
 
 /**
  * The result of one write: a value, an error of this write alone, or a promise that the next batch does not wait for.
  */
 export type Answer<Result> = Result | Error | Promise<Result>
+
+/** One answer for each write of a batch, in order. */
+export type Answers<Result> = readonly Answer<Result>[]
+
+/** The writes of one key that are committed together. */
+export interface Batch<Op> {
+  readonly key: string
+  readonly ops: readonly Op[]
+}
+
+/** Batches of different keys whose commits have begun. */
+export interface Turn<Result> {
+  /** For each batch, in order. If it rejects, all writes of that batch fail. */
+  readonly answers: readonly Promise<Answers<Result>>[]
+  /** When the next turn may begin. It never rejects. Absent: now. */
+  readonly next?: Promise<unknown>
+}
 
 interface Waiting<Op, Result> {
   readonly op: Op
@@ -30,23 +47,29 @@ interface Waiting<Op, Result> {
   readonly reject: (error: unknown) => void
 }
 
+/** The commits of a turn, when those of one key know nothing of the others. */
+export const eachKey =
+  <Op, Result>(commitBatch: (key: string, ops: readonly Op[]) => Promise<Answers<Result>>) =>
+  (batches: readonly Batch<Op>[]): Turn<Result> => ({
+    answers: batches.map(({ key, ops }) => commitBatch(key, ops)),
+  })
+
 /**
  * Combines writes that would collide or could share a command. Writes that arrive during a commit of their key share
  * the next commit, in order of arrival. Each caller gets its own result.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
  */
 export class GroupCommit<Op, Result> {
+  /** The writes that wait. A key is here from its first write to the end of its last commit. */
   private readonly queues = new Map<string, Waiting<Op, Result>[]>()
+  /** The keys whose writes wait for the next turn. */
+  private readonly ready = new Set<string>()
+  private takesTurns = false
   private waiting = 0
 
-  /**
-   * @param commitBatch commits a batch and returns the result of each write, in order. If it throws, all writes fail.
-   */
+  /** @param commit begins the commits of batches of different keys. */
   constructor(
-    private readonly commitBatch: (
-      key: string,
-      ops: readonly Op[],
-    ) => Promise<readonly Answer<Result>[]>,
+    private readonly commit: (batches: readonly Batch<Op>[]) => Turn<Result>,
     private readonly bounds: GroupCommitBounds,
   ) {}
 
@@ -63,43 +86,82 @@ export class GroupCommit<Op, Result> {
       if (queue) {
         queue.push(write)
       } else {
-        const first = [write]
-        this.queues.set(key, first)
-        if (this.bounds.begins === 'AT_ONCE') void this.drain(key, first)
-        else setImmediate(() => void this.drain(key, first))
+        this.queues.set(key, [write])
+        this.begin(key)
       }
     })
   }
 
-  private async drain(key: string, queue: Waiting<Op, Result>[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = queue.splice(0, this.bounds.batchMax)
-      this.waiting -= batch.length
-      await this.commit(key, batch)
-      // The clients that were just answered often write again at once, and then share the next commit.
-      if (batch.length > 1 && this.bounds.lingerMs > 0) await sleep(this.bounds.lingerMs)
+  private begin(key: string): void {
+    if (this.bounds.begins === 'AT_ONCE') {
+      void this.commitKeys([key])
+      return
     }
-    this.queues.delete(key)
+    this.ready.add(key)
+    if (this.takesTurns) return
+    this.takesTurns = true
+    setImmediate(() => void this.takeTurns())
   }
 
-  private async commit(key: string, batch: readonly Waiting<Op, Result>[]): Promise<void> {
+  private async takeTurns(): Promise<void> {
+    while (this.ready.size > 0) {
+      const keys: string[] = []
+      let room = this.bounds.batchMax
+      for (const key of this.ready) {
+        if (room <= 0) break
+        keys.push(key)
+        room -= this.queues.get(key)?.length ?? 0
+      }
+      for (const key of keys) this.ready.delete(key)
+      await this.commitKeys(keys)
+    }
+    this.takesTurns = false
+  }
+
+  private commitKeys(keys: readonly string[]): Promise<unknown> | undefined {
     const oldest = performance.now() - this.bounds.waitMsMax
-    const inTime = batch.filter(({ since }) => since >= oldest)
-    for (const { since, reject } of batch) if (since < oldest) reject(overloaded())
-    if (inTime.length === 0) return
+    const batches = keys.map((key) => {
+      const writes = this.queues.get(key)?.splice(0, this.bounds.batchMax) ?? []
+      this.waiting -= writes.length
+      for (const { since, reject } of writes) if (since < oldest) reject(overloaded())
+      return { key, writes: writes.filter(({ since }) => since >= oldest) }
+    })
+    const begun = batches.filter(({ writes }) => writes.length > 0)
+    for (const { key, writes } of batches) if (writes.length === 0) this.goOn(key)
+    if (begun.length === 0) return undefined
+    const turn = this.commit(
+      begun.map(({ key, writes }) => ({ key, ops: writes.map(({ op }) => op) })),
+    )
+    for (const [at, { key, writes }] of begun.entries()) {
+      void this.answer(key, writes, turn.answers[at] as Promise<Answers<Result>>)
+    }
+    return turn.next
+  }
+
+  private async answer(
+    key: string,
+    writes: readonly Waiting<Op, Result>[],
+    answers: Promise<Answers<Result>>,
+  ): Promise<void> {
     try {
-      const results = await this.commitBatch(
-        key,
-        inTime.map(({ op }) => op),
-      )
-      inTime.forEach(({ resolve, reject }, at) => {
+      const results = await answers
+      writes.forEach(({ resolve, reject }, at) => {
         const result = results[at]
         if (result instanceof Error) reject(result)
         else resolve(result as Result | Promise<Result>)
       })
     } catch (error) {
-      for (const { reject } of inTime) reject(error)
+      for (const { reject } of writes) reject(error)
     }
+    // The clients that were just answered often write again at once, and then share the next commit.
+    if (writes.length > 1 && this.bounds.lingerMs > 0) await sleep(this.bounds.lingerMs)
+    this.goOn(key)
+  }
+
+  /** Commits the writes that have come during a commit of their key. */
+  private goOn(key: string): void {
+    if (this.queues.get(key)?.length) this.begin(key)
+    else this.queues.delete(key)
   }
 }
 

@@ -5,8 +5,9 @@ import type { Collections } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
 import { tooLate } from './deadline.ts'
 import { isDuplicateKey } from './errors.ts'
+import type { Answers } from './group-commit.ts'
 import { HotWrites, type Packed, unpackAnswer } from './hot-writes.ts'
-import { type Answers, KeyOwner } from './key-owner.ts'
+import { KeyOwner } from './key-owner.ts'
 import type { Transactions, Tx } from './transaction.ts'
 
 /** How writes of one kind are committed. */

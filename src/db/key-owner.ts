@@ -2,12 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { commitAdmitted, type Refusals } from './admitted.ts'
 import type { HotWriteDoc } from './collections.ts'
 import { Contended, Poisoned, watchCollisions } from './collisions.ts'
-import type { Answer } from './group-commit.ts'
+import type { Answers } from './group-commit.ts'
 import { type HotWrites, type Packed, packAnswer, Withdrawn } from './hot-writes.ts'
 import type { Transactions, Tx } from './transaction.ts'
-
-/** One answer for each write of a batch, in order. */
-export type Answers<Result> = readonly Answer<Result>[]
 
 /** The parts that {@link KeyOwner} works with. */
 export interface OwnerParts<Op, Result> {

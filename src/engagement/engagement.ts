@@ -1,5 +1,4 @@
 import { writesSettleMs } from '../db/deadline.ts'
-import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
 import { DomainError } from '../errors.ts'
@@ -9,7 +8,6 @@ import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeIdAt } from '../lib/ids.ts'
 import { type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
-import type { Admission, Intent } from './admission.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, NewEntry } from './list-plan.ts'
 import type { OutlierLists } from './outlier-lists.ts'
@@ -47,7 +45,6 @@ export interface EngagementsParts {
   readonly lists: OutlierLists
   readonly reader: EngagementReader
   readonly userIndex: UserEngagementIndex
-  readonly admission: Admission
   readonly validators: readonly ContentValidator[]
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
@@ -63,31 +60,19 @@ interface EntryWrite {
   readonly idempotencyKey: IdempotencyKey | undefined
 }
 
-const bounds: GroupCommitBounds = {
-  batchMax: 256,
-  waitingMax: 20_000,
-  waitMsMax: 4_000,
-  lingerMs: 1,
-  begins: 'AFTER_TURN',
-}
-
 /** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
-  /** Admissions and by-user entries of all writes under way go together: two reads and one write for many. */
-  private readonly intents: GroupCommit<Intent, undefined>
   /** By-user entries of failed writes. */
   readonly unsure: UnsureEntries
 
   constructor(private readonly parts: EngagementsParts) {
-    const { reader, userIndex, admission } = parts
-    this.intents = new GroupCommit<Intent, undefined>((_, batch) => admission.admit(batch), bounds)
-    this.unsure = new UnsureEntries(userIndex, reader)
+    this.unsure = new UnsureEntries(parts.userIndex, parts.reader)
   }
 
   /**
    * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
    * repeat changes nothing. The text of a kind with text passes the rules of posts.
-   * Costs a share of three combined commands, then {@link OutlierLists.write}.
+   * Costs {@link OutlierLists.write}.
    * @returns the new entry, or the entry that was already there.
    * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
    */
@@ -176,12 +161,9 @@ export class Engagements {
     const indexed: UserEngagement = { id, user: actor, kind, post }
     let result: ListResult
     try {
-      // The owner of a hot key admits the entries of all processes together.
-      const needsAdmission = lists.isHot(post)
-      if (!needsAdmission) await this.intents.submit('', { begin: indexed })
       const added = { author: post.author, post: post.id, user: actor, entry: id }
       const jobs = reactionsTo(`${kinds[kind].noun}.added`, added)
-      result = await lists.write(post, { kind, add: entry, needsAdmission, jobs }, idempotencyKey)
+      result = await lists.write(post, { kind, add: entry, jobs }, idempotencyKey)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
         this.unsure.add(indexed)
@@ -211,7 +193,7 @@ export class Engagements {
 
   /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
   private async forget(entry: UserEngagement): Promise<void> {
-    await this.intents.submit('', { end: entry }).catch(() => this.unsure.add(entry))
+    await this.parts.userIndex.remove(entry).catch(() => this.unsure.add(entry))
   }
 }
 

@@ -39,7 +39,7 @@ export type NewEntry = Omit<EngagementDoc, 'place'>
 export type ListWrite = { readonly kind: EngagementKind } & (
   | {
       readonly add: NewEntry
-      /** Who commits it sees to its admission; otherwise it is admitted. */
+      /** Whether the owner of a hot post admits it, when it commits it. Persisted. */
       readonly needsAdmission?: boolean
       /** Inserted in the transaction that adds the entry; none where the entry is there already. */
       readonly jobs?: readonly NewJob[]

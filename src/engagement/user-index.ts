@@ -1,6 +1,7 @@
 import { requestTimeout } from '../db/client.ts'
 import type { Collections, EngagementByUserDoc } from '../db/collections.ts'
 import { duplicatePositions } from '../db/errors.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
@@ -18,13 +19,29 @@ export interface UserEngagement {
 /** The index of a user's entries. Without the hint, MongoDB may walk the entries of all users by id. */
 export const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
 
+const bounds: GroupCommitBounds = {
+  batchMax: 256,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 0,
+  begins: 'IN_TURNS',
+}
+
 /**
  * The engagement of each user, newest first. Each entry is written before the entry in the post's list, under the same
  * id. So no entry is missing here, and an entry is valid only if the list holds its id. The lists stay the only
  * truth (law L2) without a transaction over two shards, and a user's likes are found without reading posts (law L5).
  */
 export class UserEngagementIndex {
-  constructor(private readonly entries: Collections['engagements_by_user']) {}
+  private readonly removals: GroupCommit<Pick<UserEngagement, 'id' | 'user'>, undefined>
+
+  constructor(private readonly entries: Collections['engagements_by_user']) {
+    const removeAll = async (_: string, gone: readonly Pick<UserEngagement, 'id' | 'user'>[]) => {
+      await this.write([], gone)
+      return gone.map(() => undefined)
+    }
+    this.removals = new GroupCommit(eachKey(removeAll), bounds)
+  }
 
   /**
    * Writes and removes entries together; a majority holds them when it returns. An entry that is there already stays.
@@ -44,6 +61,11 @@ export class UserEngagementIndex {
     await this.entries
       .bulkWrite(bulk, { ...requestTimeout, ordered: false })
       .catch(duplicatePositions)
+  }
+
+  /** Removes an entry. It shares one command with the removals of others. @throws {DomainError} UNAVAILABLE. */
+  async remove(entry: Pick<UserEngagement, 'id' | 'user'>): Promise<void> {
+    await this.removals.submit('', entry)
   }
 
   /** A range of each user's entries of a kind, in the order it walks. One covered command. */

@@ -1,6 +1,6 @@
 import type { Collections } from '../db/collections.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
-import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
@@ -75,7 +75,7 @@ export class FollowBatcher {
         ({ ...write, idempotencyKey: once, jobs: outbox }) as unknown as FollowWrite,
     })
     const run = (key: string, batch: readonly FollowWrite[]) => this.hotKeys.commitBatch(key, batch)
-    this.commits = new GroupCommit(run, bounds)
+    this.commits = new GroupCommit(eachKey(run), bounds)
   }
 
   /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type Collections, type JobDoc, type QueueName, queueNames } from '../db/collections.ts'
-import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { TimeId } from '../lib/ids.ts'
@@ -44,7 +44,7 @@ const completionBounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 30_000,
   lingerMs: 0,
-  begins: 'AFTER_TURN',
+  begins: 'IN_TURNS',
 }
 const parkedMax = 1_000
 
@@ -64,7 +64,8 @@ export class JobQueue {
     readonly attemptsMax = 10,
     private readonly random: () => number = Math.random,
   ) {
-    this.completions = new GroupCommit((_, jobs) => this.remove(jobs), completionBounds)
+    const remove = (_: string, jobs: readonly Job[]) => this.remove(jobs)
+    this.completions = new GroupCommit(eachKey(remove), completionBounds)
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Collections, PostDoc, QueueName } from '../db/collections.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
-import { GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -65,7 +65,8 @@ export class Publishing {
       unpack: ({ once, ...post }) =>
         ({ ...post, idempotencyKey: once, jobs: outbox }) as unknown as NewPost,
     })
-    this.commits = new GroupCommit((author, batch) => hotKeys.commitBatch(author, batch), bounds)
+    const run = (author: string, batch: readonly NewPost[]) => hotKeys.commitBatch(author, batch)
+    this.commits = new GroupCommit(eachKey(run), bounds)
   }
 
   /**

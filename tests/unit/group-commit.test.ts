@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
 
 const bounds: GroupCommitBounds = {
   batchMax: 3,
@@ -14,7 +14,7 @@ function held(given: Partial<GroupCommitBounds> = {}) {
   const batches: string[] = []
   const ends: ((error?: Error) => void)[] = []
   const commits = new GroupCommit<string, string>(
-    (key, ops) => {
+    eachKey((key, ops) => {
       batches.push(`${key}:${ops.join('')}`)
       return new Promise((resolve, reject) => {
         ends.push((error) =>
@@ -23,7 +23,7 @@ function held(given: Partial<GroupCommitBounds> = {}) {
             : resolve(ops.map((op) => (op === 'x' ? new Error('not this one') : op.toUpperCase()))),
         )
       })
-    },
+    }),
     { ...bounds, ...given },
   )
   /** Ends the open commit, and waits until the next one begins. */
@@ -49,8 +49,8 @@ describe('group commit', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
   })
 
-  test('a group commit that begins AFTER_TURN combines the writes of one turn of the event loop', async () => {
-    const { commits, batches, end } = held({ begins: 'AFTER_TURN' })
+  test('a group commit that begins IN_TURNS combines the writes of one turn of the event loop', async () => {
+    const { commits, batches, end } = held({ begins: 'IN_TURNS' })
     const all = ['a', 'b'].map((op) => commits.submit('p', op))
     await Promise.resolve()
     all.push(commits.submit('p', 'c'))
@@ -59,6 +59,7 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:abc'])
     all.push(commits.submit('p', 'd'))
     await end()
+    await new Promise(setImmediate)
     expect(batches).toEqual(['p:abc', 'p:d'])
     await end()
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C', 'D'])
@@ -137,5 +138,46 @@ describe('group commit', () => {
     await end()
     await end()
     expect(await Promise.all([first, waiting])).toEqual(['A', 'B'])
+  })
+
+  test('a group commit takes the batches of all idle keys into a turn, and begins the next one when it may', async () => {
+    const turns: string[] = []
+    const nexts: (() => void)[] = []
+    const ends = new Map<string, () => void>()
+    const commits = new GroupCommit<string, string>(
+      (batches) => {
+        turns.push(batches.map(({ key, ops }) => `${key}:${ops.join('')}`).join(' '))
+        return {
+          answers: batches.map(async ({ key, ops }) => {
+            await new Promise<void>((resolve) => ends.set(key, resolve))
+            return ops
+          }),
+          next: new Promise<void>((resolve) => nexts.push(resolve)),
+        }
+      },
+      { ...bounds, batchMax: 2, waitingMax: 20, begins: 'IN_TURNS' },
+    )
+    const goOn = async (act?: () => void) => {
+      act?.()
+      for (let n = 0; n < 2; n++) await new Promise(setImmediate)
+    }
+    const all = ['p1', 'q2', 'r3'].map(([key = '', op = '']) => commits.submit(key, op))
+    await goOn()
+    // A turn begins no batch beyond batchMax.
+    expect(turns).toEqual(['p:1 q:2'])
+    for (const [key, op] of ['p4', 'p5', 'p6'])
+      all.push(commits.submit(key as string, op as string))
+    await goOn(nexts.shift())
+    // The first batch of p is still being committed.
+    expect(turns).toEqual(['p:1 q:2', 'r:3'])
+    await goOn(nexts.shift())
+    await goOn(ends.get('p'))
+    expect(turns).toEqual(['p:1 q:2', 'r:3', 'p:45'])
+    await goOn(ends.get('p'))
+    expect(turns).toHaveLength(3)
+    await goOn(nexts.shift())
+    expect(turns).toEqual(['p:1 q:2', 'r:3', 'p:45', 'p:6'])
+    for (const end of ends.values()) end()
+    expect(await Promise.all(all)).toEqual(['1', '2', '3', '4', '5', '6'])
   })
 })

@@ -1,6 +1,6 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../../db/collections.ts'
-import { GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Edges } from '../../follows/edges.ts'
@@ -41,24 +41,28 @@ const bounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 30_000,
   lingerMs: 0,
-  begins: 'AFTER_TURN',
+  begins: 'IN_TURNS',
 }
 
 /** Reads the facts with which deliveries begin. */
 export class DeliveryFactsReader {
-  private readonly rows = new GroupCommit<Asked, Row>((_, asked) => this.readRows(asked), bounds)
-
-  private readonly presence = new GroupCommit<PostRef, boolean>(async (_, refs) => {
-    const there = await this.posts.existing(refs)
-    return refs.map(({ id }) => there.has(id))
-  }, bounds)
+  private readonly rows: GroupCommit<Asked, Row>
+  private readonly presence: GroupCommit<PostRef, boolean>
 
   constructor(
     private readonly posts: Posts,
     private readonly collections: Collections,
     private readonly edges: Edges,
     private readonly contents: EntryContent,
-  ) {}
+  ) {
+    const readRows = (_: string, asked: readonly Asked[]) => this.readRows(asked)
+    const readPresence = async (_: string, refs: readonly PostRef[]) => {
+      const there = await this.posts.existing(refs)
+      return refs.map(({ id }) => there.has(id))
+    }
+    this.rows = new GroupCommit(eachKey(readRows), bounds)
+    this.presence = new GroupCommit(eachKey(readPresence), bounds)
+  }
 
   /**
    * Loads the facts of one delivery. Concurrent deliveries share one command, and each part of it names its shard.

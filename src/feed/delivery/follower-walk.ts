@@ -1,4 +1,4 @@
-import { GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
+import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
 import { chunks } from '../../lib/batch.ts'
@@ -26,13 +26,13 @@ export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
     waitingMax: 20_000,
     waitMsMax: 30_000,
     lingerMs: 0,
-    begins: 'AFTER_TURN',
+    begins: 'IN_TURNS',
   }
   const commitBatch = async (_: string, batch: readonly (readonly T[])[]) => {
     await write(batch.flat())
     return batch.map(() => undefined)
   }
-  return new GroupCommit<readonly T[], undefined>(commitBatch, bounds)
+  return new GroupCommit<readonly T[], undefined>(eachKey(commitBatch), bounds)
 }
 
 /** The position of a walk: the handle of its last follower, empty at the start. */

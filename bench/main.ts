@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { stopDatabases } from './database.ts'
 import { benchmarkEngagement } from './engagement/engagement.ts'
 import { benchmarkThresholds } from './engagement/thresholds.ts'
@@ -7,21 +7,6 @@ import { benchmarkFollows } from './follows/follows.ts'
 import { benchmarkProcesses } from './processes/processes.ts'
 import { benchmarkReconcile } from './reconcile/reconcile.ts'
 
-// npm run bench -- NAME [--rounds N] [--seconds N] [--likes N] [--people N] [--graph FILE] [--rate N]
-//   [--plots FOLDER] [--json]
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-    likes: { type: 'string', default: '1000000' },
-    people: { type: 'string', default: '100000' },
-    graph: { type: 'string' },
-    rate: { type: 'string', default: '200' },
-    plots: { type: 'string', default: 'docs/plots' },
-    json: { type: 'boolean', default: false },
-  },
-})
 const benchmarks = {
   engagement: benchmarkEngagement,
   thresholds: benchmarkThresholds,
@@ -30,14 +15,16 @@ const benchmarks = {
   processes: benchmarkProcesses,
   reconcile: benchmarkReconcile,
 }
-type NumberOption = 'rounds' | 'seconds' | 'likes' | 'people' | 'rate'
 
-/** @throws {Error} if the option is not a positive number. */
-function numberOf(option: NumberOption): number {
-  const value = Number(values[option])
+/** @throws {InvalidArgumentError} if the text is not a positive number. */
+function parsePositive(text: string): number {
+  const value = Number(text)
   if (value > 0) return value
-  throw new Error(`--${option} must be a positive number, not "${values[option]}"`)
+  throw new InvalidArgumentError('It must be a positive number.')
 }
+
+const numberOption = (flags: string, description: string, standard: number) =>
+  new Option(flags, description).argParser(parsePositive).default(standard)
 
 for (const [signal, code] of [
   ['SIGINT', 130],
@@ -49,22 +36,27 @@ for (const [signal, code] of [
   })
 }
 
-const [name = ''] = positionals
-const runBenchmark = benchmarks[name as keyof typeof benchmarks]
-if (runBenchmark) {
-  const result = await runBenchmark({
-    rounds: numberOf('rounds'),
-    ms: numberOf('seconds') * 1000,
-    likes: numberOf('likes'),
-    userCount: numberOf('people'),
-    graph: values.graph,
-    rate: numberOf('rate'),
-    plots: values.plots,
-    log: (line) => console.error(line),
-    print: (line) => console.log(line),
+await new Command('bench')
+  .addArgument(new Argument('<name>', 'the benchmark').choices(Object.keys(benchmarks)))
+  .addOption(numberOption('--rounds <n>', 'rounds; each measures all implementations', 5))
+  .addOption(numberOption('--seconds <n>', 'how long each load lasts', 3))
+  .addOption(numberOption('--likes <n>', 'likes of the most popular post', 1_000_000))
+  .addOption(numberOption('--people <n>', 'users of a generated graph', 100_000))
+  .addOption(
+    numberOption('--rate <n>', 'first rate of the open loop, in operations per second', 200),
+  )
+  .option('--graph <file>', 'edge list instead of Reed98; each edge is a follow in both directions')
+  .option('--plots <folder>', 'where plots are written', 'docs/plots')
+  .option('--json', 'print the result as JSON')
+  .action(async (name: keyof typeof benchmarks, options) => {
+    const { seconds, people, json, ...others } = options
+    const result = await benchmarks[name]({
+      ...others,
+      ms: seconds * 1000,
+      userCount: people,
+      log: (line) => console.error(line),
+      print: (line) => console.log(line),
+    })
+    if (json) console.log(JSON.stringify(result))
   })
-  if (values.json) console.log(JSON.stringify(result))
-} else {
-  console.error(`Unknown benchmark. Use one of: ${Object.keys(benchmarks).join(', ')}`)
-  process.exitCode = 1
-}
+  .parseAsync()

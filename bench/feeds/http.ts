@@ -46,19 +46,11 @@ export interface PageRequest {
 const formatBody = ({ strategy, after }: PageRequest) =>
   JSON.stringify({ query, variables: { strategy, after } })
 
-/** Formats an HTTP/1.1 request with headers and body. */
-export function formatRequest(request: PageRequest): string {
-  const body = formatBody(request)
-  return [
-    'POST /graphql HTTP/1.1',
-    'host: 127.0.0.1',
-    `authorization: Dev ${request.reader}`,
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    '',
-    body,
-  ].join('\r\n')
-}
+/** The headers and the body of the request for a page. */
+export const toRequest = (page: PageRequest): LoadJob['requests'][number] => ({
+  headers: { 'content-type': 'application/json', authorization: `Dev ${page.reader}` },
+  body: formatBody(page),
+})
 
 /** The timeline in an answer. */
 export interface PageAnswer {
@@ -98,7 +90,7 @@ export interface ServerLoadResult extends HttpLoadResult {
 export async function loadServer(
   load: { sendRequest<Result>(message: LoadJob): Promise<Result> },
   server: Server,
-  requests: readonly string[],
+  requests: LoadJob['requests'],
   ms: number,
 ): Promise<ServerLoadResult> {
   const job: LoadJob = { port: server.port, requests, connections: 16, ms }

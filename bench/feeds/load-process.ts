@@ -1,84 +1,57 @@
-import { connect, type Socket } from 'node:net'
+import autocannon, { type Client, type Options, type Request, type Result } from 'autocannon'
 import { handleRequests } from '../child-process.ts'
-import { type LoadResult, runClosedLoop } from '../load.ts'
+import type { LoadResult } from '../load.ts'
+import { quantile } from '../statistics.ts'
 
-/** One load: complete HTTP requests that are sent in turn over keep-alive connections. */
+/** One load: HTTP requests that are sent in turn over keep-alive connections, each after the last answer. */
 export interface LoadJob {
   readonly port: number
-  readonly requests: readonly string[]
+  readonly requests: readonly Pick<Request, 'headers' | 'body'>[]
   readonly connections: number
   readonly ms: number
 }
 
 /**
- * The result of a load. The load fails at the first answer that is not a 200, or whose body begins with errors.
- * `bytes` is the mean size of a body.
+ * The result of a load. The load fails if an answer is not a 200, or if its body begins with errors.
+ * `bytes` is the mean size of an answer.
  */
 export interface HttpLoadResult extends LoadResult {
   readonly count: number
   readonly bytes: number
 }
 
-// Uses sockets instead of an HTTP client, which would take more of the two cores that load and server share.
 handleRequests(async ({ port, requests, connections, ms }: LoadJob): Promise<HttpLoadResult> => {
-  const clients = await Promise.all(Array.from({ length: connections }, () => openClient(port)))
-  let [count, bytes] = [0, 0]
-  const load = await runClosedLoop(connections, ms, async (client, at) => {
-    const body = await clients[client]?.(requests[at % requests.length] ?? '')
-    count++
-    bytes += body ?? 0
-  })
-  for (const client of clients) await client('')
-  return { ...load, count, bytes: Math.round(bytes / Math.max(1, count)) }
-})
-
-/**
- * Opens a connection for one request at a time. A request resolves with the length of the body, in bytes.
- * An empty request closes the connection.
- */
-async function openClient(port: number): Promise<(request: string) => Promise<number>> {
-  const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-  let received: Buffer[] = []
-  let length = 0
-  let expectedLength: number | undefined
-  let pending: { resolve(body: number): void; reject(error: Error): void } | undefined
-  let headBytes = 0
-  socket.on('data', (chunk) => {
-    received.push(chunk)
-    length += chunk.length
-    if (expectedLength === undefined) {
-      const all = Buffer.concat(received)
-      const end = all.indexOf('\r\n\r\n')
-      if (end < 0) return
-      headBytes = end + 4
-      expectedLength = headBytes + parseBodyLength(all.toString('latin1', 0, end))
-    }
-    if (length < expectedLength) return
-    const body = length - headBytes
-    const start = Buffer.concat(received).toString('latin1', 0, headBytes + 20)
-    received = []
-    length = 0
-    expectedLength = undefined
-    if (/^HTTP\/1.1 200 /.test(start) && !start.includes('{"errors"')) pending?.resolve(body)
-    else pending?.reject(new Error(`unexpected answer: ${start}`))
-  })
-  socket.on('close', () => pending?.reject(new Error('the connection was closed')))
-  return (request) => {
-    if (request === '') {
-      pending = undefined
-      socket.destroy()
-      return Promise.resolve(0)
-    }
-    return new Promise((resolve, reject) => {
-      pending = { resolve, reject }
-      socket.write(request)
-    })
+  // The latencies of autocannon's report are whole milliseconds.
+  const latenciesMs: number[] = []
+  let [bytes, opened] = [0, 0]
+  const begin = performance.now()
+  const options: Options = {
+    url: `http://127.0.0.1:${port}/graphql`,
+    method: 'POST',
+    connections,
+    duration: ms / 1000,
+    verifyBody: (body) => !String(body).startsWith('{"errors"'),
+    // Each connection begins with another request.
+    setupClient: (client) => {
+      const first = Math.floor((opened++ * requests.length) / connections)
+      client.setRequests([...requests.slice(first), ...requests.slice(0, first)])
+    },
   }
-}
-
-function parseBodyLength(head: string): number {
-  const found = /content-length: (\d+)/i.exec(head)
-  if (!found) throw new Error(`the answer has no content-length: ${head}`)
-  return Number(found[1])
-}
+  const { non2xx, errors, mismatches } = await new Promise<Result>((resolve, reject) => {
+    const load = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
+    load.on('response', (_: Client, _status: number, size: number, latencyMs: number) => {
+      latenciesMs.push(latencyMs)
+      bytes += size
+    })
+  })
+  if (non2xx + errors + mismatches > 0)
+    throw new Error(`${non2xx} answers are not 200, ${mismatches} have errors, ${errors} failed`)
+  const seconds = (performance.now() - begin) / 1000
+  return {
+    perSecond: latenciesMs.length / seconds,
+    p50Ms: quantile(latenciesMs, 0.5),
+    p99Ms: quantile(latenciesMs, 0.99),
+    count: latenciesMs.length,
+    bytes: Math.round(bytes / Math.max(1, latenciesMs.length)),
+  }
+})

@@ -6,14 +6,15 @@ import type { BenchDatabase } from '../database.ts'
 import { recordCommands } from './command-recorder.ts'
 import { feedEnv, openMonitored } from './feeds-database.ts'
 import {
-  formatRequest,
   loadServer,
   type PageAnswer,
   requestPage,
   type Server,
   type ServerLoadResult,
   startServer,
+  toRequest,
 } from './http.ts'
+import type { LoadJob } from './load-process.ts'
 import { loadName, pageNumbers, type Reader, readPage, verifyPosts } from './pages.ts'
 
 export type HttpResults = Readonly<Record<string, ServerLoadResult>>
@@ -28,7 +29,7 @@ export interface HttpBenchmark extends AsyncDisposable {
 interface Target {
   readonly name: string
   readonly server: Server
-  readonly requests: readonly string[]
+  readonly requests: LoadJob['requests']
 }
 
 /**
@@ -105,7 +106,7 @@ async function* openTargets(
       yield {
         name: loadName(strategy, number),
         server: feedline,
-        requests: requests.map(formatRequest),
+        requests: requests.map(toRequest),
       }
     }
   }
@@ -120,7 +121,7 @@ async function* openTargets(
       ]
       verifyPosts(`bare ${strategy}`, formatPosts(actual).sort(), formatPosts(expected).sort())
     }
-    yield { name: `bare ${strategy}`, server: bare, requests: requests.map(formatRequest) }
+    yield { name: `bare ${strategy}`, server: bare, requests: requests.map(toRequest) }
   }
   const oneDocument = await start('bare-server.ts', {}, { uri, name })
   const requests = readers.map(({ handle: reader }) => ({ reader, strategy: 'CACHE' as const }))
@@ -128,7 +129,7 @@ async function* openTargets(
     const { length } = (await requestPage(oneDocument.port, page)).edges
     if (length !== 50) throw new Error(`one document: ${length} posts instead of 50`)
   }
-  yield { name: 'one document', server: oneDocument, requests: requests.map(formatRequest) }
+  yield { name: 'one document', server: oneDocument, requests: requests.map(toRequest) }
 }
 
 const formatPosts = ({ edges }: PageAnswer) =>

@@ -33,5 +33,5 @@ test('a benchmark with an option that is no number does not start', async () => 
     error += chunk
   })
   expect((await once(benchmark, 'exit'))[0]).toBe(1)
-  expect(error).toContain('--rounds must be a positive number, not "x"')
+  expect(error).toContain("'--rounds <n>' argument 'x' is invalid. It must be a positive number")
 })

@@ -153,7 +153,7 @@ function relay(cursors: readonly string[], { first, last, after, before }: Windo
 const bounds = [undefined, ...Array.from({ length: made }, (_, at) => at)]
 const sizes = [{}, ...[0, 1, 3, 7].flatMap((size) => [{ first: size }, { last: size }])]
 const windows: readonly Window[] = share(
-  4,
+  10,
   bounds.flatMap((after) =>
     bounds.flatMap((before) =>
       sizes.map((size) => ({

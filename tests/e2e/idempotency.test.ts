@@ -12,6 +12,7 @@ import {
   type Pair,
   thirdUser,
 } from '../support/mutation-cases.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
@@ -69,7 +70,7 @@ async function state({ viewer, other }: Pair) {
   }
 }
 
-describe.each(names)('%s', (name) => {
+describe.each(share(2, names))('%s', (name) => {
   const { ready, undo, otherwise } = cases[name]
 
   test('a repeated mutation returns the first result and changes nothing', async () => {

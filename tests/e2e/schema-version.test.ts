@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/open-database.ts'
 import { binFolder } from '../support/bin-folder.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
+import { share } from '../support/repetition.ts'
 
 const database = useDatabase()
 const records = () => database.db.collection<{ _id: string }>('meta')
@@ -31,16 +32,19 @@ describe('a database of an older schema version', () => {
     await records().insertOne({ _id: 'following', value: 'collection' } as never)
   })
 
-  test.each(commands)('is refused by %s, with the command that migrates it', async (command) => {
-    expect(await run(...command.split(' '))).toEqual({
-      code: 1,
-      out: '',
-      err:
-        `feedline: The database "${database.name}" has schema version 1, and this release needs ` +
-        `version ${schemaVersion}. Run "feedline migrate".\n`,
-    })
-    expect(await records().countDocuments()).toBe(1)
-  })
+  test.each(share(3, commands))(
+    'is refused by %s, with the command that migrates it',
+    async (command) => {
+      expect(await run(...command.split(' '))).toEqual({
+        code: 1,
+        out: '',
+        err:
+          `feedline: The database "${database.name}" has schema version 1, and this release needs ` +
+          `version ${schemaVersion}. Run "feedline migrate".\n`,
+      })
+      expect(await records().countDocuments()).toBe(1)
+    },
+  )
 
   test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
     const plan = await run('migrate', '--dry-run')
@@ -58,18 +62,21 @@ describe('a database of an older schema version', () => {
   })
 })
 
-test.each([...commands, 'migrate'])('a newer schema version is refused by %s', async (command) => {
-  await records().deleteMany({})
-  const newer = { _id: 'schema', version: schemaVersion + 1, following: 'collection' }
-  await records().insertOne(newer)
-  expect(await run(...command.split(' '))).toEqual({
-    code: 1,
-    out: '',
-    err:
-      `feedline: The database "${database.name}" has schema version ${schemaVersion + 1}, and this ` +
-      `release supports only version ${schemaVersion}. Use a newer release of Feedline.\n`,
-  })
-})
+test.each(share(3, [...commands, 'migrate'], 1))(
+  'a newer schema version is refused by %s',
+  async (command) => {
+    await records().deleteMany({})
+    const newer = { _id: 'schema', version: schemaVersion + 1, following: 'collection' }
+    await records().insertOne(newer)
+    expect(await run(...command.split(' '))).toEqual({
+      code: 1,
+      out: '',
+      err:
+        `feedline: The database "${database.name}" has schema version ${schemaVersion + 1}, and this ` +
+        `release supports only version ${schemaVersion}. Use a newer release of Feedline.\n`,
+    })
+  },
+)
 
 test('a new database gets the schema version of the release that uses it first', async () => {
   await records().deleteMany({})

@@ -7,6 +7,7 @@ import type { Services } from '../../src/services.ts'
 import type { Call } from '../support/intercept.ts'
 import { gate } from '../support/jobs.ts'
 import { aRun, useLateWrites } from '../support/late-writes.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts, settleDeletions } from '../support/services.ts'
 
 const { harness, newScene, watched } = useLateWrites()
@@ -64,7 +65,7 @@ test('a follow whose deadline passes while its batch commits write by write is r
   expect(await followers.countDocuments({ user: followee, follower: ben })).toBe(0)
 })
 
-test.each(['unlike', 'follow', 'post'] as const)(
+test.each(share(3, ['unlike', 'follow', 'post'] as const))(
   'the owner of a hot key refuses a write whose deadline has passed: %s',
   async (kind) => {
     const { post, ben } = await newScene(0)

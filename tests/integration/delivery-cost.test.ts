@@ -6,6 +6,7 @@ import { IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids
 import { labelOf, shardProblemOf } from '../support/commands.ts'
 import { type FeedFixture, type Job, useFeedFixture } from '../support/feed-fixture.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const [batchSize, windowSize] = [500, 2_000]
@@ -135,7 +136,7 @@ async function writesAtOnce(fixture: FeedFixture, work: () => Promise<unknown>):
   return most
 }
 
-describe.each(Object.entries(costs) as [MaterialisedName, Cost][])(
+describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
   'a delivery under %s',
   (strategy, cost) => {
     const fixture = useFeedFixture(strategy, 'text', ['FANOUT_ON_READ', strategy], {

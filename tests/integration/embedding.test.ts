@@ -10,6 +10,7 @@ import { sameLimits } from '../support/engagement.ts'
 import { sizes, useFeedFixture } from '../support/feed-fixture.ts'
 import { type RecordedCommand, recorded, type TestDatabase } from '../support/mongo.ts'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
+import { share } from '../support/repetition.ts'
 import { drain, handle, openAccounts, servicesOver, storeOf } from '../support/services.ts'
 
 const beside = feedStrategyNames.filter((name) => name !== 'HYBRID')
@@ -73,7 +74,7 @@ describe.each(['text', 'author'] as const)('a query with entries of content %s',
   })
 })
 
-describe.each(materialisedNames)('an embedded post under %s', (name) => {
+describe.each(share(2, materialisedNames))('an embedded post under %s', (name) => {
   const fixture = useFeedFixture(name, 'text')
 
   async function scene() {

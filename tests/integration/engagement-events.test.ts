@@ -1,5 +1,5 @@
-import { expect, test, vi } from 'vitest'
-import type { NewJob } from '../../src/jobs/outbox.ts'
+import { afterEach, expect, test } from 'vitest'
+import { subscriptions } from '../../src/events.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { outcomeOf } from '../laws/model/model.ts'
 import { labelsOf } from '../support/commands.ts'
@@ -7,15 +7,11 @@ import { sameLimits } from '../support/engagement.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-/** A subscriber of likes and comments, in a table that has none. */
-const subscribed = new Set<string>()
-vi.mock('../../src/events.ts', async (original) => {
-  const events = await original<typeof import('../../src/events.ts')>()
-  const reactionsTo = (...args: Parameters<typeof events.reactionsTo>): NewJob[] => [
-    ...events.reactionsTo(...args),
-    ...(subscribed.has(args[0]) ? [{ kind: `test.${args[0]}`, payload: args[1] }] : []),
-  ]
-  return { ...events, reactionsTo }
+/** The subscribers of likes, which have none. A test adds one. */
+const subscribers: Record<string, string> = subscriptions['like.added']
+const subscribe = () => Object.assign(subscribers, { test: 'test.like.added' })
+afterEach(() => {
+  delete subscribers.test
 })
 
 const harness = useServices('collection', sameLimits({ threshold: 2, capacity: 2 }))
@@ -38,7 +34,7 @@ async function newScene() {
 const jobs = () => harness.services.collections.outbox.find({ kind: /^test\./ }).toArray()
 
 test('a like has one job for each subscriber of its event, in the transaction that stores it', async () => {
-  subscribed.add('like.added')
+  subscribe()
   const { post, author, ben, fans } = await newScene()
   const { engagements, collections } = harness.services
   const expected: unknown[] = []
@@ -57,7 +53,7 @@ test('a like has one job for each subscriber of its event, in the transaction th
 })
 
 test('a like whose transaction fails leaves no job of its event', async () => {
-  subscribed.add('like.added')
+  subscribe()
   const { post, ben } = await newScene()
   {
     const failing = { failCommands: ['update'], errorCode: 8000 }
@@ -68,7 +64,7 @@ test('a like whose transaction fails leaves no job of its event', async () => {
 })
 
 test('concurrent likes of one post and the repeat of a like have one job each', async () => {
-  subscribed.add('like.added')
+  subscribe()
   const { post, ben, fans } = await newScene()
   const { engagements, collections } = harness.services
   await Promise.all([ben, ...fans, ben].map((user) => engagements.add('likes', user, post)))
@@ -78,7 +74,6 @@ test('concurrent likes of one post and the repeat of a like have one job each', 
 })
 
 test('a like without subscribers takes the fast path: one update, and no job', async () => {
-  subscribed.clear()
   const { post, ben } = await newScene()
   const { commands } = await recorded(harness.database.client, () =>
     harness.services.engagements.add('likes', ben, post),

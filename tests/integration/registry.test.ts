@@ -6,6 +6,7 @@ import { neighbour, type PostId, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { failCommand } from '../support/mongo.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
@@ -19,117 +20,120 @@ async function page(services: Services, reader: UserId, strategy: FeedStrategyNa
   return { ids: found.items.map(({ id }) => id), servedBy: found.servedBy }
 }
 
-describe.each(['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const)('%s', (strategy) => {
-  const harness = useServices()
-  const maintained = ['FANOUT_ON_READ', strategy] as const
-  /** Another process, which starts later with a configuration that maintains the strategy. */
-  const later = () =>
-    servicesOver(harness.database, harness.clock, engagement, 'collection', {
-      strategy,
-      maintained,
+describe.each(share(2, ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const))(
+  '%s',
+  (strategy) => {
+    const harness = useServices()
+    const maintained = ['FANOUT_ON_READ', strategy] as const
+    /** Another process, which starts later with a configuration that maintains the strategy. */
+    const later = () =>
+      servicesOver(harness.database, harness.clock, engagement, 'collection', {
+        strategy,
+        maintained,
+      })
+    let posts: PostId[]
+    const publish = async (by = author, from: Services = harness.services) => {
+      posts.unshift((await from.posts.create(by, { text: 'x' })).id)
+    }
+
+    beforeAll(async () => {
+      posts = []
+      await openAccounts(harness.services, [author, ...readers])
+      for (const reader of readers) await harness.services.follows.follow(reader, author)
+      for (let n = 0; n < 3; n++) await publish()
+      await harness.rest()
     })
-  let posts: PostId[]
-  const publish = async (by = author, from: Services = harness.services) => {
-    posts.unshift((await from.posts.create(by, { text: 'x' })).id)
-  }
 
-  beforeAll(async () => {
-    posts = []
-    await openAccounts(harness.services, [author, ...readers])
-    for (const reader of readers) await harness.services.follows.follow(reader, author)
-    for (let n = 0; n < 3; n++) await publish()
-    await harness.rest()
-  })
-
-  test('a new registration serves each reader as soon as the reader is back-filled', async () => {
-    const services = later()
-    await registerStrategies(services, maintained)
-    const whole = async () => {
-      // A process notices a newly covered reader on its next page, and an invalidation at once.
-      await services.registry.read()
-      const by = new Map<string, number>()
-      for (const reader of readers) {
-        const { ids, servedBy } = await page(services, reader, strategy)
-        expect(ids).toEqual(posts)
-        by.set(servedBy, (by.get(servedBy) ?? 0) + 1)
+    test('a new registration serves each reader as soon as the reader is back-filled', async () => {
+      const services = later()
+      await registerStrategies(services, maintained)
+      const whole = async () => {
+        // A process notices a newly covered reader on its next page, and an invalidation at once.
+        await services.registry.read()
+        const by = new Map<string, number>()
+        for (const reader of readers) {
+          const { ids, servedBy } = await page(services, reader, strategy)
+          expect(ids).toEqual(posts)
+          by.set(servedBy, (by.get(servedBy) ?? 0) + 1)
+        }
+        return Object.fromEntries(by)
       }
-      return Object.fromEntries(by)
-    }
-    expect(await whole()).toEqual({ FANOUT_ON_READ: 45 })
-    const job = await services.collections.outbox.findOne({ kind: 'strategy.backfill' })
-    const cut = {
-      checkpoint: undefined,
-      inline: false,
-      signal: new AbortController().signal,
-      save: async () => Promise.reject(new Error('cut off')),
-    }
-    await expect(services.tasks['strategy.backfill']?.(job?.payload ?? {}, cut)).rejects.toThrow(
-      'cut',
-    )
-    // The first twenty handles: the author's, and nineteen readers'.
-    expect(await whole()).toEqual({ [strategy]: 19, FANOUT_ON_READ: 26 })
-    // The earlier process does not know the registration, and still enqueues deliveries.
-    await publish()
-    expect(await page(services, readers[30] as UserId, strategy)).toEqual({
-      ids: posts,
-      servedBy: 'FANOUT_ON_READ',
+      expect(await whole()).toEqual({ FANOUT_ON_READ: 45 })
+      const job = await services.collections.outbox.findOne({ kind: 'strategy.backfill' })
+      const cut = {
+        checkpoint: undefined,
+        inline: false,
+        signal: new AbortController().signal,
+        save: async () => Promise.reject(new Error('cut off')),
+      }
+      await expect(services.tasks['strategy.backfill']?.(job?.payload ?? {}, cut)).rejects.toThrow(
+        'cut',
+      )
+      // The first twenty handles: the author's, and nineteen readers'.
+      expect(await whole()).toEqual({ [strategy]: 19, FANOUT_ON_READ: 26 })
+      // The earlier process does not know the registration, and still enqueues deliveries.
+      await publish()
+      expect(await page(services, readers[30] as UserId, strategy)).toEqual({
+        ids: posts,
+        servedBy: 'FANOUT_ON_READ',
+      })
+      await harness.rest()
+      expect(await whole()).toEqual({ [strategy]: 45 })
     })
-    await harness.rest()
-    expect(await whole()).toEqual({ [strategy]: 45 })
-  })
 
-  test('a repeated registration of a strategy changes nothing', async () => {
-    const before = await harness.services.collections.strategies.find().toArray()
-    await registerStrategies(later(), maintained)
-    expect(await harness.services.collections.strategies.find().toArray()).toEqual(before)
-    expect(await harness.services.collections.outbox.countDocuments()).toBe(0)
-  })
-
-  test('an invalidated strategy serves no reader in any process until the reader is back-filled again', async () => {
-    const knowing = later()
-    const [reader] = readers as [UserId]
-    expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
-    const { registrations, transactions } = harness.services
-    await transactions.run((tx) => registrations.invalidate(tx, 60_000))
-    // Written without the services, as an import does.
-    posts.unshift(neighbour(posts[0] as PostId, 1))
-    const _id = toObjectId(posts[0] as PostId)
-    await harness.services.collections.posts.insertOne({ _id, author, text: 'imported' })
-    expect(await page(knowing, reader, strategy)).toEqual({
-      ids: posts,
-      servedBy: 'FANOUT_ON_READ',
+    test('a repeated registration of a strategy changes nothing', async () => {
+      const before = await harness.services.collections.strategies.find().toArray()
+      await registerStrategies(later(), maintained)
+      expect(await harness.services.collections.strategies.find().toArray()).toEqual(before)
+      expect(await harness.services.collections.outbox.countDocuments()).toBe(0)
     })
-    expect(await registrations.rebuild(strategy)).toBe(true)
-    expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
-    await harness.rest()
-    await knowing.registry.read()
-    expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
-  })
 
-  test('a dropped strategy serves no reader at once, its stored entries are removed, and it can be registered again', async () => {
-    const knowing = later()
-    const [reader] = readers as [UserId]
-    expect((await page(knowing, reader, strategy)).servedBy).toBe(strategy)
-    const { registry, registrations } = harness.services
-    const cut = registrations.drop(strategy, AbortSignal.abort(new Error('cut off')))
-    await expect(cut).rejects.toThrow('cut off')
-    expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
-    await expect(registerStrategies(later(), maintained)).rejects.toThrow(/is being dropped/)
-    expect(await registrations.drop(strategy)).toBe(true)
-    expect(await registrations.drop(strategy)).toBe(false)
-    expect((await registry.read()).size).toBe(0)
-    await publish()
-    await harness.rest()
-    expect(await page(knowing, reader, strategy)).toEqual({
-      ids: posts,
-      servedBy: 'FANOUT_ON_READ',
+    test('an invalidated strategy serves no reader in any process until the reader is back-filled again', async () => {
+      const knowing = later()
+      const [reader] = readers as [UserId]
+      expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
+      const { registrations, transactions } = harness.services
+      await transactions.run((tx) => registrations.invalidate(tx, 60_000))
+      // Written without the services, as an import does.
+      posts.unshift(neighbour(posts[0] as PostId, 1))
+      const _id = toObjectId(posts[0] as PostId)
+      await harness.services.collections.posts.insertOne({ _id, author, text: 'imported' })
+      expect(await page(knowing, reader, strategy)).toEqual({
+        ids: posts,
+        servedBy: 'FANOUT_ON_READ',
+      })
+      expect(await registrations.rebuild(strategy)).toBe(true)
+      expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
+      await harness.rest()
+      await knowing.registry.read()
+      expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
     })
-    await registerStrategies(knowing, maintained)
-    await harness.rest()
-    await knowing.registry.read()
-    expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
-  })
-})
+
+    test('a dropped strategy serves no reader at once, its stored entries are removed, and it can be registered again', async () => {
+      const knowing = later()
+      const [reader] = readers as [UserId]
+      expect((await page(knowing, reader, strategy)).servedBy).toBe(strategy)
+      const { registry, registrations } = harness.services
+      const cut = registrations.drop(strategy, AbortSignal.abort(new Error('cut off')))
+      await expect(cut).rejects.toThrow('cut off')
+      expect((await page(knowing, reader, strategy)).servedBy).toBe('FANOUT_ON_READ')
+      await expect(registerStrategies(later(), maintained)).rejects.toThrow(/is being dropped/)
+      expect(await registrations.drop(strategy)).toBe(true)
+      expect(await registrations.drop(strategy)).toBe(false)
+      expect((await registry.read()).size).toBe(0)
+      await publish()
+      await harness.rest()
+      expect(await page(knowing, reader, strategy)).toEqual({
+        ids: posts,
+        servedBy: 'FANOUT_ON_READ',
+      })
+      await registerStrategies(knowing, maintained)
+      await harness.rest()
+      await knowing.registry.read()
+      expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
+    })
+  },
+)
 
 describe('a database whose accounts take long to count', () => {
   const harness = useServices()

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
+import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { anyPlan } from './model/histories.ts'
 import { mutants } from './model/mutants.ts'
@@ -17,30 +18,31 @@ const shownAt: Record<string, string> = {
   'a new follower of a celebrity gets no pulled author': '21',
 }
 
-describe.each(Object.keys(mutants) as MaterialisedName[])('L1 mutants of %s', (strategy) => {
-  const asked = ['FANOUT_ON_READ', strategy] as const
+const all = (Object.keys(mutants) as MaterialisedName[]).flatMap((strategy) =>
+  Object.keys(mutants[strategy] ?? {}).map((name) => [strategy, name] as const),
+)
 
-  test.each(Object.keys(mutants[strategy] ?? {}))(
-    'the law finds the mutant: %s',
-    async (name) => {
-      const setting: Setting = {
-        harness,
-        feed: small(asked),
-        asked,
-        registered: [strategy],
-        mutate: mutants[strategy]?.[name],
-        tally: new Map(),
-      }
-      const law = fc.asyncProperty(anyPlan, async (plan) =>
-        (await Simulation.open(setting, plan)).run(),
-      )
-      const path = shownAt[name] ?? '0'
-      const outcome = await fc.check(law, { numRuns: 300, endOnFailure: true, seed: 1, path })
-      console.info(`L1 mutant: ${strategy}: ${name}: failed after ${outcome.numRuns} histories`)
-      expect(outcome).toMatchObject({ failed: true, interrupted: false })
-      expect(String(outcome.errorInstance)).toContain('AssertionError')
-      expect(String(outcome.errorInstance)).toContain(strategy)
-    },
-    300_000,
-  )
-})
+test.each(share(3, all))(
+  'the law L1 finds the mutant of %s: %s',
+  async (strategy, name) => {
+    const asked = ['FANOUT_ON_READ', strategy] as const
+    const setting: Setting = {
+      harness,
+      feed: small(asked),
+      asked,
+      registered: [strategy],
+      mutate: mutants[strategy]?.[name],
+      tally: new Map(),
+    }
+    const law = fc.asyncProperty(anyPlan, async (plan) =>
+      (await Simulation.open(setting, plan)).run(),
+    )
+    const path = shownAt[name] ?? '0'
+    const outcome = await fc.check(law, { numRuns: 300, endOnFailure: true, seed: 1, path })
+    console.info(`L1 mutant: ${strategy}: ${name}: failed after ${outcome.numRuns} histories`)
+    expect(outcome).toMatchObject({ failed: true, interrupted: false })
+    expect(String(outcome.errorInstance)).toContain('AssertionError')
+    expect(String(outcome.errorInstance)).toContain(strategy)
+  },
+  300_000,
+)

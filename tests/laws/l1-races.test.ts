@@ -158,7 +158,7 @@ const everywhere =
     await race[0](services)
     const given = await readAll(services)
     const { points, problems } = await play(which, given, race)
-    for (const point of share(16, points)) {
+    for (const point of share(24, points)) {
       held++
       const found = await play(which, given, race, point)
       problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))

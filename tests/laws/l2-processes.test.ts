@@ -7,13 +7,14 @@ import { engagementKinds, entryKey } from '../../src/engagement/kinds.ts'
 import { groupBy } from '../../src/lib/batch.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 import type { Answer, Orders } from './processes/engage-child.ts'
 
 const program = fileURLToPath(new URL('./processes/engage-child.ts', import.meta.url))
 const [processes, writes] = [3, 200]
 
-test.each([0, 3])(
+test.each(share(2, [0, 3]))(
   'three processes on the same posts store exactly their acknowledged engagement, threshold %d',
   async (threshold) => {
     const limits = { threshold, capacity: 2 }

@@ -19,7 +19,7 @@ import {
 } from '../support/services.ts'
 import { Actors, anyOp, type Op, type Outcome } from './model/model.ts'
 
-const histories = lawRuns(10)
+const histories = lawRuns(5)
 const writers = 16
 
 const race = fc.array(

@@ -11,7 +11,7 @@ import { verified } from '../support/verify.ts'
 import { beginnings, diceOf, drift, people } from './model/drift.ts'
 import { type Account, child, endAll, kill } from './processes/reconcile-child.ts'
 
-const kills = Number(process.env.FEEDLINE_KILLS ?? 8)
+const kills = Number(process.env.FEEDLINE_KILLS ?? 4)
 const [trafficMs, driftsPerKill] = [12_000, 8]
 const seed = lawSeed().seed ?? 1
 const harness = useServices()

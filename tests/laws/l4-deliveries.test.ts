@@ -11,7 +11,7 @@ import { storedProblems } from './model/stored-timelines.ts'
 import type { DeliveryOrders } from './processes/delivery-child.ts'
 
 const program = fileURLToPath(new URL('./processes/delivery-child.ts', import.meta.url))
-const kills = Number(process.env.FEEDLINE_KILLS ?? 15)
+const kills = Number(process.env.FEEDLINE_KILLS ?? 8)
 const seed = lawSeed().seed ?? 1
 const cacheSize = 50
 /** Followers of each author, 1,000 on average. The first author is delivered inline, the others by workers. */

@@ -6,7 +6,7 @@ import { compiled, root } from '../support/process.ts'
 import { share } from '../support/repetition.ts'
 
 /** By day two of four kinds. `npm run faults` causes all kinds. */
-const kinds = share(2, ['kill-server', 'step-down', 'partition-with-clients', 'clock'])
+const kinds = share(4, ['kill-server', 'step-down', 'partition-with-clients', 'clock'])
 
 it('acknowledged mutations survive killed servers, failovers, partitions and wrong clocks', async () => {
   const { report, progress } = await runFaults([

@@ -5,6 +5,7 @@ import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempote
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices()
@@ -107,7 +108,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<{ result?: unknown; co
   }
 }
 
-describe.each(mutations)('%s with an idempotency key', (mutation) => {
+describe.each(share(3, mutations))('%s with an idempotency key', (mutation) => {
   test('a repeated mutation takes effect once and returns the first result', async () => {
     const { run, effects, key } = await newScene(mutation)
     const first = await run(key)

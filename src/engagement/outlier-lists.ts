@@ -107,9 +107,11 @@ export class OutlierLists {
     const refusals = this.refusalsAmong(adds).catch(
       (error: Error) => new Map(adds.map((add) => [add, error])),
     )
-    const quick = cold.flatMap(({ ops }) => (ops.length === 1 ? ops.filter(this.isQuick) : []))
+    const quick = new Set(
+      cold.flatMap(({ ops }) => (ops.length === 1 ? ops.filter(this.isQuick) : [])),
+    )
     const added = refusals.then((refused) =>
-      this.addTogether(quick.filter((add) => !refused.get(add))),
+      this.addTogether([...quick].filter((add) => !refused.get(add))),
     )
     const commit = async (batch: Batch<QueuedWrite>) => {
       const { key, ops } = batch
@@ -118,8 +120,9 @@ export class OutlierLists {
       const refused = await refusals
       const reasons = ops.map((op) => refused.get(op))
       return commitAdmitted(ops, reasons, async (admitted) => {
-        const quickly = await (await added).get(admitted[0])
-        return quickly ? [quickly] : this.hotKeys.commitBatch(key, admitted)
+        const [first] = admitted
+        const done = first && quick.has(first) ? await (await added).get(first) : undefined
+        return done ? [done] : this.hotKeys.commitBatch(key, admitted)
       })
     }
     const isLong = sleep(admissionMsMax, undefined, { ref: false })
@@ -144,7 +147,7 @@ export class OutlierLists {
       add ? [{ post, kind, entry: add }] : [],
     )
     const answers = await this.fast.add(adds)
-    return new Map<QueuedWrite | undefined, Answer<ListResult | undefined>>(
+    return new Map<QueuedWrite, Answer<ListResult | undefined>>(
       writes.map((write, at) => [write, answers[at]]),
     )
   }

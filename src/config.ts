@@ -19,6 +19,13 @@ const keyAlgorithms = [
 ] as const
 
 const portMax = 65_535
+/** A port; 0: any free one. */
+export const portNumber = z
+  .string()
+  .refine((text) => /^\d+$/.test(text) && Number(text) <= portMax, {
+    error: `must be a whole number from 0 to ${portMax}`,
+  })
+  .transform(Number)
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 /** A list of texts with commas between them. */
 export const commaList = z.string().transform((text) =>
@@ -38,13 +45,7 @@ const thresholds = Object.fromEntries(
 const variables = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: z
-    .string()
-    .refine((text) => /^\d+$/.test(text) && Number(text) <= portMax, {
-      error: `must be a whole number from 0 to ${portMax}`,
-    })
-    .transform(Number)
-    .default(4000),
+  PORT: portNumber.default(4000),
   CORS_ORIGINS: commaList.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MONGODB_URI: z

@@ -1,13 +1,23 @@
 import { type Config, ConfigError, commonVariableNames, readCommonConfig } from './config.ts'
 import { type FeedConfig, feedVariableNames, readFeedConfig } from './feed/config.ts'
+import {
+  type OperationsConfig,
+  operationsVariableNames,
+  readOperationsConfig,
+} from './http/config.ts'
 
 /** Everything that can be configured, read once at start. */
 export interface AppConfig extends Config {
   readonly feed: FeedConfig
+  readonly operations: OperationsConfig
 }
 
 /** The names of all environment variables that Feedline reads. */
-export const variableNames: readonly string[] = [...commonVariableNames, ...feedVariableNames]
+export const variableNames: readonly string[] = [
+  ...commonVariableNames,
+  ...feedVariableNames,
+  ...operationsVariableNames,
+]
 
 /**
  * Reads the configuration from environment variables; an empty or blank one counts as absent.
@@ -21,7 +31,8 @@ export function readConfig(
   )
   const common = readCommonConfig(given)
   const feed = readFeedConfig(given)
-  const problems = [...common.problems, ...feed.problems]
+  const operations = readOperationsConfig(given)
+  const problems = [common, feed, operations].flatMap((part) => part.problems)
   if (problems.length > 0) throw new ConfigError(problems)
-  return { ...common.config, feed: feed.config }
+  return { ...common.config, feed: feed.config, operations: operations.config }
 }

@@ -1,13 +1,37 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
-/** The process's log: JSON lines on standard output, or readable lines where that is a terminal. */
-export function createLog(level: string, terminal: boolean): Log {
-  return terminal
-    ? pino({
-        level,
-        transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', singleLine: true } },
-      })
-    : pino({ level })
+/** How many causes of an error are logged. */
+const causesMax = 3
+
+/**
+ * The process's log.
+ * @param output 'terminal': readable lines on standard output; 'json': JSON lines; otherwise JSON lines to a stream.
+ */
+export function createLog(level: string, output: 'terminal' | 'json' | DestinationStream): Log {
+  const options = { level, serializers: { err: serializeError } }
+  if (output === 'json') return pino(options)
+  if (output !== 'terminal') return pino(options, output)
+  const format = { ignore: 'pid,hostname', singleLine: true }
+  return pino({ ...options, transport: { target: 'pino-pretty', options: format } })
+}
+
+/**
+ * The parts of an error that are logged. A failed write carries its documents, and so texts of users: an allowlist
+ * leaves them out.
+ */
+function serializeError(error: unknown, causesLeft = causesMax): unknown {
+  if (!(error instanceof Error)) return String(error)
+  const { code, codeName } = error as { code?: unknown; codeName?: unknown }
+  return {
+    type: error.constructor.name,
+    message: error.message,
+    stack: error.stack,
+    ...(code === undefined ? {} : { code }),
+    ...(codeName === undefined ? {} : { codeName }),
+    ...(error.cause === undefined || causesLeft === 0
+      ? {}
+      : { cause: serializeError(error.cause, causesLeft - 1) }),
+  }
 }

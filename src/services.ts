@@ -75,7 +75,7 @@ export function createServices(
   const mint = new IdMint(now)
   const idempotency = new IdempotencyStore(collections, now)
   const transactions = new Transactions(client, idempotency)
-  const queue = new JobQueue(collections.outbox)
+  const queue = new JobQueue(collections.outbox, { now })
   const inline = new InlineRunner(queue)
   const outbox = new Outbox(collections.outbox, mint, inline)
   const stats = new UserStats(collections.user_stats)

@@ -10,7 +10,7 @@ const { readConfig } = (await import(
 const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
 
 const config = readConfig()
-const app = await startApp(config, createLog('warn', false))
+const app = await startApp(config, createLog('warn', 'json'))
 handleRequests(
   (message: { readonly cpu?: true }) =>
     message.cpu ? process.cpuUsage() : { port: Number(new URL(app.url).port) },

@@ -9,7 +9,7 @@ export const serveCommand = (): Command =>
     .description('Start the GraphQL server on MONGODB_URI or on an embedded mongod.')
     .action(async () => {
       const config = readConfig()
-      const log = createLog(config.logLevel, process.stdout.isTTY === true)
+      const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
       // The GraphQL server takes longer to load than all else, and no other command needs it.
       const { startApp } = await import('../app.ts')
       runUntilSignal(await startApp(config, log), log)

@@ -1,8 +1,11 @@
 import { Command } from 'commander'
 import { type AppConfig, readConfig } from '../environment.ts'
+import { startAdmin } from '../http/admin.ts'
+import { Readiness } from '../http/readiness.ts'
 import { jobLeaseMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
+import { measureDatabase } from '../observe.ts'
 import { openDatabase } from '../open-database.ts'
 import { createServices } from '../services.ts'
 import { wholeNumber } from './numbers.ts'
@@ -20,7 +23,7 @@ export const workerCommand = (): Command =>
     )
     .action(async ({ concurrency }: { readonly concurrency: number }) => {
       const config = readConfig()
-      const log = createLog(config.logLevel, process.stdout.isTTY === true)
+      const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
       runUntilSignal(await startWorker(config, log, concurrency), log)
     })
 
@@ -33,13 +36,22 @@ async function startWorker(config: AppConfig, log: Log, concurrency: number): Pr
     warn: (line) => log.warn(line),
   })
   const { client, db, clock } = database
-  const { queue, tasks } = createServices(client, db, config, { now: clock.now })
+  const services = createServices(client, db, config, { now: clock.now })
+  const { queue, tasks } = services
   const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: jobLeaseMs })
+  const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
+  measureDatabase(database, services)
+  const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
+    await database[Symbol.asyncDispose]()
+    throw error
+  })
   worker.start()
   log.info(`database: ${database.description}`)
+  log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
   log.info(`running up to ${concurrency} jobs at a time`)
   const close = async () => {
     await using _ = database
+    await using _admin = admin
     await worker.stop()
   }
   return { lost: database.lost, [Symbol.asyncDispose]: close }

@@ -1,5 +1,6 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
 import { readPastElections } from './elections.ts'
+import { monitorClient } from './monitoring.ts'
 
 /** How long a command of a request may take on the server, in milliseconds. */
 export const commandMsMax = 2_500
@@ -32,7 +33,7 @@ const selectionMsMax = 5_000
 const silenceMsMax = 3_000
 
 /**
- * How a process uses the database. A `bulk` command has no time limit. A `serving` command fails after 8 s if a frozen
+ * How a process uses the database. A `bulk` command has no time limit. A `serving` command is counted. It fails after 8 s if a frozen
  * primary does not answer. These are 3 s of silence, then 5 s in which its retry finds no primary.
  */
 export type ClientProfile = 'serving' | 'bulk'
@@ -53,10 +54,15 @@ export async function connect(
     ...options,
     serverSelectionTimeoutMS: selectionMsMax,
     ...(profile === 'serving'
-      ? { socketTimeoutMS: silenceMsMax, waitQueueTimeoutMS: selectionMsMax }
+      ? {
+          socketTimeoutMS: silenceMsMax,
+          waitQueueTimeoutMS: selectionMsMax,
+          monitorCommands: true,
+        }
       : {}),
     ...extra,
   })
+  if (profile === 'serving') monitorClient(client)
   readPastElections(client)
   try {
     await client.connect()

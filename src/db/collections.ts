@@ -227,12 +227,13 @@ export const catalogue = (
   meta: { indexes: [] },
 })
 
-const names = Object.keys(catalogue('collection')) as CollectionName[]
+/** The names of all collections. */
+export const collectionNames = Object.keys(catalogue('collection')) as CollectionName[]
 
 /** The typed handles of all collections. */
 export const openCollections = (db: Db, options: CollectionOptions = {}): Collections =>
   Object.fromEntries(
-    names.map((name) => [name, db.collection(name, options)]),
+    collectionNames.map((name) => [name, db.collection(name, options)]),
   ) as unknown as Collections
 
 /** An index's specification in the driver's own type. */

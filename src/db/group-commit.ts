@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../errors.ts'
+import { groupMetrics } from '../metrics/group-commits.ts'
 
-/** The limits of a group commit. */
+/** The name and the limits of a group commit. */
 export interface GroupCommitBounds {
+  /** The label of its metrics. */
+  readonly name: string
   /** Number of writes in one batch. A turn of several keys begins no batch beyond this number. */
   readonly batchMax: number
   /** Number of writes that wait, of all keys together. */
@@ -66,20 +69,27 @@ export class GroupCommit<Op, Result> {
   private readonly ready = new Set<string>()
   private takesTurns = false
   private waiting = 0
+  private readonly metrics: ReturnType<typeof groupMetrics>
 
   /** @param commit begins the commits of batches of different keys. */
   constructor(
     private readonly commit: (batches: readonly Batch<Op>[]) => Turn<Result>,
     private readonly bounds: GroupCommitBounds,
-  ) {}
+  ) {
+    this.metrics = groupMetrics(bounds.name)
+  }
 
   /**
    * Commits `op`, with concurrent writes of the same key.
    * @throws {DomainError} UNAVAILABLE if too many writes wait or this one waited too long. Nothing was written then.
    */
   async submit(key: string, op: Op): Promise<Result> {
-    if (this.waiting >= this.bounds.waitingMax) throw overloaded()
+    if (this.waiting >= this.bounds.waitingMax) {
+      this.metrics.refused.inc()
+      throw overloaded()
+    }
     this.waiting++
+    this.metrics.waiting.inc()
     return new Promise((resolve, reject) => {
       const write = { op, since: performance.now(), resolve, reject }
       const queue = this.queues.get(key)
@@ -119,13 +129,7 @@ export class GroupCommit<Op, Result> {
   }
 
   private commitKeys(keys: readonly string[]): Promise<unknown> | undefined {
-    const oldest = performance.now() - this.bounds.waitMsMax
-    const batches = keys.map((key) => {
-      const writes = this.queues.get(key)?.splice(0, this.bounds.batchMax) ?? []
-      this.waiting -= writes.length
-      for (const { since, reject } of writes) if (since < oldest) reject(overloaded())
-      return { key, writes: writes.filter(({ since }) => since >= oldest) }
-    })
+    const batches = keys.map((key) => ({ key, writes: this.takeBatch(key) }))
     const begun = batches.filter(({ writes }) => writes.length > 0)
     for (const { key, writes } of batches) if (writes.length === 0) this.goOn(key)
     if (begun.length === 0) return undefined
@@ -136,6 +140,24 @@ export class GroupCommit<Op, Result> {
       void this.answer(key, writes, turn.answers[at] as Promise<Answers<Result>>)
     }
     return turn.next
+  }
+
+  /** Takes the next writes of a key out of its queue, and refuses those that waited too long. */
+  private takeBatch(key: string): Waiting<Op, Result>[] {
+    const now = performance.now()
+    const taken = this.queues.get(key)?.splice(0, this.bounds.batchMax) ?? []
+    this.waiting -= taken.length
+    this.metrics.waiting.dec(taken.length)
+    const inTime = taken.filter(({ since, reject }) => {
+      const waitedMs = now - since
+      this.metrics.waitSeconds.observe(waitedMs / 1000)
+      if (waitedMs <= this.bounds.waitMsMax) return true
+      this.metrics.refused.inc()
+      reject(overloaded())
+      return false
+    })
+    if (inTime.length > 0) this.metrics.sizes.observe(inTime.length)
+    return inTime
   }
 
   private async answer(

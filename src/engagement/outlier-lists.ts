@@ -23,6 +23,7 @@ import { storedKey } from './list-store.ts'
 import { ListTransaction, type ListTransactionParts, type QueuedWrite } from './list-transaction.ts'
 
 const bounds: GroupCommitBounds = {
+  name: 'engagement',
   batchMax: 256,
   waitingMax: 20_000,
   waitMsMax: 4_000,

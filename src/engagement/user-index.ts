@@ -20,6 +20,7 @@ export interface UserEngagement {
 export const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
 
 const bounds: GroupCommitBounds = {
+  name: 'user_index_removals',
   batchMax: 256,
   waitingMax: 20_000,
   waitMsMax: 4_000,

@@ -20,6 +20,7 @@ import type { Edges, FollowEdge } from './edges.ts'
 import { hasBlock, type Restrictions } from './restrictions.ts'
 
 const bounds: GroupCommitBounds = {
+  name: 'follows',
   batchMax: 64,
   waitingMax: 20_000,
   waitMsMax: 4_000,

@@ -1,9 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ApolloServerPlugin } from '@apollo/server'
 import { GraphQLError, type GraphQLErrorOptions, type GraphQLFormattedError } from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { requestScope } from '../request-scope.ts'
 import type { Context } from './context.ts'
 
 /** The codes of errors in a client's document or variables. Their messages describe the document, not the server. */
@@ -46,13 +46,14 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   )
 }
 
-/** The id of the current request. Apollo refuses some requests before they have a context. */
-export const requestIds = new AsyncLocalStorage<string>()
-
-/** Formats every error of a response. Removes stacks, driver messages and suggestions. */
+/**
+ * Formats every error of a response. Removes stacks, driver messages and suggestions. The request is known from its
+ * scope, since Apollo refuses some requests before they have a context.
+ */
 export function formatError(given: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const { code, message, details } = publicErrorOf(error, given)
-  const requestId = requestIds.getStore()
+  const scope = requestScope.getStore()
+  if (scope) scope.code ??= code
   return {
     message,
     ...(given.locations ? { locations: given.locations } : {}),
@@ -61,7 +62,7 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
       code,
       ...(details.argument === undefined ? {} : { argument: details.argument }),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
-      ...(requestId === undefined ? {} : { requestId }),
+      ...(scope === undefined ? {} : { requestId: scope.id }),
     },
   }
 }
@@ -84,16 +85,20 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
   contextCreationDidFail: async ({ error }) => {
     const { code, details } = publicErrorOf(error, { message: error.message })
     if (errorCodes[code].status < 500) return
-    log.error({ requestId: requestIds.getStore(), code, err: details.cause }, 'request failed')
+    log.error(
+      { requestId: requestScope.getStore()?.id, code, err: details.cause },
+      'request failed',
+    )
   },
   requestDidStart: async () => ({
-    didEncounterErrors: async ({ errors, contextValue, operationName }) => {
+    didEncounterErrors: async ({ errors, contextValue }) => {
       const { requestId } = contextValue
+      const operation = requestScope.getStore()?.operation
       for (const error of errors) {
         const { code, details } = publicErrorOf(error, error.toJSON())
         if (errorCodes[code].status < 500) continue
         log.error(
-          { requestId, operationName, code, path: error.path, err: details.cause },
+          { requestId, operation, code, path: error.path, err: details.cause },
           'request failed',
         )
       }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ApolloServer } from '@apollo/server'
+import { ApolloServer, type ApolloServerPlugin } from '@apollo/server'
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
@@ -13,15 +13,21 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify'
-import type { Config } from '../config.ts'
+import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
-import type { Metrics } from '../integrity/metrics.ts'
+import { errorBody, refusalOf } from '../http/error-body.ts'
+import { addLiveness, addReadiness } from '../http/probes.ts'
+import type { Readiness } from '../http/readiness.ts'
+import { logRequests } from '../http/request-log.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
+import { operationLabelOf } from '../metrics/requests.ts'
+import { requestScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
-import { errorPlugin, formatError, requestError, requestIds } from './errors.ts'
+import { createDocumentCache } from './document-cache.ts'
+import { errorPlugin, formatError, requestError } from './errors.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { playgroundPage } from './playground.ts'
 import { createSchema } from './schema.ts'
@@ -31,17 +37,15 @@ const requestMsMax = 30_000
 
 /** The dependencies of the HTTP server. */
 export interface ServerParts {
-  readonly config: Pick<Config, 'production' | 'auth' | 'http'>
+  readonly config: Pick<AppConfig, 'production' | 'auth' | 'http' | 'operations'>
   readonly services: Services
   readonly log: Log
   /** Notifies the worker of this process of a committed job. */
   readonly nudge: () => void
-  /** Whether the database answers. */
-  readonly ready: () => Promise<boolean>
-  readonly metrics: Metrics
+  readonly readiness: Readiness
 }
 
-/** The HTTP server: `/graphql`, `/healthz`, `/readyz`, `/metrics`, and outside production the playground at `/`. */
+/** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
 export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
@@ -49,10 +53,12 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     frameworkErrors: (_, request, reply: unknown) => {
-      const body = bodyOf('BAD_REQUEST', 'The URL is malformed', request.id)
+      const body = errorBody('BAD_REQUEST', 'The URL is malformed', request.id)
       ;(reply as FastifyReply).code(400).header('x-request-id', request.id).send(body)
     },
   })
+  const { production, operations } = parts.config
+  logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
   answerErrorsInJson(http, parts.log)
   const { corsOrigins } = parts.config.http
   if (corsOrigins.length > 0) await http.register(cors, { origin: [...corsOrigins] })
@@ -60,15 +66,9 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
   })
-  http.get('/healthz', async () => ({ status: 'up' }))
-  http.get('/readyz', async (_, reply) => {
-    if (await parts.ready()) return { status: 'ready' }
-    return reply.code(503).send({ status: 'the database does not answer' })
-  })
-  http.get('/metrics', async (_, reply) =>
-    reply.type(parts.metrics.contentType).send(await parts.metrics.text()),
-  )
-  if (!parts.config.production) {
+  addLiveness(http, '/healthz')
+  addReadiness(http, parts.readiness)
+  if (!production) {
     const page = playgroundPage()
     http.get('/', async (_, reply) => reply.type('text/html; charset=utf-8').send(page))
   }
@@ -84,6 +84,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     introspection: !config.production,
     allowBatchedHttpRequests: false,
     persistedQueries: false,
+    documentStore: createDocumentCache(),
     hideSchemaDetailsFromClientErrors: true,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
@@ -96,6 +97,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       ApolloServerPluginLandingPageDisabled(),
       errorPlugin(log),
       costPlugin,
+      scopePlugin,
     ],
   })
   await apollo.start()
@@ -106,36 +108,43 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       throw error instanceof DomainError ? requestError(error) : error
     }
   }
-  http.addHook('preHandler', ({ id }, _, done) => requestIds.run(id, done))
   await http.register(fastifyApollo(apollo), {
     method: ['GET', 'POST'],
-    context: async (request) => new Context(services, await viewerOf(request), request.id, nudge),
+    context: async (request) => {
+      const viewer = await viewerOf(request)
+      if (request.scope) request.scope.viewer = viewer
+      return new Context(services, viewer, request.id, nudge)
+    },
   })
   http.addHook('onClose', async () => apollo.stop())
 }
 
-/** The body of an error response, in the shape of a GraphQL error. */
-const bodyOf = (code: ErrorCode, message: string, requestId: string) => ({
-  errors: [{ message, extensions: { code, requestId } }],
-})
+/** Gives a valid document's operation to the log and the metrics. */
+const scopePlugin: ApolloServerPlugin<Context> = {
+  requestDidStart: async () => ({
+    didResolveOperation: async ({ operationName }) => {
+      const scope = requestScope.getStore()
+      if (scope) scope.operation = operationLabelOf(operationName ?? undefined)
+    },
+  }),
+}
 
 /** Makes Fastify answer its own errors in the shape of a GraphQL error. */
 function answerErrorsInJson(http: FastifyInstance, log: Log): void {
-  http.addHook('onRequest', async ({ headers, id }, reply) => {
-    if (headers['content-encoding'] === undefined) return
-    const refused = bodyOf('BAD_REQUEST', 'The body must not be compressed', id)
+  http.addHook('onRequest', async (request, reply) => {
+    if (request.headers['content-encoding'] === undefined) return
+    const refused = refusalOf(request, 'BAD_REQUEST', 'The body must not be compressed')
     await reply.code(415).send(refused)
   })
-  http.setNotFoundHandler(({ id, url }, reply) =>
-    /^\/graphql(\?|$)/.test(url)
-      ? reply
-          .code(405)
-          .header('allow', 'GET, POST')
-          .send(bodyOf('BAD_REQUEST', 'The method must be POST, or GET for a query', id))
-      : reply
-          .code(404)
-          .send(bodyOf('NOT_FOUND', 'This path does not exist. GraphQL is at /graphql.', id)),
-  )
+  http.setNotFoundHandler((request, reply) => {
+    if (/^\/graphql(\?|$)/.test(request.url)) {
+      const problem = 'The method must be POST, or GET for a query'
+      reply.code(405).header('allow', 'GET, POST')
+      return reply.send(refusalOf(request, 'BAD_REQUEST', problem))
+    }
+    const problem = 'This path does not exist. GraphQL is at /graphql.'
+    return reply.code(404).send(refusalOf(request, 'NOT_FOUND', problem))
+  })
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) log.error({ requestId: request.id, err: error }, 'request failed')
@@ -148,6 +157,6 @@ function answerErrorsInJson(http: FastifyInstance, log: Log): void {
       INTERNAL_SERVER_ERROR: 'The server failed. The server log has the details.',
     }[code]
     reply.code(code === 'BAD_REQUEST' ? status : errorCodes[code].status)
-    return reply.send(bodyOf(code, message, request.id))
+    return reply.send(refusalOf(request, code, message))
   })
 }

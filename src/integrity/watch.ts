@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
+import { drift } from '../metrics/drift.ts'
 import type { IntegrityServices } from './invariant.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 
 /** The time between two samples in milliseconds, and the most users of a sample. */
 const [everyMs, sampleMax] = [60_000, 500]
 const hourMs = 3_600_000
-
-/** Called with the result of each sample. */
-export type OnSample = (found: Reconciled) => void
 
 /**
  * Checks a random share of all users every hour, a few each minute. Checks their accounts, counters, edges, blocks,
@@ -24,7 +22,6 @@ export class DriftWatch {
     private readonly services: IntegrityServices,
     private readonly config: Config['drift'],
     private readonly log: Log,
-    private readonly onSample: OnSample,
   ) {}
 
   /** Takes samples until {@link stop}. Does nothing if the share is 0. */
@@ -59,7 +56,7 @@ export class DriftWatch {
       const shown = { largest: largest.slice(0, 10), reported: more.reported.slice(0, 10) }
       this.log.warn({ ...tally, ...shown }, 'counters have drifted')
     }
-    this.onSample(result)
+    countSample(result)
   }
 
   private async loop(): Promise<void> {
@@ -78,4 +75,11 @@ export class DriftWatch {
       }
     }
   }
+}
+
+function countSample({ tally: { users, posts, drifted, edges, repaired } }: Reconciled): void {
+  drift.checked.inc(users + posts)
+  drift.off.inc(drifted)
+  drift.edges.inc(edges)
+  drift.repaired.inc(repaired)
 }

@@ -1,4 +1,5 @@
-import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
+import { requestTimeout } from '../db/client.ts'
+import { type Collections, type JobDoc, type QueueName, queueNames } from '../db/collections.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import type { TimeId } from '../lib/ids.ts'
 
@@ -55,6 +56,56 @@ export async function listJobs(
   for (const { _id, count } of await groups.toArray()) counts[_id] = count
   return { jobs, counts }
 }
+
+/** The jobs of one kind in one state. */
+export interface JobBacklog {
+  readonly kind: string
+  readonly state: JobState
+  readonly count: number
+  /** The id of the first of them. */
+  readonly oldest: TimeId
+}
+
+const [backlogMax, parkedMax] = [10_000, 1_000]
+
+/**
+ * Counts the jobs of each kind and state. Two commands, which examine the 10,000 jobs that are due first and the 1,000
+ * jobs that were parked first, however many there are.
+ */
+export async function readBacklog(outbox: Collections['outbox']): Promise<JobBacklog[]> {
+  const groups = await Promise.all([
+    backlogOf(outbox, 'READY', backlogMax),
+    backlogOf(outbox, 'PARKED', parkedMax),
+  ])
+  return groups.flat().map(({ _id, count, oldest }) => ({
+    ..._id,
+    count,
+    oldest: fromObjectId<TimeId>(oldest),
+  }))
+}
+
+const backlogOf = (outbox: Collections['outbox'], state: JobDoc['state'], limit: number) =>
+  outbox
+    .aggregate<{
+      readonly _id: { readonly kind: string; readonly state: JobState }
+      readonly count: number
+      readonly oldest: JobDoc['_id']
+    }>(
+      [
+        { $match: { state, queue: { $in: queueNames } } },
+        { $sort: { runAt: 1 } },
+        { $limit: limit },
+        {
+          $group: {
+            _id: { kind: '$kind', state: stateNow },
+            count: { $sum: 1 },
+            oldest: { $min: '$_id' },
+          },
+        },
+      ],
+      requestTimeout,
+    )
+    .toArray()
 
 const leasedNow = { $and: ['$leased', { $gt: ['$runAt', '$$NOW'] }] }
 

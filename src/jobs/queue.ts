@@ -5,7 +5,7 @@ import { type Collections, type JobDoc, type QueueName, queueNames } from '../db
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
-import type { TimeId } from '../lib/ids.ts'
+import { type TimeId, timeOf } from '../lib/ids.ts'
 
 /** A leased job. After a call threw {@link LeaseLost}, another process may hold the lease. */
 export interface Job {
@@ -37,9 +37,19 @@ export class LeaseLost extends Error {
   }
 }
 
+export interface JobQueueOptions {
+  /** Tries without progress after which a job is parked. Default: 10. */
+  readonly attemptsMax?: number | undefined
+  /** Spreads the back-off of failed jobs, 0 to 1. Default: at random. */
+  readonly random?: () => number
+  /** The database's clock, in milliseconds since 1970. Default: this machine's. */
+  readonly now?: () => number
+}
+
 const backoff = { baseMs: 1_000, capMs: 300_000 }
 const errorCharactersMax = 2_000
 const completionBounds: GroupCommitBounds = {
+  name: 'job_completions',
   batchMax: 256,
   waitingMax: 20_000,
   waitMsMax: 30_000,
@@ -58,12 +68,18 @@ const parkedMax = 1_000
 export class JobQueue {
   private readonly completions: GroupCommit<Job, undefined>
 
-  /** @param attemptsMax tries without progress after which a job is parked. */
+  /** Tries without progress after which a job is parked. */
+  readonly attemptsMax: number
+  private readonly random: () => number
+  private readonly now: () => number
+
   constructor(
     private readonly outbox: Collections['outbox'],
-    readonly attemptsMax = 10,
-    private readonly random: () => number = Math.random,
+    { attemptsMax = 10, random = Math.random, now = Date.now }: JobQueueOptions = {},
   ) {
+    this.attemptsMax = attemptsMax
+    this.random = random
+    this.now = now
     const remove = (_: string, jobs: readonly Job[]) => this.remove(jobs)
     this.completions = new GroupCommit(eachKey(remove), completionBounds)
   }
@@ -168,6 +184,11 @@ export class JobQueue {
       leased: '$$REMOVE',
       attempts: job.attempts - 1,
     })
+  }
+
+  /** The time since the write that made the job, in milliseconds. No command. */
+  ageMs({ id }: Job): number {
+    return Math.max(0, this.now() - timeOf(id).getTime())
   }
 
   /** The parked jobs, last parked first, at most `limit` and at most 1,000. */

@@ -1,4 +1,5 @@
 import type { Log } from '../log.ts'
+import { jobLagSeconds, jobRunSeconds, jobRuns } from '../metrics/jobs.ts'
 import { Lease, type Run } from './lease.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
@@ -25,6 +26,9 @@ export type Tasks = Readonly<Record<string, Task>>
 
 type Outcome = 'done' | 'unfinished' | Pause | { readonly error: unknown }
 
+/** How a try ended, as `feedline_job_runs_total` names it. A job that is `left` is due when its lease ends. */
+type Settled = 'done' | 'unfinished' | 'paused' | 'retried' | 'parked' | 'handed_back'
+
 /** Runs leased jobs: those that a worker claimed, and those that run inline. */
 export class JobRunner {
   private readonly leases = new Set<Lease>()
@@ -43,8 +47,13 @@ export class JobRunner {
   async run(job: Job, inline = false): Promise<boolean> {
     const lease = new Lease(this.queue, job, inline)
     this.leases.add(lease)
+    const kind = Object.hasOwn(this.tasks, job.kind) ? job.kind : 'other'
+    const endTimer = jobRunSeconds.startTimer({ kind })
+    let outcome = 'left'
     try {
-      return await this.settle(lease, await this.outcomeOf(lease))
+      outcome = await this.settle(lease, await this.outcomeOf(lease))
+      if (outcome === 'done') jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
+      return outcome === 'unfinished'
     } catch (error) {
       const fields = { ...fieldsOf(job), err: error }
       // The transaction of a repeated mutation does not commit, so its job never existed.
@@ -53,6 +62,8 @@ export class JobRunner {
       else this.log.warn(fields, 'job left until its lease ends')
       return false
     } finally {
+      endTimer()
+      jobRuns.inc({ kind, outcome })
       lease.end()
       this.leases.delete(lease)
     }
@@ -75,23 +86,29 @@ export class JobRunner {
     }
   }
 
-  private async settle(lease: Lease, outcome: Outcome): Promise<boolean> {
+  private async settle(lease: Lease, outcome: Outcome): Promise<Settled> {
     const { job } = lease
     if (lease.signal.aborted) {
       await this.queue.release(job)
       this.log.info(fieldsOf(job), 'job handed back')
-    } else if (outcome === 'unfinished') {
-      await this.queue.release(job)
-      return true
-    } else if (outcome === 'done') {
-      await this.queue.complete(job)
-    } else if ('continuesInMs' in outcome) {
-      await this.queue.release(job, outcome.continuesInMs)
-    } else {
-      this.log.error({ ...fieldsOf(job), err: outcome.error }, 'job failed')
-      if (await this.queue.fail(job, outcome.error)) this.log.error(fieldsOf(job), 'job parked')
+      return 'handed_back'
     }
-    return false
+    if (outcome === 'unfinished') {
+      await this.queue.release(job)
+      return 'unfinished'
+    }
+    if (outcome === 'done') {
+      await this.queue.complete(job)
+      return 'done'
+    }
+    if ('continuesInMs' in outcome) {
+      await this.queue.release(job, outcome.continuesInMs)
+      return 'paused'
+    }
+    this.log.error({ ...fieldsOf(job), err: outcome.error }, 'job failed')
+    if (!(await this.queue.fail(job, outcome.error))) return 'retried'
+    this.log.error(fieldsOf(job), 'job parked')
+    return 'parked'
   }
 }
 

@@ -13,6 +13,7 @@ import type { Content } from './content.ts'
 import { type Post, toPost } from './post.ts'
 
 const bounds: GroupCommitBounds = {
+  name: 'posts',
   batchMax: 64,
   waitingMax: 20_000,
   waitMsMax: 4_000,

@@ -31,6 +31,6 @@ test('with a host clock an hour ahead, ids get the database’s time, and the se
     expect(Math.abs(made.getTime() - localTime.getTime())).toBeLessThan(10_000)
   }
   expect(logged.join()).toContain('The clock of this host is 3600')
-  const metrics = await (await fetch(`${app.url}/metrics`)).text()
+  const metrics = await (await fetch(`${app.adminUrl}/metrics`)).text()
   expect(Number(/^feedline_clock_skew_seconds (\S+)$/m.exec(metrics)?.[1])).toBeCloseTo(3600, 0)
 })

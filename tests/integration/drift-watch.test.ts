@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { Metrics } from '../../src/integrity/metrics.ts'
 import { DriftWatch } from '../../src/integrity/watch.ts'
+import { registry } from '../../src/metrics/registry.ts'
 import { recordingLog } from '../support/jobs.ts'
+import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 
 const harness = useServices()
@@ -14,14 +15,14 @@ test.each([false, true])('a sample logs drift, and repairs it: %s', async (repai
   }
   await openAccounts(services, people)
   await services.collections.user_stats.updateOne({ _id: 'w3' }, { $inc: { followers: 5 } })
-  const metrics = new Metrics({ clockSkewSeconds: () => 0 })
+  registry.resetMetrics()
   const { lines, log } = recordingLog()
-  const watch = new DriftWatch(services, { sharePerHour: 1, repair }, log, metrics.sampled)
+  const watch = new DriftWatch(services, { sharePerHour: 1, repair }, log)
   await watch.sample(100)
   expect(lines).toMatchObject([
     { msg: 'counters have drifted', drifted: 1, largest: [{ id: 'w3', delta: { followers: -5 } }] },
   ])
-  const text = await metrics.text()
+  const text = await registry.metrics()
   expect(text).toMatch(/^feedline_drift_checked_total 6$/m)
   expect(text).toMatch(/^feedline_drift_off_total 1$/m)
   expect(text).toMatch(repair ? /^feedline_drift_repaired_total 1$/m : /repaired_total 0$/m)
@@ -31,15 +32,16 @@ test.each([false, true])('a sample logs drift, and repairs it: %s', async (repai
   lines.length = 0
   await watch.sample(100)
   expect(lines).toEqual([])
-  expect(await metrics.text()).toMatch(/^feedline_drift_checked_total 12$/m)
+  expect(await registry.metrics()).toMatch(/^feedline_drift_checked_total 12$/m)
   await watch.stop()
 })
 
 test('a share of 0 disables the drift samples', async () => {
   const { log } = recordingLog()
-  const watch = new DriftWatch(harness.services, { sharePerHour: 0, repair: true }, log, () => {
-    throw new Error('it looked')
+  const watch = new DriftWatch(harness.services, { sharePerHour: 0, repair: true }, log)
+  const { commands } = await recorded(harness.database.client, async () => {
+    watch.start()
+    await watch.stop()
   })
-  watch.start()
-  await watch.stop()
+  expect(commands).toEqual([])
 })

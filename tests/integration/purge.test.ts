@@ -40,7 +40,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
   test('a purge that is interrupted after every batch, more often than the attempts of a job, ends', async () => {
     await popular('c-')
     const { outbox } = harness.services.collections
-    const queue = new JobQueue(outbox, 2)
+    const queue = new JobQueue(outbox, { attemptsMax: 2 })
     const progress: unknown[] = []
     const cutOff: Task = async (payload, run) => {
       const save = async (checkpoint: unknown) => {

@@ -1,11 +1,11 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import { print } from 'graphql'
-import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { createServer } from '../../src/graphql/server.ts'
-import { Metrics } from '../../src/integrity/metrics.ts'
+import { Readiness } from '../../src/http/readiness.ts'
+import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
@@ -79,19 +79,12 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   let close = async () => {}
   beforeAll(async () => {
     const config = readConfig({ NODE_ENV: 'test', ...env })
-    const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) })
+    const log = createLog('info', { write: (line: string) => void logged.push(line) })
     services = createServices(database.client, database.db, config)
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
-    const ready = async () => true
-    const http = await createServer({
-      config,
-      services,
-      log,
-      ready,
-      nudge: () => {},
-      metrics: new Metrics({ clockSkewSeconds: () => 0 }),
-    })
+    const readiness = new Readiness(async () => {})
+    const http = await createServer({ config, services, log, readiness, nudge: () => {} })
     url = await http.listen({ host: '127.0.0.1', port: 0 })
     close = async () => http.close()
   })

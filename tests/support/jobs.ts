@@ -25,7 +25,7 @@ export function useJobs() {
     outbox,
     transactions,
     /** A queue without back-off. */
-    newQueue: (attemptsMax?: number) => new JobQueue(outbox(), attemptsMax, () => 1),
+    newQueue: (attemptsMax?: number) => new JobQueue(outbox(), { attemptsMax, random: () => 1 }),
     append: async (
       kind = 'greet',
       payload: Record<string, unknown> = {},

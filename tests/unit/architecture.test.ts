@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 /** Each part of src may import the parts before it, and those of its own line. A file may come before its folder. */
 const order = [
   ['lib'],
-  ['errors.ts', 'config.ts', 'log.ts', 'engagement/kinds.ts'],
+  ['errors.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
+  ['metrics'],
   ['db'],
   ['dev'],
   ['jobs'],
@@ -17,7 +18,8 @@ const order = [
   ['imports'],
   ['feed'],
   ['integrity'],
-  ['environment.ts', 'services.ts', 'subscribers.ts', 'open-database.ts'],
+  ['http'],
+  ['environment.ts', 'services.ts', 'subscribers.ts', 'open-database.ts', 'observe.ts'],
   ['graphql'],
   ['app.ts'],
   ['cli'],
@@ -30,6 +32,7 @@ const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
   [/^(mongodb|bson)\b/, 'db/'],
   [/^(graphql|type-graphql|@apollo|@as-integrations|@escape\.tech|@graphql-)/, 'graphql/'],
   [/^dataloader$/, 'graphql/loaders.ts'],
+  [/^prom-client$/, 'metrics/'],
 ]
 
 const src = join(import.meta.dirname, '../../src')

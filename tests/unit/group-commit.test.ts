@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
 
 const bounds: GroupCommitBounds = {
+  name: 'test',
   batchMax: 3,
   waitingMax: 5,
   waitMsMax: 1_000,

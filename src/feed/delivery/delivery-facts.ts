@@ -37,6 +37,7 @@ interface Row {
 
 /** At most 32 deliveries share a read, because their first followers are in memory at the same time. */
 const bounds: GroupCommitBounds = {
+  name: 'delivery_facts',
   batchMax: 32,
   waitingMax: 20_000,
   waitMsMax: 30_000,
@@ -61,7 +62,7 @@ export class DeliveryFactsReader {
       return refs.map(({ id }) => there.has(id))
     }
     this.rows = new GroupCommit(eachKey(readRows), bounds)
-    this.presence = new GroupCommit(eachKey(readPresence), bounds)
+    this.presence = new GroupCommit(eachKey(readPresence), { ...bounds, name: 'delivery_presence' })
   }
 
   /**

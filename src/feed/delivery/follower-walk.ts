@@ -22,6 +22,7 @@ export function timeSlice(): () => boolean {
 /** Combines the writes for small audiences. Writes that arrive during a command share the next one. */
 export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
   const bounds: GroupCommitBounds = {
+    name: 'small_deliveries',
     batchMax: 16,
     waitingMax: 20_000,
     waitMsMax: 30_000,

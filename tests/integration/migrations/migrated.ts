@@ -7,7 +7,7 @@ import { migrate } from '../../../src/db/migrations/migrate.ts'
 import { readConfig } from '../../../src/environment.ts'
 import { registerStrategies } from '../../../src/feed/feeds.ts'
 import { createServer } from '../../../src/graphql/server.ts'
-import { Metrics } from '../../../src/integrity/metrics.ts'
+import { Readiness } from '../../../src/http/readiness.ts'
 import { createServices, type Services } from '../../../src/services.ts'
 import { contents, type RecordedDatabase, restore } from './release-fixture.ts'
 
@@ -64,9 +64,8 @@ export async function serve({ client, db, env }: RestoredDatabase) {
     config,
     services,
     log: pino({ level: 'silent' }),
-    ready: async () => true,
+    readiness: new Readiness(async () => {}),
     nudge: () => {},
-    metrics: new Metrics({ clockSkewSeconds: () => 0 }),
   })
   const ask = async (as: string, query: string, variables: object): Promise<unknown> => {
     const headers = { authorization: `Dev ${as}` }

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { UserId } from '../lib/ids.ts'
+import type { Log } from '../log.ts'
+import { countRequest, requestsInFlight } from '../metrics/requests.ts'
+import { type RequestScope, requestScope } from '../request-scope.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null until the request is read. */
+    scope: RequestScope | null
+  }
+}
+
+/** How requests are logged. */
+export interface RequestLogging {
+  readonly log: Log
+  /** Production logs every request; otherwise only slow requests are logged, unless the level is debug. */
+  readonly production: boolean
+  /** From which duration on a request is slow, in milliseconds. */
+  readonly slowMs: number
+}
+
+/**
+ * Logs and counts each request once, when it is answered or its client has left. A line holds no token, document,
+ * variable or text. Probes are left out.
+ */
+export function logRequests(http: FastifyInstance, logging: RequestLogging): void {
+  http.decorateRequest('scope', null)
+  http.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.probe) return
+    const scope = newScope(request)
+    request.scope = scope
+    requestsInFlight.inc()
+    reply.raw.once('close', () => {
+      requestsInFlight.dec()
+      finish(scope, logging, reply.raw.writableFinished ? reply.statusCode : undefined)
+    })
+  })
+  // Not earlier: the parser of the body leaves the context of the request.
+  http.addHook('preHandler', ({ scope }, _, done) => {
+    if (scope) requestScope.run(scope, done)
+    else done()
+  })
+}
+
+const newScope = ({ id }: FastifyRequest): RequestScope => ({
+  id,
+  startedMs: performance.now(),
+  operation: undefined,
+  viewer: undefined,
+  code: undefined,
+  commands: 0,
+})
+
+/** @param status of the answer; undefined if the client left before it. */
+function finish(scope: RequestScope, logging: RequestLogging, status: number | undefined): void {
+  const { id, startedMs, viewer, commands, operation = 'none' } = scope
+  const { log, production, slowMs } = logging
+  const ms = performance.now() - startedMs
+  const code = status === undefined ? 'CLOSED' : (scope.code ?? 'OK')
+  countRequest({ operation, code, ms, commands })
+  const line = {
+    requestId: id,
+    operation,
+    ...(viewer === undefined ? {} : { viewer: pseudonymOf(viewer) }),
+    ...(status === undefined ? {} : { status }),
+    code,
+    commands,
+    ms: Math.round(ms),
+  }
+  if (ms >= slowMs) log.warn(line, 'slow request')
+  else if (production) log.info(line, 'request')
+  else log.debug(line, 'request')
+}
+
+/** 12 hex digits of the SHA-256 of a handle. An operator who knows the handle finds its lines. */
+const pseudonymOf = (handle: UserId): string =>
+  createHash('sha256').update(handle).digest('hex').slice(0, 12)

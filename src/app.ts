@@ -15,6 +15,9 @@ import { openDatabase } from './open-database.ts'
 import { loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
 
+/** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
+const stopReserveMs = 2_000
+
 /** A running server. */
 export interface App extends AsyncDisposable {
   readonly url: string
@@ -22,11 +25,13 @@ export interface App extends AsyncDisposable {
   readonly services: Services
   /** Resolves, with a sentence, when there is no way to go on: the embedded mongod ended unasked. */
   readonly lost: Promise<string>
+  /** Makes readiness say 503 and claims no more jobs. Requests are still answered. */
+  readonly drain: () => void
 }
 
 /**
  * Starts the server with its worker, and logs the database, the URL and the strategy.
- * Its disposal answers running requests, releases jobs and closes the database.
+ * Its disposal answers running requests, releases jobs and closes the database, within the configured time.
  */
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
@@ -54,7 +59,7 @@ export async function startApp(config: AppConfig, log: Log): Promise<App> {
     const nudge = () => worker.nudge()
     const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
     measureDatabase(database, services)
-    const http = await createServer({ config, services, log, readiness, nudge })
+    const { http, requests } = await createServer({ config, services, log, readiness, nudge })
     const url = await listenOn(http, config.http, 'PORT')
     const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
       await http.close()
@@ -68,13 +73,22 @@ export async function startApp(config: AppConfig, log: Log): Promise<App> {
     log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
     const { strategy, maintained } = config.feed
     log.info(`timeline strategy: ${strategy}; maintained: ${maintained.join(', ')}`)
+    // A worker that stops at once leaves its jobs to other processes for the whole drain.
+    let stopped: Promise<unknown> | undefined
+    const drain = () => {
+      readiness.stop()
+      stopped ??= Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
+    }
     const close = async () => {
       await using _ = database
       await using _admin = admin
-      await http.close()
-      await Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
+      drain()
+      const { stopMs } = config.operations
+      await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
+      await stopped
     }
-    return { url, adminUrl: admin.url, services, lost: database.lost, [Symbol.asyncDispose]: close }
+    const { lost } = database
+    return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }
   } catch (error) {
     await database[Symbol.asyncDispose]()
     throw error

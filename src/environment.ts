@@ -31,7 +31,7 @@ export function readConfig(
   )
   const common = readCommonConfig(given)
   const feed = readFeedConfig(given)
-  const operations = readOperationsConfig(given)
+  const operations = readOperationsConfig(given, common.config)
   const problems = [common, feed, operations].flatMap((part) => part.problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...common.config, feed: feed.config, operations: operations.config }

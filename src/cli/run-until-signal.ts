@@ -1,19 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
+import type { OperationsConfig } from '../http/config.ts'
 import type { Log } from '../log.ts'
 
-/** The most time that a stop may take before the process ends without it, in milliseconds. */
-const stopMsMax = 15_000
-
-/** A server or worker that runs until a signal. */
+/** A server or worker that runs until a signal. Its disposal stops it within the configured time. */
 export interface Running extends AsyncDisposable {
   /** Resolves with a sentence if the embedded mongod ends unexpectedly. */
   readonly lost: Promise<string>
+  /** Makes readiness say 503 and claims no more jobs. Requests are still answered. */
+  readonly drain: () => void
 }
 
-/** Stops `running` on SIGTERM, SIGINT or an uncaught error. Stops it with exit code 1 if its database is lost. */
-export function runUntilSignal(running: Running, log: Log): void {
-  const closing = closeWithGrace({ delay: stopMsMax, logger: false }, async ({ err }) => {
+/** How long the process may stay after its database is closed, in milliseconds. */
+const leaveMs = 1_000
+
+/**
+ * Drains and stops `running` on SIGTERM or SIGINT. Stops it without a drain on an uncaught error, and if its database is
+ * lost, both with exit code 1. A second signal ends the process at once.
+ */
+export function runUntilSignal(
+  running: Running,
+  { drainMs, stopMs }: Pick<OperationsConfig, 'drainMs' | 'stopMs'>,
+  log: Log,
+): void {
+  const options = {
+    delay: drainMs + stopMs + leaveMs,
+    logger: false,
+    onSecondSignal: (signal: string) => log.warn(`a second signal (${signal}): stopped at once`),
+    onTimeout: (ms: number) => log.error(`not stopped after ${ms / 1000} s: ended`),
+  } as const
+  const closing = closeWithGrace(options, async ({ err, signal }) => {
     if (err) log.fatal({ err }, 'the process failed')
+    running.drain()
+    if (signal) {
+      log.info(`${signal}: draining for ${drainMs / 1000} s, then stopping`)
+      await sleep(drainMs)
+    }
     await running[Symbol.asyncDispose]()
     log.info('stopped')
   })

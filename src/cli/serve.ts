@@ -12,5 +12,5 @@ export const serveCommand = (): Command =>
       const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
       // The GraphQL server takes longer to load than all else, and no other command needs it.
       const { startApp } = await import('../app.ts')
-      runUntilSignal(await startApp(config, log), log)
+      runUntilSignal(await startApp(config, log), config.operations, log)
     })

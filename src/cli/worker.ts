@@ -24,7 +24,7 @@ export const workerCommand = (): Command =>
     .action(async ({ concurrency }: { readonly concurrency: number }) => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
-      runUntilSignal(await startWorker(config, log, concurrency), log)
+      runUntilSignal(await startWorker(config, log, concurrency), config.operations, log)
     })
 
 /** Starts a worker. Its disposal releases its jobs and closes the database. */
@@ -49,10 +49,16 @@ async function startWorker(config: AppConfig, log: Log, concurrency: number): Pr
   log.info(`database: ${database.description}`)
   log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
   log.info(`running up to ${concurrency} jobs at a time`)
+  let stopped: Promise<void> | undefined
+  const drain = () => {
+    readiness.stop()
+    stopped ??= worker.stop()
+  }
   const close = async () => {
     await using _ = database
     await using _admin = admin
-    await worker.stop()
+    drain()
+    await stopped
   }
-  return { lost: database.lost, [Symbol.asyncDispose]: close }
+  return { lost: database.lost, drain, [Symbol.asyncDispose]: close }
 }

@@ -16,6 +16,7 @@ import {
 import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
+import { OpenRequests } from '../http/open-requests.ts'
 import { addLiveness, addReadiness } from '../http/probes.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
@@ -45,19 +46,28 @@ export interface ServerParts {
   readonly readiness: Readiness
 }
 
+/** The HTTP server, and the requests that it has not answered yet. */
+export interface FeedServer {
+  readonly http: FastifyInstance
+  readonly requests: OpenRequests
+}
+
 /** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
-export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
+export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: requestMsMax,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
+    // Requests on open connections are answered until the server has closed.
+    return503OnClosing: false,
     frameworkErrors: (_, request, reply: unknown) => {
       const body = errorBody('BAD_REQUEST', 'The URL is malformed', request.id)
       ;(reply as FastifyReply).code(400).header('x-request-id', request.id).send(body)
     },
   })
   const { production, operations } = parts.config
+  const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
   answerErrorsInJson(http, parts.log)
   const { corsOrigins } = parts.config.http
@@ -73,7 +83,7 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     http.get('/', async (_, reply) => reply.type('text/html; charset=utf-8').send(page))
   }
   await mountGraphql(http, parts)
-  return http
+  return { http, requests }
 }
 
 async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<void> {

@@ -1,17 +1,29 @@
 import { z } from 'zod'
 import { type Given, portNumber, readVariables } from '../config.ts'
 
-/** How the process is watched. */
+/** How the process is watched and stopped. */
 export interface OperationsConfig {
   /** The listener for metrics and probes, apart from the public address. */
   readonly admin: { readonly host: string; readonly port: number }
+  /** How long the process still serves after a signal, while its readiness says 503, in milliseconds. */
+  readonly drainMs: number
+  /** How long it may take to stop after that, in milliseconds. */
+  readonly stopMs: number
   /** From which duration on a request is logged as slow, in milliseconds. */
   readonly slowMs: number
 }
 
+const secondsMax = 600
+const seconds = (min: number) => z.coerce.number().min(min).max(secondsMax)
+
+/** A drain in production: longer than two probes of a usual balancer. */
+const productionDrainSeconds = 10
+
 const variables = z.object({
   ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
   ADMIN_PORT: portNumber.default(0),
+  DRAIN_SECONDS: seconds(0).optional(),
+  STOP_SECONDS: seconds(1).default(15),
   SLOW_REQUEST_MS: z.coerce.number().int().min(1).default(1_000),
 })
 
@@ -19,13 +31,15 @@ const variables = z.object({
 export const operationsVariableNames: readonly string[] = Object.keys(variables.shape)
 
 /** Reads the part of the configuration that concerns operation. */
-export function readOperationsConfig(given: Given): {
-  config: OperationsConfig
-  problems: readonly string[]
-} {
+export function readOperationsConfig(
+  given: Given,
+  { production }: { readonly production: boolean },
+): { config: OperationsConfig; problems: readonly string[] } {
   const { values: e, problems } = readVariables(variables, given)
   const config = {
     admin: { host: e.ADMIN_HOST, port: e.ADMIN_PORT },
+    drainMs: (e.DRAIN_SECONDS ?? (production ? productionDrainSeconds : 0)) * 1_000,
+    stopMs: e.STOP_SECONDS * 1_000,
     slowMs: e.SLOW_REQUEST_MS,
   }
   return { config, problems }

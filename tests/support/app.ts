@@ -84,7 +84,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
     const readiness = new Readiness(async () => {})
-    const http = await createServer({ config, services, log, readiness, nudge: () => {} })
+    const { http } = await createServer({ config, services, log, readiness, nudge: () => {} })
     url = await http.listen({ host: '127.0.0.1', port: 0 })
     close = async () => http.close()
   })

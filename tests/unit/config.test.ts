@@ -129,6 +129,20 @@ describe('configuration', () => {
     ])
   })
 
+  test('production drains for 10 s by default, other environments stop at once', () => {
+    const times = (env: Record<string, string>) => {
+      const { drainMs, stopMs } = readConfig(env).operations
+      return [drainMs, stopMs]
+    }
+    expect(times({})).toEqual([0, 15_000])
+    expect(times(production)).toEqual([10_000, 15_000])
+    expect(times({ ...production, DRAIN_SECONDS: '0', STOP_SECONDS: '5' })).toEqual([0, 5_000])
+    expect(problemsOf({ DRAIN_SECONDS: '-1', STOP_SECONDS: '0' })).toEqual([
+      expect.stringMatching(/^DRAIN_SECONDS: /),
+      expect.stringMatching(/^STOP_SECONDS: /),
+    ])
+  })
+
   test('list variables are read with any spaces', () => {
     expect(readConfig({ BLOCKED_WORDS: ' a, b ,,c' }).posts.blockedWords).toEqual(['a', 'b', 'c'])
   })

@@ -60,7 +60,7 @@ export async function serve({ client, db, env }: RestoredDatabase) {
   const config = readConfig(env)
   const services: Services = createServices(client, db, config)
   await registerStrategies(services, config.feed.maintained)
-  const http = await createServer({
+  const { http } = await createServer({
     config,
     services,
     log: pino({ level: 'silent' }),

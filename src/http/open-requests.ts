@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { errorCodes } from '../errors.ts'
+import { refusalOf } from './error-body.ts'
+import type { Readiness } from './readiness.ts'
+
+/** How long cut requests have to receive their answers before their connections are closed, in milliseconds. */
+const flushMs = 200
+
+/** Requests that are not answered yet. */
+export class OpenRequests {
+  private readonly open = new Map<FastifyReply, FastifyRequest>()
+
+  /**
+   * Watches the requests of a server. While the process stops, each answer asks the client to close its connection, so
+   * that the client sends its next request to another process.
+   */
+  constructor(
+    private readonly http: FastifyInstance,
+    readiness: Readiness,
+  ) {
+    http.addHook('onRequest', async (request, reply) => {
+      this.open.set(reply, request)
+      reply.raw.once('close', () => this.open.delete(reply))
+    })
+    http.addHook('onSend', async (_, reply) => {
+      if (readiness.isStopping) reply.header('connection', 'close')
+    })
+  }
+
+  /**
+   * Stops the server: takes no connection, waits for running requests up to `withinMs` milliseconds, then answers the
+   * rest with UNAVAILABLE and closes their connections.
+   */
+  async close(withinMs: number): Promise<void> {
+    const closed = this.http.close()
+    const cut = setTimeout(() => this.cut(), Math.max(0, withinMs - flushMs))
+    const end = setTimeout(() => this.http.server.closeAllConnections(), withinMs)
+    await closed
+    clearTimeout(cut)
+    clearTimeout(end)
+  }
+
+  private cut(): void {
+    for (const [reply, request] of this.open) {
+      if (reply.sent) continue
+      const problem = 'The server stops. Repeat a mutation with the same clientMutationId.'
+      reply.code(errorCodes.UNAVAILABLE.status).header('retry-after', '1')
+      reply.send(refusalOf(request, 'UNAVAILABLE', problem))
+    }
+  }
+}

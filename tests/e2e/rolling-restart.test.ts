@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, inject, test } from 'vitest'
+import { useDatabase } from '../support/mongo.ts'
+import { feedline } from '../support/process.ts'
+
+const database = useDatabase()
+
+/** A process behind the balancer of this test. */
+interface Backend {
+  readonly url: string
+  ready: boolean
+  answered: number
+  readonly stop: () => Promise<void>
+}
+
+const backends: Backend[] = []
+
+async function start(): Promise<Backend> {
+  const server = feedline(['serve'], {
+    MONGODB_URI: inject('mongoUri'),
+    MONGODB_DATABASE: database.name,
+    PORT: '0',
+    DRAIN_SECONDS: '2',
+  })
+  const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
+  const backend: Backend = {
+    url,
+    ready: false,
+    answered: 0,
+    stop: async () => {
+      server.child.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+      backends.splice(backends.indexOf(backend), 1)
+    },
+  }
+  backends.push(backend)
+  return backend
+}
+
+const isReady = ({ url }: Backend) =>
+  fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+const documents = [
+  '{ user(handle: "ann") { name stats { posts } } }',
+  'mutation { createPost(input: { text: "x" }) { post { id } } }',
+  '{ timeline(first: 5) { edges { node { text } } } }',
+]
+
+test('a client that honours readiness loses no request while all servers restart under load', {
+  timeout: 90_000,
+}, async () => {
+  const [first, second] = await Promise.all([start(), start()])
+  const problems: string[] = []
+  let running = true
+  let sent = 0
+  const probe = async () => {
+    while (running) {
+      await Promise.all(
+        backends.map(async (backend) => {
+          backend.ready = await isReady(backend)
+        }),
+      )
+      await sleep(200)
+    }
+  }
+  const send = async (query: string) => {
+    const ready = backends.filter((backend) => backend.ready)
+    const backend = ready[sent++ % ready.length]
+    if (!backend) return void problems.push('no server is ready')
+    try {
+      const answer = await fetch(`${backend.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Dev ann' },
+        body: JSON.stringify({ query }),
+      })
+      const { errors } = (await answer.json()) as { errors?: unknown }
+      if (!answer.ok || errors) problems.push(`${answer.status} ${JSON.stringify(errors)}`)
+      else backend.answered++
+    } catch (error) {
+      problems.push(`${error} ${(error as Error).cause}`)
+    }
+  }
+  const probing = probe()
+  await expect.poll(() => backends.every(({ ready }) => ready)).toBe(true)
+  await send('mutation { createUser(input: { name: "Ann" }) { user { handle } } }')
+  const load = [0, 1, 2, 3].map(async (n) => {
+    for (let at = n; running; at++) await send(documents[at % documents.length] as string)
+  })
+  const answers = (backend: Backend) =>
+    expect.poll(() => backend.answered, { timeout: 10_000 }).toBeGreaterThan(3)
+  await answers(first)
+  const [third] = await Promise.all([start(), first.stop()])
+  await answers(third)
+  const [fourth] = await Promise.all([start(), second.stop()])
+  await answers(fourth)
+  running = false
+  await Promise.all([probing, ...load])
+  expect(problems).toEqual([])
+  await Promise.all([third.stop(), fourth.stop()])
+})

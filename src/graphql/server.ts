@@ -20,6 +20,8 @@ import { OpenRequests } from '../http/open-requests.ts'
 import { addLiveness, addReadiness } from '../http/probes.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
+import { addSecurityHeaders, policyOf, securityHeaders } from '../http/security-headers.ts'
+import { receiveLimits, refuseUnreadable } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { operationLabelOf } from '../metrics/requests.ts'
@@ -32,9 +34,6 @@ import { errorPlugin, formatError, requestError } from './errors.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { playgroundPage } from './playground.ts'
 import { createSchema } from './schema.ts'
-
-/** The most time in which a request must arrive, in milliseconds. */
-const requestMsMax = 30_000
 
 /** The dependencies of the HTTP server. */
 export interface ServerParts {
@@ -56,19 +55,25 @@ export interface FeedServer {
 export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
-    requestTimeout: requestMsMax,
+    requestTimeout: parts.config.operations.receiveMs,
+    http: receiveLimits(parts.config.operations.receiveMs),
+    clientErrorHandler: refuseUnreadable,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     // Requests on open connections are answered until the server has closed.
     return503OnClosing: false,
     frameworkErrors: (_, request, reply: unknown) => {
       const body = errorBody('BAD_REQUEST', 'The URL is malformed', request.id)
-      ;(reply as FastifyReply).code(400).header('x-request-id', request.id).send(body)
+      ;(reply as FastifyReply)
+        .code(400)
+        .headers({ ...securityHeaders, 'x-request-id': request.id })
+        .send(body)
     },
   })
   const { production, operations } = parts.config
   const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
+  addSecurityHeaders(http)
   answerErrorsInJson(http, parts.log)
   const { corsOrigins } = parts.config.http
   if (corsOrigins.length > 0) await http.register(cors, { origin: [...corsOrigins] })
@@ -80,7 +85,10 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   addReadiness(http, parts.readiness)
   if (!production) {
     const page = playgroundPage()
-    http.get('/', async (_, reply) => reply.type('text/html; charset=utf-8').send(page))
+    const policy = policyOf(page)
+    http.get('/', async (_, reply) =>
+      reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(page),
+    )
   }
   await mountGraphql(http, parts)
   return { http, requests }

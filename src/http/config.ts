@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Given, portNumber, readVariables } from '../config.ts'
 
-/** How the process is watched and stopped. */
+/** How the process is watched and stopped, and how long it waits for clients. */
 export interface OperationsConfig {
   /** The listener for metrics and probes, apart from the public address. */
   readonly admin: { readonly host: string; readonly port: number }
@@ -9,6 +9,8 @@ export interface OperationsConfig {
   readonly drainMs: number
   /** How long it may take to stop after that, in milliseconds. */
   readonly stopMs: number
+  /** The most time in which a request must arrive, in milliseconds. */
+  readonly receiveMs: number
   /** From which duration on a request is logged as slow, in milliseconds. */
   readonly slowMs: number
 }
@@ -24,6 +26,7 @@ const variables = z.object({
   ADMIN_PORT: portNumber.default(0),
   DRAIN_SECONDS: seconds(0).optional(),
   STOP_SECONDS: seconds(1).default(15),
+  RECEIVE_SECONDS: seconds(1).default(30),
   SLOW_REQUEST_MS: z.coerce.number().int().min(1).default(1_000),
 })
 
@@ -40,6 +43,7 @@ export function readOperationsConfig(
     admin: { host: e.ADMIN_HOST, port: e.ADMIN_PORT },
     drainMs: (e.DRAIN_SECONDS ?? (production ? productionDrainSeconds : 0)) * 1_000,
     stopMs: e.STOP_SECONDS * 1_000,
+    receiveMs: e.RECEIVE_SECONDS * 1_000,
     slowMs: e.SLOW_REQUEST_MS,
   }
   return { config, problems }

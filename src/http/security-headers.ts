@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+
+/**
+ * The headers of every answer. They keep browsers from guessing its type, storing it, embedding it and naming it to
+ * other sites. Answers hold what one viewer may see, so no cache may keep them.
+ */
+export const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
+
+/** Adds {@link securityHeaders} to every answer. A page may have a policy of its own. */
+export function addSecurityHeaders(http: FastifyInstance): void {
+  http.addHook('onSend', async (_, reply) => {
+    const policy = reply.getHeader('content-security-policy')
+    reply.headers(securityHeaders)
+    if (policy !== undefined) reply.header('content-security-policy', policy)
+  })
+}
+
+/** The content security policy of a page with inline scripts and styles: only its own scripts run, by their hashes. */
+export function policyOf(page: string): string {
+  const hashes = Array.from(
+    page.matchAll(/<script>(.*?)<\/script>/gs),
+    ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+  )
+  return [
+    "default-src 'none'",
+    `script-src ${hashes.join(' ')}`,
+    "style-src 'unsafe-inline'",
+    "connect-src 'self'",
+    'img-src data:',
+    'font-src data:',
+    'worker-src blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}

@@ -56,6 +56,7 @@ const variables = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"')
     .default('feedline'),
+  EMBEDDED_MONGODB: flag.optional(),
   MONGOD_BINARY: z.string().min(1).optional(),
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
   FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
@@ -193,7 +194,26 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
     },
     posts: { blockedWords: e.BLOCKED_WORDS, validatorModules: e.CONTENT_VALIDATORS },
   }
-  return { config, problems: [...problems, ...authProblems({ ...e, ...wrong })] }
+  return {
+    config,
+    problems: [
+      ...problems,
+      ...databaseProblems({ ...e, ...wrong }),
+      ...authProblems({ ...e, ...wrong }),
+    ],
+  }
+}
+
+/** An embedded MongoDB has no authentication, no second member and no backup. */
+function databaseProblems(e: {
+  readonly NODE_ENV: string
+  readonly MONGODB_URI?: string | undefined
+  readonly EMBEDDED_MONGODB?: boolean | string | undefined
+}): string[] {
+  const isEmbedded = e.NODE_ENV === 'production' && e.MONGODB_URI === undefined
+  return isEmbedded && String(e.EMBEDDED_MONGODB) !== 'true'
+    ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true']
+    : []
 }
 
 type AuthVariables = Partial<

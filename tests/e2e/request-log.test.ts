@@ -9,7 +9,6 @@ const secret = 's'.repeat(32)
 const production = useApp({
   NODE_ENV: 'production',
   AUTH_JWT_SECRET: secret,
-  MONGODB_URI: 'mongodb://unused',
 })
 const slow = useApp({ SLOW_REQUEST_MS: '100' })
 const silent = useApp()

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -105,6 +105,18 @@ describe('one process', () => {
       )
     })
     expect(await written(uri)).toEqual(['a'])
+  })
+
+  test('the embedded mongod is closed to other users of the host, and accepts no compressed messages', async () => {
+    const folder = join(dataFolder, 'new')
+    const { uri } = await open({ dataFolder: folder })
+    const modeOf = async (...path: string[]) => (await stat(join(folder, ...path))).mode & 0o777
+    expect([await modeOf(), await modeOf('db')]).toEqual([0o700, 0o700])
+    expect([await modeOf('mongod.json'), await modeOf('mongod.log')]).toEqual([0o600, 0o600])
+    await withClient(`${uri}&compressors=zlib`, async (client) => {
+      const hello = await client.db('admin').command({ hello: 1, compression: ['zlib', 'snappy'] })
+      expect(hello.compression).toBeUndefined()
+    })
   })
 
   test('the embedded mongod opens its data after a stop on another port', async () => {

@@ -5,7 +5,8 @@ import { ConfigError } from '../../src/config.ts'
 import { readConfig, variableNames } from '../../src/environment.ts'
 
 const secret = 's'.repeat(32)
-const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret }
+const uri = { MONGODB_URI: 'mongodb://db.example/?replicaSet=a' }
+const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret, ...uri }
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -96,8 +97,8 @@ describe('configuration', () => {
   })
 
   test('production requires a secret or a key set that verifies tokens', () => {
-    expect(problemsOf({ NODE_ENV: 'production' })).toHaveLength(1)
-    const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks' }
+    expect(problemsOf({ NODE_ENV: 'production', ...uri })).toHaveLength(1)
+    const jwks = { NODE_ENV: 'production', ...uri, AUTH_JWKS_URL: 'https://a.b/jwks' }
     expect(readConfig(jwks).auth.algorithms).toEqual(['RS256', 'ES256', 'EdDSA'])
   })
 
@@ -127,6 +128,15 @@ describe('configuration', () => {
     expect(problemsOf({ FEED_MAINTAINED: 'CACHE,ELSE' })).toEqual([
       expect.stringContaining('FEED_MAINTAINED'),
     ])
+  })
+
+  test('production refuses an embedded database, unless EMBEDDED_MONGODB is true', () => {
+    const embedded = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret }
+    const refused = [expect.stringMatching(/^MONGODB_URI: .*EMBEDDED_MONGODB=true/)]
+    expect(problemsOf(embedded)).toEqual(refused)
+    expect(problemsOf({ ...embedded, EMBEDDED_MONGODB: 'false' })).toEqual(refused)
+    expect(problemsOf({ ...embedded, EMBEDDED_MONGODB: 'true' })).toEqual([])
+    expect(problemsOf({})).toEqual([])
   })
 
   test('production drains for 10 s by default, other environments stop at once', () => {

@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { closeSync, writeSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { run } from '../../src/dev/mongod/fetch.ts'
 import { acquireLock, withLock } from '../../src/dev/mongod/lock.ts'
+import { limitLog, logFileOf, openLog } from '../../src/dev/mongod/log.ts'
 import { isAlive } from '../../src/dev/mongod/pid.ts'
 import { argumentsFor, firstError } from '../../src/dev/mongod/process.ts'
 import { otherUsers, readState, removeState, writeState } from '../../src/dev/mongod/state.ts'
@@ -35,6 +37,32 @@ describe('the arguments of mongod', () => {
     const args = argumentsFor('/data', 1234, ['--setParameter', 'enableTestCommands=1'])
     expect(args.filter((arg) => arg === '--setParameter')).toHaveLength(3)
     expect(args).toContain('transactionLifetimeLimitSeconds=5')
+  })
+})
+
+describe('the log of mongod', () => {
+  const previous = () => readFile(`${logFileOf(folder)}.old`, 'utf8')
+
+  test('a log of mongod beyond its size moves to the previous log, while mongod writes to it', async () => {
+    const log = openLog(folder)
+    writeSync(log, '1234567890')
+    limitLog(folder, 10)
+    expect((await stat(logFileOf(folder))).size).toBe(10)
+    writeSync(log, '!')
+    limitLog(folder, 10)
+    writeSync(log, 'later')
+    closeSync(log)
+    expect(await previous()).toBe('1234567890!')
+    expect(await readFile(logFileOf(folder), 'utf8')).toBe('later')
+  })
+
+  test('a new log of mongod keeps the last one, and only its owner may read it', async () => {
+    closeSync(openLog(folder))
+    await writeFile(logFileOf(folder), 'before')
+    closeSync(openLog(folder))
+    expect(await previous()).toBe('before')
+    expect((await stat(logFileOf(folder))).mode & 0o777).toBe(0o600)
+    limitLog(join(folder, 'missing'))
   })
 })
 

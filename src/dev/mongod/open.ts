@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { chmod, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { MongodError } from './error.ts'
 import { findMongod, type MongodBinary } from './find.ts'
 import { withLock } from './lock.ts'
+import { limitLog, logFileOf, readLog } from './log.ts'
 import { hasEnded } from './pid.ts'
 import { ensurePrimary, pidBehind, replicaSetName } from './primary.ts'
 import {
@@ -11,8 +12,6 @@ import {
   endMongod,
   firstError,
   freePort,
-  logFileOf,
-  readLog,
   signalMongod,
   spawnMongod,
 } from './process.ts'
@@ -29,6 +28,7 @@ const primaryMsMax = 60_000
 const stoppingMsMax = 20_000
 const portTries = 3
 const watchMs = 1_000
+const ownerOnly = 0o700
 
 // MongoMemoryReplSet of mongodb-memory-server does not fit. It ends mongod with the process that started it, although
 // other processes may still use it. It finds no primary if the data was created under another port.
@@ -80,7 +80,10 @@ export async function openMongod(options: MongodOptions): Promise<EmbeddedMongod
 
 async function withFolder<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   try {
+    // The data folder may hold more than the database, so only a new one is closed to other users.
+    await mkdir(dataFolder, { recursive: true, mode: ownerOnly })
     await mkdir(dbFolderOf(dataFolder), { recursive: true })
+    await chmod(dbFolderOf(dataFolder), ownerOnly)
     return await withLock(join(dataFolder, 'opening.lock'), work)
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException
@@ -189,11 +192,12 @@ function opened({ dataFolder, state, me, origin, joined }: Running): EmbeddedMon
   }
 }
 
-/** Checks every second whether mongod still runs, without keeping this process alive. */
+/** Checks every second whether mongod still runs, and limits its log, without keeping this process alive. */
 function watchProcess(pid: number, dataFolder: string) {
   let timer: NodeJS.Timeout | undefined
   const lost = new Promise<string>((resolve) => {
     timer = setInterval(async () => {
+      limitLog(dataFolder)
       if (!(await hasEnded(pid, 0))) return
       clearInterval(timer)
       resolve(`The embedded mongod ended unexpectedly (its log: ${logFileOf(dataFolder)}).`)

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { lifetimeArguments } from '../../db/lifetime.ts'
+import { openLog } from './log.ts'
 import { hasEnded } from './pid.ts'
 import { replicaSetName } from './primary.ts'
 
@@ -19,9 +20,6 @@ export interface MongodProcess {
 /** The folder in which mongod keeps the documents of a data folder. */
 export const dbFolderOf = (dataFolder: string): string => join(dataFolder, 'db')
 
-/** The log of a data folder's mongod. The previous log is kept beside it. */
-export const logFileOf = (dataFolder: string): string => join(dataFolder, 'mongod.log')
-
 /**
  * Starts a mongod in its own session. A Ctrl-C at the terminal does not reach it, since the server may still need the
  * database to stop cleanly.
@@ -33,9 +31,7 @@ export async function spawnMongod(
   port: number,
   extraArgs: readonly string[],
 ): Promise<MongodProcess> {
-  const logFile = logFileOf(dataFolder)
-  if (existsSync(logFile)) renameSync(logFile, `${logFile}.old`)
-  const log = openSync(logFile, 'w')
+  const log = openLog(dataFolder)
   try {
     const child = spawn(binary, argumentsFor(dataFolder, port, extraArgs), {
       detached: true,
@@ -66,6 +62,8 @@ export function argumentsFor(
     ['--wiredTigerCacheSizeGB', '0.5'],
     ['--oplogSize', '256'],
     ['--quiet'],
+    // Older versions of mongod leak memory when they decompress messages (CVE-2025-14847).
+    ['--networkMessageCompressors', 'disabled'],
   ]
   const parameters = ['--setParameter', 'diagnosticDataCollectionEnabled=false']
   const kept = defaults.filter(([flag]) => !extraArgs.some((arg) => arg.split('=')[0] === flag))
@@ -103,12 +101,6 @@ export async function freePort(): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
-}
-
-/** The text of a data folder's mongod log, empty if there is none. */
-export function readLog(dataFolder: string): string {
-  const file = logFileOf(dataFolder)
-  return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
 /** The first error in a log of mongod, with its reason. Without one, the first line that is not JSON. */

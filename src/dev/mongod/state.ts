@@ -34,7 +34,7 @@ export function readState(dataFolder: string): MongodState | undefined {
 /** Replaces the state: a reader sees the old or the new one, never a part. */
 export function writeState(dataFolder: string, state: MongodState): void {
   const next = `${fileIn(dataFolder)}.${process.pid}`
-  writeFileSync(next, `${JSON.stringify(state)}\n`)
+  writeFileSync(next, `${JSON.stringify(state)}\n`, { mode: 0o600 })
   renameSync(next, fileIn(dataFolder))
 }
 

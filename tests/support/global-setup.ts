@@ -25,7 +25,7 @@ interface RunMongo {
 }
 
 const failpoints = ['--setParameter', 'enableTestCommands=1']
-const containerImage = 'mongo:6'
+const containerImage = 'mongo:8'
 const containerPort = 27_017
 const primaryMsMax = 60_000
 /** The least free bytes of a folder in memory for the databases of the tests. */

@@ -61,7 +61,7 @@ async function findLinkProblems(file: string, text: string): Promise<string[]> {
 /** Checks paths in backticks, also within commands. A path that begins with a folder of the repository must exist. */
 function findPathProblems(file: string, text: string): string[] {
   const spans = Array.from(removeFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
-  const repositoryPath = /(?<![\w./-])(?:\.ci|docs|schema|scripts|src|tests)\/[\w./-]*\w/g
+  const repositoryPath = /(?<![\w./-])(?:\.ci|deploy|docs|schema|scripts|src|tests)\/[\w./-]*\w/g
   const named = new Set(spans.flatMap((code) => code.match(repositoryPath) ?? []))
   const missing = [...named].filter((path) => !existsSync(join(root, path)))
   return missing.map((path) => `${file}: ${path} does not exist`)

@@ -92,6 +92,8 @@ export interface Config {
   readonly database: {
     /** Undefined: an embedded mongod in `dataFolder`. */
     readonly uri: string | undefined
+    /** Whether an embedded mongod may be used: it has no authentication. */
+    readonly mayEmbed: boolean
     readonly name: string
     readonly mongodBinary: string | undefined
     readonly dataFolder: string
@@ -174,6 +176,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
     logLevel: e.LOG_LEVEL,
     database: {
       uri: e.MONGODB_URI,
+      mayEmbed: e.EMBEDDED_MONGODB ?? e.NODE_ENV !== 'production',
       name: e.MONGODB_DATABASE,
       mongodBinary: e.MONGOD_BINARY,
       dataFolder: e.FEEDLINE_DATA,
@@ -196,24 +199,8 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
   }
   return {
     config,
-    problems: [
-      ...problems,
-      ...databaseProblems({ ...e, ...wrong }),
-      ...authProblems({ ...e, ...wrong }),
-    ],
+    problems: [...problems, ...authProblems({ ...e, ...wrong })],
   }
-}
-
-/** An embedded MongoDB has no authentication, no second member and no backup. */
-function databaseProblems(e: {
-  readonly NODE_ENV: string
-  readonly MONGODB_URI?: string | undefined
-  readonly EMBEDDED_MONGODB?: boolean | string | undefined
-}): string[] {
-  const isEmbedded = e.NODE_ENV === 'production' && e.MONGODB_URI === undefined
-  return isEmbedded && String(e.EMBEDDED_MONGODB) !== 'true'
-    ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true']
-    : []
 }
 
 type AuthVariables = Partial<

@@ -39,14 +39,17 @@ export interface OpenOptions {
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it. An embedded
  * database that is prepared, is migrated first if it has an older schema version.
  * @throws {SchemaVersionError} when the database has another schema version; {ConfigError} when it was built with the
- *   other following mode; {UnreachableError}; {MongodError}; {Error} when the database's clock cannot be read; driver
+ *   other following mode, or would be embedded in production; {UnreachableError}; {MongodError}; {Error} when the database's clock cannot be read; driver
  *   errors.
  */
 export async function openDatabase(
   config: Pick<Config, 'database' | 'following'>,
   { profile, prepare, anyVersion, log, warn = log }: OpenOptions,
 ): Promise<OpenDatabase> {
-  const { uri, name, dataFolder, mongodBinary } = config.database
+  const { uri, name, mayEmbed, dataFolder, mongodBinary } = config.database
+  if (uri === undefined && !mayEmbed) {
+    throw new ConfigError(['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true'])
+  }
   const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, log) : undefined
   const address = uri ?? mongod?.uri ?? ''
   let client: MongoClient | undefined

@@ -100,7 +100,7 @@ test('an embedded database is migrated when it is opened', async () => {
     const said: string[] = []
     const opened = await openDatabase(
       {
-        database: { uri: undefined, name: 'feedline', dataFolder, mongodBinary },
+        database: { uri: undefined, mayEmbed: true, name: 'feedline', dataFolder, mongodBinary },
         following: 'reverse-index',
       },
       { profile: 'serving', prepare: true, log: (line) => said.push(line) },

@@ -91,6 +91,11 @@ describe('a server that cannot start prints one sentence and exits with 1:', () 
     expect(await refused(env)).toContain('AUTH_DEV')
   })
 
+  test('a server in production without MONGODB_URI prints one sentence and exits with 1', async () => {
+    const env = { NODE_ENV: 'production', AUTH_JWT_SECRET: 's'.repeat(32), MONGODB_URI: '' }
+    expect(await refused(env)).toMatch(/MONGODB_URI: .*EMBEDDED_MONGODB=true/)
+  })
+
   test('a server without a reachable MongoDB prints one sentence and exits with 1', async () => {
     const uri = 'mongodb://someone:hidden@127.0.0.1:9/?replicaSet=none'
     const said = await refused({ MONGODB_URI: uri })

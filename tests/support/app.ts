@@ -78,7 +78,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   let services: Services | undefined
   let close = async () => {}
   beforeAll(async () => {
-    const config = readConfig({ NODE_ENV: 'test', MONGODB_URI: database.uri, ...env })
+    const config = readConfig({ NODE_ENV: 'test', ...env })
     const log = createLog('info', { write: (line: string) => void logged.push(line) })
     services = createServices(database.client, database.db, config)
     await registerStrategies(services, config.feed.maintained)

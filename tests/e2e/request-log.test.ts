@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { registry } from '../../src/metrics/registry.ts'
-import { operationLabelOf } from '../../src/metrics/requests.ts'
 import { useApp } from '../support/app.ts'
 import { failCommand } from '../support/mongo.ts'
 
@@ -10,7 +9,7 @@ const production = useApp({
   NODE_ENV: 'production',
   AUTH_JWT_SECRET: secret,
 })
-const slow = useApp({ SLOW_REQUEST_MS: '100' })
+const slow = useApp({ SLOW_REQUEST_MS: '700' })
 const silent = useApp()
 
 interface Line {
@@ -97,7 +96,7 @@ test('a request above SLOW_REQUEST_MS is logged at warn, and outside production 
   await silent.send({ query: '{ __typename }' })
   await using _ = await failCommand(slow.database.client, {
     failCommands: ['find', 'aggregate'],
-    blockMs: 150,
+    blockMs: 800,
     times: 1,
   })
   const lines = await linesDuring(slow, () =>
@@ -162,7 +161,7 @@ test('no line of the log has a token, a text or a variable, whatever fails', asy
   }
 })
 
-test('requests are counted by operation and code, and names of clients stay within a bound', async () => {
+test('requests and the cache of documents are counted, requests by operation and code', async () => {
   await production.send({ query: 'query Counted { __typename }' })
   const query = 'query Counted { user(handle: "?") { name } }'
   await production.send({ query })
@@ -175,9 +174,4 @@ test('requests are counted by operation and code, and names of clients stay with
     expect(text).toMatch(/^feedline_cache_reads_total\{cache="documents",result="hit"\} [1-9]/m)
     expect(text).toMatch(/^feedline_cache_bytes\{cache="documents"\} [1-9]/m)
   })
-  expect(operationLabelOf('n'.repeat(65))).toBe('other')
-  const labels = Array.from({ length: 1_000 }, (_, n) => operationLabelOf(`Name${n}`))
-  expect(new Set(labels).size).toBeLessThanOrEqual(201)
-  expect(labels.at(-1)).toBe('other')
-  expect(operationLabelOf('Counted')).toBe('Counted')
 })

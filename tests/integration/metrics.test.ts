@@ -36,9 +36,14 @@ test('a delivery counts as a job that waits, then as one done, with its lag', as
   const age = await readMetric(`feedline_jobs_oldest_seconds{kind="post.created",state="WAITING"}`)
   expect(age).toBeGreaterThanOrEqual(0)
   expect(age).toBeLessThan(30)
-  const ended = await risen('feedline_job_lag_seconds_count{kind="post.created"}', harness.rest)
-  expect(ended).toBe(1)
-  expect(await readMetric('feedline_job_runs_total{kind="post.created",outcome="done"}')).toBe(1)
+  const done = await risen(
+    'feedline_job_runs_total{kind="post.created",outcome="done"}',
+    async () => {
+      const lag = 'feedline_job_lag_seconds_count{kind="post.created"}'
+      expect(await risen(lag, harness.rest)).toBe(1)
+    },
+  )
+  expect(done).toBe(1)
   expect(await readMetric('feedline_clock_skew_seconds')).toBe(0.25)
 })
 

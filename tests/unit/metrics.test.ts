@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { BoundedNames, registry } from '../../src/metrics/registry.ts'
+import { operationLabelOf } from '../../src/metrics/requests.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'src/metrics')
@@ -13,11 +14,11 @@ interface Exported {
   readonly labels: readonly string[]
 }
 
-/** Every metric that a process of Feedline declares. */
+/** Every metric that Feedline declares, without those of Node.js. */
 let exported: readonly Exported[] = []
 beforeAll(async () => {
   await Promise.all(readdirSync(folder).map((file) => import(join(folder, file))))
-  exported = registry.getMetricsAsArray().map((metric) => {
+  const all = registry.getMetricsAsArray().map((metric) => {
     const {
       name,
       help,
@@ -29,6 +30,7 @@ beforeAll(async () => {
     }
     return { name, help, type: metric.constructor.name.toLowerCase(), labels: labelNames }
   })
+  exported = all.filter(({ name }) => !/^(nodejs|process)_/.test(name))
 })
 
 test('docs/operations.md documents each metric once, with its type and labels', () => {
@@ -60,4 +62,12 @@ test('names beyond the bounds share a label, and known names keep their own', ()
     'a',
     'b',
   ])
+})
+
+test('names of operations that clients choose have at most 201 labels', () => {
+  expect(operationLabelOf('n'.repeat(65))).toBe('other')
+  expect(operationLabelOf(undefined)).toBe('anonymous')
+  const labels = Array.from({ length: 1_000 }, (_, n) => operationLabelOf(`Name${n}`))
+  expect(new Set(labels).size).toBe(201)
+  expect(operationLabelOf('Name0')).toBe('Name0')
 })

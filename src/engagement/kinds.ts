@@ -54,15 +54,19 @@ export const kinds = {
       type: 'Like',
       description: 'A like of a post by a user.',
       user: 'The user who likes the post, or null if the user has no account.',
-      post: 'The liked post, or null if the post does not exist.',
+      post: 'The liked post, or null if the post does not exist or a block hides it.',
       createdAt: 'When the user liked the post, with millisecond precision.',
     },
     list: {
-      description: 'The likes of the post, newest first.',
+      description:
+        'The likes of the post, newest first, without entries of users that a block hides from the viewer.',
       page: 'A page of the likes of a post.',
       edge: 'A like in a list.',
     },
-    count: { field: 'likeCount', description: 'Number of likes of the post.' },
+    count: {
+      field: 'likeCount',
+      description: 'Number of likes of the post, also of likes that a block hides.',
+    },
     viewer: {
       field: 'viewerHasLiked',
       description: 'Whether the viewer likes the post. False for an anonymous request.',
@@ -79,15 +83,19 @@ export const kinds = {
       type: 'Comment',
       description: 'A comment on a post.',
       user: 'The author of the comment, or null if the author has no account.',
-      post: 'The post of the comment, or null if the post does not exist.',
+      post: 'The post of the comment, or null if the post does not exist or a block hides it.',
       createdAt: 'When the comment was created, with millisecond precision.',
     },
     list: {
-      description: 'The comments on the post, newest first.',
+      description:
+        'The comments on the post, newest first, without entries of users that a block hides from the viewer.',
       page: 'A page of the comments on a post.',
       edge: 'A comment in a list.',
     },
-    count: { field: 'commentCount', description: 'Number of comments on the post.' },
+    count: {
+      field: 'commentCount',
+      description: 'Number of comments on the post, also of comments that a block hides.',
+    },
     viewer: null,
     add: { mutation: 'addComment', description: 'Adds a comment of the viewer to the post.' },
     remove: {
@@ -105,15 +113,19 @@ export const kinds = {
       type: 'Share',
       description: 'A share of a post by a user.',
       user: 'The user who shared the post, or null if the user has no account.',
-      post: 'The shared post, or null if the post does not exist.',
+      post: 'The shared post, or null if the post does not exist or a block hides it.',
       createdAt: 'When the user shared the post, with millisecond precision.',
     },
     list: {
-      description: 'The shares of the post, newest first.',
+      description:
+        'The shares of the post, newest first, without entries of users that a block hides from the viewer.',
       page: 'A page of the shares of a post.',
       edge: 'A share in a list.',
     },
-    count: { field: 'shareCount', description: 'Number of shares of the post.' },
+    count: {
+      field: 'shareCount',
+      description: 'Number of shares of the post, also of shares that a block hides.',
+    },
     viewer: {
       field: 'viewerHasShared',
       description: 'Whether the viewer shared the post. False for an anonymous request.',

@@ -1,10 +1,14 @@
 import DataLoader from 'dataloader'
 import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
+import type { Engagement } from '../engagement/reader.ts'
 import type { PageFacts } from '../feed/timeline/page-facts.ts'
+import type { FollowEdge } from '../follows/edges.ts'
+import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import type { Page, Window } from '../lib/page.ts'
+import type { PostRef, TimeId, UserId } from '../lib/ids.ts'
+import { emptyPage, type Page, type Window } from '../lib/page.ts'
 import type { Services } from '../services.ts'
+import { type HiddenAmong, loadVisiblePages } from './visible-pages.ts'
 
 /** A page of one owner's list. Keys that differ only in the owner are read together. */
 export interface PageKey<Owner = UserId, More = unknown> {
@@ -35,18 +39,22 @@ const membership = <K extends string>(read: (keys: readonly K[]) => Promise<Read
     { maxBatchSize: batchMax },
   )
 
-/** A loader by post. Equal references to a post are the same key. */
-const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<PostId, V>>) =>
+/** The name of a post: its author and id. An id with another author names no post. */
+const postKey = ({ author, id }: PostRef): string => `${author}/${id}`
+
+/** A loader by post. Equal references to a post are the same key. `read` returns values by {@link postKey}. */
+const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<string, V>>) =>
   new DataLoader<PostRef, V | null, string>(
     async (posts) => {
       const found = await read(posts)
-      return posts.map(({ id }) => found.get(id) ?? null)
+      return posts.map((post) => found.get(postKey(post)) ?? null)
     },
-    { maxBatchSize: batchMax, cacheKeyFn: ({ author, id }) => `${author}/${id}` },
+    { maxBatchSize: batchMax, cacheKeyFn: postKey },
   )
 
-/** A loader of pages. One read for each window, for any number of owners. */
+/** A loader of pages. One read for each window, for any number of owners. A hidden owner has an empty page. */
 const pageLoader = <Owner extends UserId | PostRef, T, More>(
+  hiddenAmong: HiddenAmong,
   read: (
     owners: readonly Owner[],
     window: Window,
@@ -57,19 +65,26 @@ const pageLoader = <Owner extends UserId | PostRef, T, More>(
     async (keys) => {
       const kindOf = ({ window, more }: PageKey<Owner, More>) => JSON.stringify([window, more])
       const found = new Map<string, ReadonlyMap<string, Page<T>>>()
-      await Promise.all(
-        [...groupBy(keys, kindOf)].map(async ([kind, [first, ...rest]]) => {
+      const [hidden] = await Promise.all([
+        hiddenAmong(keys.map(({ owner }) => userOf(owner))),
+        ...[...groupBy(keys, kindOf)].map(async ([kind, [first, ...rest]]) => {
           if (!first) return
           const owners = [first, ...rest].map(({ owner }) => owner)
           found.set(kind, await read(owners, first.window, first.more))
         }),
+      ])
+      return keys.map((key) =>
+        hidden.has(userOf(key.owner))
+          ? emptyPage<T>()
+          : (found.get(kindOf(key))?.get(nameOf(key.owner)) as Page<T>),
       )
-      return keys.map((key) => found.get(kindOf(key))?.get(nameOf(key.owner)) as Page<T>)
     },
     { maxBatchSize: batchMax, cacheKeyFn: (key) => JSON.stringify(key) },
   )
 
 const nameOf = (owner: UserId | PostRef): string => (typeof owner === 'string' ? owner : owner.id)
+const userOf = (owner: UserId | PostRef): UserId =>
+  typeof owner === 'string' ? owner : owner.author
 
 /**
  * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
@@ -81,6 +96,33 @@ export function createLoaders(
   viewer: UserId | undefined,
 ) {
   const none = async () => new Set<UserId>()
+  const relations = loader<UserId, ReadonlySet<RestrictionKind>>(async (ids) =>
+    viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
+  )
+  // The only decision on what a block hides (law L6).
+  const hiddenAmong: HiddenAmong = async (ids) => {
+    const others = viewer ? [...new Set(ids)].filter((id) => id !== viewer) : []
+    const found = await Promise.all(others.map((id) => relations.load(id)))
+    return new Set(others.filter((_, at) => hasBlock(found[at] ?? new Set())))
+  }
+  /** A loader of pages without the items of hidden persons. */
+  const personalPages = <Owner extends UserId | PostRef, T extends { readonly id: TimeId }, More>(
+    personOf: (item: T) => UserId,
+    read: (
+      owners: readonly Owner[],
+      window: Window,
+      more: More,
+    ) => Promise<ReadonlyMap<string, Page<T>>>,
+  ) =>
+    pageLoader<Owner, T, More>(hiddenAmong, (owners, window, more) =>
+      viewer
+        ? loadVisiblePages(
+            { nameOf, personOf, hiddenAmong, read: (some, part) => read(some, part, more) },
+            owners,
+            window,
+          )
+        : read(owners, window, more),
+    )
   return {
     user: loader(users.byIds.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
@@ -89,25 +131,34 @@ export function createLoaders(
     viewerGroups: loader<UserId, readonly string[]>(async (ids) =>
       viewer ? follows.groupsAmong(viewer, ids) : new Map(),
     ),
-    restrictions: loader<UserId, ReadonlySet<'MUTE' | 'BLOCK' | 'BLOCKED_BY'>>(async (ids) =>
-      viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
-    ),
-    post: byPost((refs) => posts.byRefs(refs)),
+    restrictions: relations,
+    hiddenAmong,
+    post: byPost(async (refs) => {
+      const found = await posts.byRefs(refs)
+      return new Map([...found.values()].map((post) => [postKey(post), post]))
+    }),
     viewerEngagement: byPost(async (refs) => {
       const found = viewer
         ? await engagementReader.entries([...viewerFields.values()], refs, [viewer])
         : []
-      return new Map([...groupBy(found, ({ post }) => post.id)])
+      return groupBy(found, ({ post }) => postKey(post))
     }),
-    engagements: pageLoader((owners: readonly PostRef[], window, kind: EngagementKind) =>
-      engagementReader.pages(kind, owners, window),
+    engagements: personalPages<PostRef, Engagement, EngagementKind>(
+      ({ actor }) => actor,
+      (owners, window, kind) => engagementReader.pages(kind, owners, window),
     ),
-    liked: pageLoader((owners: readonly UserId[], window) => liked.pages(owners, window, viewer)),
-    followers: pageLoader((owners: readonly UserId[], window) => follows.followers(owners, window)),
-    following: pageLoader((owners: readonly UserId[], window, group: string | undefined) =>
-      follows.following(owners, window, group),
+    liked: pageLoader(hiddenAmong, (owners: readonly UserId[], window) =>
+      liked.pages(owners, window, viewer),
     ),
-    posts: pageLoader((owners: readonly UserId[], window, content: boolean) =>
+    followers: personalPages<UserId, FollowEdge, undefined>(
+      ({ follower }) => follower,
+      (owners, window) => follows.followers(owners, window),
+    ),
+    following: personalPages<UserId, FollowEdge, string | undefined>(
+      ({ followee }) => followee,
+      (owners, window, group) => follows.following(owners, window, group),
+    ),
+    posts: pageLoader(hiddenAmong, (owners: readonly UserId[], window, content: boolean) =>
       posts.byAuthors(owners, window, content),
     ),
   }

@@ -5,7 +5,8 @@ import { engagementTypes } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
 
-const postDescription = 'The post after the mutation, or null if the post does not exist.'
+const postDescription =
+  'The post after the mutation, or null if the post does not exist or a block hides it.'
 
 @ObjectType({ simpleResolvers: true })
 abstract class Payload {

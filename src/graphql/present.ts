@@ -1,7 +1,7 @@
 import { engagementKinds, entryKey, kinds, viewerFields } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { Projection } from '../feed/timeline/page.ts'
-import { type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/post.ts'
 import type { Stats } from '../users/stats.ts'
@@ -23,8 +23,12 @@ export const needsContent = (post: Selection): boolean => post.beyond(...entryFi
 export const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
 
+/** The fields of a user that a block hides. */
+const hiddenFields = ['name', 'bio', 'stats'] as const
+
 /**
- * Loads users as plain objects with all selected fields. Users without an account are absent.
+ * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
+ * and a user leaves only the handle, `createdAt` and the viewer's own relations.
  *
  * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without a
  * profile, the stats decide whether the account exists. The stats of a timeline's authors are already loaded.
@@ -38,7 +42,8 @@ export async function presentUsers(
   const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
     needed ? Promise.all(distinct.map(load)) : undefined
   const profile = selection.has('name', 'bio', 'createdAt')
-  const [profiles, stats, follows, followed, groups, restrictions] = await Promise.all([
+  const [hidden, profiles, stats, follows, followed, groups, restrictions] = await Promise.all([
+    selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
     when(profile, (handle) => loaders.user.load(handle)),
     when(selection.has('stats') || !profile, (handle) => loaders.stats.load(handle)),
     when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
@@ -51,7 +56,10 @@ export async function presentUsers(
   const users = new Map<UserId, User>()
   distinct.forEach((handle, at) => {
     if (profiles?.[at] === null || stats?.[at] === null) return
-    const user = new PresentedUser(handle, profiles?.[at], stats?.[at])
+    const profile = profiles?.[at]
+    const user = hidden?.has(handle)
+      ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })
+      : new PresentedUser(handle, profile, stats?.[at])
     user.viewerFollows = follows?.[at]
     user.followsViewer = followed?.[at]
     user.viewerGroups = groups?.[at] ?? []
@@ -65,7 +73,7 @@ export async function presentUsers(
 /** A user that encodes its global id only if a client selects it, since a page has many users. */
 class PresentedUser {
   readonly __typename = 'User'
-  readonly name: string | undefined
+  readonly name: string
   readonly bio: string | undefined
   readonly createdAt: Date | undefined
   viewerFollows: boolean | null | undefined
@@ -76,10 +84,10 @@ class PresentedUser {
 
   constructor(
     readonly handle: UserId,
-    profile: Profile | undefined,
-    readonly stats: Stats | undefined,
+    profile: Partial<Profile> | null | undefined,
+    readonly stats?: Stats | null,
   ) {
-    this.name = profile?.name
+    this.name = profile?.name ?? handle
     this.bio = profile?.bio
     this.createdAt = profile?.createdAt
   }
@@ -99,13 +107,17 @@ export async function presentUser(
   return (await presentUsers(ctx, [handle], selection)).get(handle) ?? null
 }
 
-/** Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent. */
+/**
+ * Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent, and posts
+ * that a block hides from the viewer.
+ */
 export async function presentPosts(
   ctx: Context,
   posts: readonly (CorePost | PostRef)[],
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const [authors, engagement] = await Promise.all([
+  const [hidden, authors, engagement] = await Promise.all([
+    ctx.loaders.hiddenAmong(posts.map(({ author }) => author)),
     selection.has('author')
       ? presentUsers(
           ctx,
@@ -122,7 +134,7 @@ export async function presentPosts(
   const presented = new Map<PostRef, Post>()
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
-    if (authors && !author) return
+    if (hidden.has(post.author) || (authors && !author)) return
     presented.set(post, new PresentedPost(post, author, engagement?.[at]) as unknown as Post)
   })
   return presented
@@ -178,29 +190,34 @@ export async function presentPostRefs(
   ctx: Context,
   refs: readonly PostRef[],
   selection: Selection,
-): Promise<Map<PostId, Post>> {
+): Promise<Map<PostRef, Post>> {
   const found = needsContent(selection)
     ? await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
     : refs
-  const there = found.filter((post) => post !== null)
-  const presented = await presentPosts(ctx, there, selection)
-  return new Map([...presented].map(([{ id }, post]) => [id, post]))
+  const existing = found.filter((post) => post !== null)
+  const presented = await presentPosts(ctx, existing, selection)
+  return new Map(
+    refs.flatMap((ref, at) => {
+      const post = presented.get(found[at] as PostRef)
+      return post ? [[ref, post] as const] : []
+    }),
+  )
 }
 
-/** Loads likes, comments and shares with their users and posts, in order. */
+/**
+ * Loads likes, comments and shares with their users and posts. Entries that a block hides from the viewer are absent. The
+ * viewer's own entries are never hidden.
+ */
 export async function presentEngagements(
   ctx: Context,
   engagements: readonly Engagement[],
   selection: Selection,
 ) {
-  const [users, posts] = await Promise.all([
-    selection.has('user')
-      ? presentUsers(
-          ctx,
-          engagements.map(({ actor }) => actor),
-          selection.of('user'),
-        )
-      : undefined,
+  const people = engagements.map(({ actor }) => actor)
+  const others = engagements.filter(({ actor }) => actor !== ctx.viewer)
+  const [hidden, users, posts] = await Promise.all([
+    ctx.loaders.hiddenAmong(others.flatMap(({ actor, post }) => [actor, post.author])),
+    selection.has('user') ? presentUsers(ctx, people, selection.of('user')) : undefined,
     selection.has('post')
       ? presentPostRefs(
           ctx,
@@ -209,17 +226,23 @@ export async function presentEngagements(
         )
       : undefined,
   ])
-  return engagements.map((engagement) => {
-    const { kind, actor, post, id, text, createdAt } = engagement
-    return {
-      __typename: kinds[kind].node.type,
-      id: engagementNodeId({ kind, post, key: entryKey(kind, actor, id) }),
-      user: users?.get(actor) ?? null,
-      post: posts?.get(post.id) ?? null,
-      text,
-      createdAt,
-    }
-  })
+  const visible = engagements.filter(
+    ({ actor, post }) => actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author)),
+  )
+  return new Map(
+    visible.map((engagement) => {
+      const { kind, actor, post, id, text, createdAt } = engagement
+      const node = {
+        __typename: kinds[kind].node.type,
+        id: engagementNodeId({ kind, post, key: entryKey(kind, actor, id) }),
+        user: users?.get(actor) ?? null,
+        post: posts?.get(post) ?? null,
+        text,
+        createdAt,
+      }
+      return [engagement, node]
+    }),
+  )
 }
 
 /** Converts a page of posts to a connection, with all selected fields. */

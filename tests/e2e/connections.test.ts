@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { userNodeId } from '../../src/graphql/node-id.ts'
+import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
 import { useApp } from '../support/app.ts'
+import { type ConnectionList, ConnectionLists, made } from '../support/connection-lists.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -14,112 +15,35 @@ interface Window {
   readonly before?: number
 }
 
-/** A list with its own viewer and `made` items, some of which are removed. */
-interface List {
-  readonly field: string
-  readonly arguments?: string
-  /** The path to the field. */
-  readonly inside?: 'user' | 'viewer'
-  /** Adds an item. Returns the function that removes it. */
-  readonly add: (owner: UserId, n: number) => Promise<() => Promise<unknown>>
-}
-
 const app = useApp()
-const made = 10
+const source = new ConnectionLists(app)
+const { lists } = source
 /** The removed places: both ends and the middle. Seven items remain. */
 const removed = [0, 4, 9]
-const others = Array.from({ length: 20 }, (_, n) => handle(`other${n}`))
-const author = handle('author')
-const other = (n: number) => others[n] as UserId
 
-async function follow(follower: UserId, followee: UserId, ...groups: string[]) {
-  const { follows } = app.services
-  await follows.follow(follower, followee)
-  if (groups.length > 0) await follows.setGroups(follower, followee, groups)
-  return () => follows.unfollow(follower, followee)
-}
-
-async function publish(by: UserId) {
-  const { posts } = app.services
-  const post = await posts.create(by, { text: 'Hello' })
-  return () => posts.delete(by, post)
-}
-
-const lists: Readonly<Record<string, List>> = {
-  timeline: {
-    field: 'timeline',
-    add: async (owner, n) => {
-      await follow(owner, author)
-      return publish(n % 2 === 0 ? owner : author)
-    },
-  },
-  'timeline of a group': {
-    field: 'timeline',
-    arguments: 'group: "close"',
-    add: async (owner, n) => {
-      await follow(owner, other(n), 'close', 'art')
-      return publish(other(n))
-    },
-  },
-  followers: {
-    field: 'followers',
-    inside: 'user',
-    add: (owner, n) => follow(other(n), owner),
-  },
-  following: {
-    field: 'following',
-    inside: 'user',
-    add: (owner, n) => follow(owner, other(n)),
-  },
-  'following in a group': {
-    field: 'following',
-    arguments: 'group: "close"',
-    inside: 'user',
-    add: (owner, n) => follow(owner, other(n), 'close', 'art'),
-  },
-  posts: { field: 'posts', inside: 'user', add: (owner) => publish(owner) },
-  mutes: {
-    field: 'mutes',
-    inside: 'viewer',
-    add: async (owner, n) => {
-      await app.services.restrictions.mute(owner, other(n))
-      return () => app.services.restrictions.unmute(owner, other(n))
-    },
-  },
-  blocks: {
-    field: 'blocks',
-    inside: 'viewer',
-    add: async (owner, n) => {
-      await app.services.restrictions.block(owner, other(n))
-      return () => app.services.restrictions.unblock(owner, other(n))
-    },
-  },
-  groups: {
-    field: 'groups',
-    inside: 'viewer',
-    // Lists of names are sorted from A to Z, all others newest first.
-    add: (owner, n) => follow(owner, other(n), `group ${made - n + 10}`),
-  },
-}
-
-beforeAll(() => openAccounts(app.services, [author, ...others]))
+beforeAll(() => openAccounts(app.services, source.people))
 
 const page = '{ edges { cursor } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } }'
 
 /** The answers of one request to many uses of a list's field, by alias. */
-async function asked(list: List, owner: UserId, uses: readonly string[]) {
+async function asked(list: ConnectionList, owner: UserId, uses: readonly string[]) {
   const fields = uses.map((given, at) => {
     const inside = [list.arguments, given].filter((text) => text).join(', ')
     return `w${at}: ${list.field}${inside ? `(${inside})` : ''} ${page}`
   })
-  const wrap = { user: `user(handle: "${owner}")`, viewer: 'viewer' }
-  const query = list.inside ? `${wrap[list.inside]} { ${fields} }` : `${fields}`
-  const { data, errors } = await app.send({ as: owner, query: `{ ${query} }` })
+  const post = list.inside === 'node' ? postNodeId(await source.postOf(owner)) : ''
+  const wrap = {
+    user: (inner: string) => `user(handle: "${owner}") { ${inner} }`,
+    viewer: (inner: string) => `viewer { ${inner} }`,
+    node: (inner: string) => `node(id: "${post}") { ... on Post { ${inner} } }`,
+  }
+  const query = list.inside ? wrap[list.inside](`${fields}`) : `${fields}`
+  const { data, errors } = await app.send({ as: list.viewer ?? owner, query: `{ ${query} }` })
   const found = list.inside ? data?.[list.inside] : data
   return { errors, pages: uses.map((_, at) => found?.[`w${at}`]) }
 }
 
-async function pageOf(list: List, owner: UserId, given: string) {
+async function pageOf(list: ConnectionList, owner: UserId, given: string) {
   const { errors, pages } = await asked(list, owner, [given])
   expect(errors).toEqual([])
   return { ...pages[0], cursors: cursorsOf(pages[0]) }
@@ -166,14 +90,14 @@ const windows: readonly Window[] = share(
 )
 
 describe.each(Object.keys(lists))('%s', (name) => {
-  const list = lists[name] as List
+  const list = lists[name] as ConnectionList
   const owner = handle(`owner-of-${name.replaceAll(' ', '-')}`)
   const lonely = handle(`lonely-${name.replaceAll(' ', '-')}`)
   /** The cursors of all items, also removed items, in the order of the list. */
   let cursors: string[]
 
   beforeAll(async () => {
-    await openAccounts(app.services, [owner, lonely])
+    await openAccounts(app.services, [owner, lonely, ...(list.viewer ? [list.viewer] : [])])
     const removals: (() => Promise<unknown>)[] = []
     for (let n = 0; n < made; n++) removals.unshift(await list.add(owner, n))
     cursors = (await pageOf(list, owner, '')).cursors
@@ -262,13 +186,13 @@ describe.each(Object.keys(lists))('%s', (name) => {
 })
 
 describe('polling with the first cursor held', () => {
-  const timeline = lists.timeline as List
+  const timeline = lists.timeline as ConnectionList
   const [owner, writer] = [handle('poller'), handle('polled')]
-  const add = (n: number) => publish(n % 2 === 0 ? owner : writer)
+  const add = (n: number) => source.publish(n % 2 === 0 ? owner : writer)
 
   beforeAll(async () => {
     await openAccounts(app.services, [owner, writer])
-    await follow(owner, writer)
+    await source.follow(owner, writer)
   })
 
   test('polling with before returns exactly the new items, also after the item of the cursor is deleted', async () => {

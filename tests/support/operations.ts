@@ -10,14 +10,14 @@ export type CreateUserMutationVariables = Exact<{
 }>;
 
 
-export type CreateUserMutation = { createUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } } | null };
+export type CreateUserMutation = { createUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } } | null };
 
 export type UpdateUserMutationVariables = Exact<{
   input: Types.UpdateUserInput;
 }>;
 
 
-export type UpdateUserMutation = { updateUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } } | null };
+export type UpdateUserMutation = { updateUser: { clientMutationId: string | null, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } } | null };
 
 export type DeleteUserMutationVariables = Exact<{
   input: Types.DeleteUserInput;
@@ -117,11 +117,11 @@ export type PageFieldsFragment = { startCursor: string | null, endCursor: string
 
 export type UserCardFragment = { id: string, handle: string, name: string, viewerFollows: boolean };
 
-export type UserProfileFragment = { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } };
+export type UserProfileFragment = { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null };
 
 export type PostCardFragment = { id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } };
 
-export type FollowPageFragment = { edges: Array<{ cursor: string, followedAt: string, source: Types.EdgeSource, node: { id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } };
+export type FollowPageFragment = { edges: Array<{ cursor: string, followedAt: string, source: Types.EdgeSource, node: { id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } };
 
 export type UserPageFragment = { edges: Array<{ cursor: string, node: { id: string, handle: string, name: string, viewerFollows: boolean } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } };
 
@@ -145,7 +145,7 @@ export type NodeQuery = { node:
     | { __typename: 'Like', id: string }
     | { __typename: 'Post', id: string, text: string, createdAt: string, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null }>, author: { id: string, handle: string, name: string, viewerFollows: boolean } }
     | { __typename: 'Share', id: string }
-    | { __typename: 'User', id: string, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } }
+    | { __typename: 'User', id: string, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null }
    | null };
 
 export type NodesQueryVariables = Exact<{
@@ -182,56 +182,56 @@ export type DeletePostMutationVariables = Exact<{
 
 export type DeletePostMutation = { deletePost: { clientMutationId: string | null, changed: boolean, deletedPostId: string } | null };
 
-export type RelationResultFragment = { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null };
+export type RelationResultFragment = { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null };
 
 export type FollowUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type FollowUserMutation = { followUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type FollowUserMutation = { followUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type UnfollowUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type UnfollowUserMutation = { unfollowUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type UnfollowUserMutation = { unfollowUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type MuteUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type MuteUserMutation = { muteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type MuteUserMutation = { muteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type UnmuteUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type UnmuteUserMutation = { unmuteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type UnmuteUserMutation = { unmuteUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type BlockUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type BlockUserMutation = { blockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type BlockUserMutation = { blockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type UnblockUserMutationVariables = Exact<{
   input: Types.UserInput;
 }>;
 
 
-export type UnblockUserMutation = { unblockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type UnblockUserMutation = { unblockUser: { clientMutationId: string | null, changed: boolean, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type SetFollowGroupsMutationVariables = Exact<{
   input: Types.SetFollowGroupsInput;
 }>;
 
 
-export type SetFollowGroupsMutation = { setFollowGroups: { clientMutationId: string | null, groups: Array<string>, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type SetFollowGroupsMutation = { setFollowGroups: { clientMutationId: string | null, groups: Array<string>, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type TimelineQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -281,7 +281,7 @@ export type UserProfileQueryVariables = Exact<{
 }>;
 
 
-export type UserProfileQuery = { user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null };
+export type UserProfileQuery = { user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null };
 
 export type FollowersQueryVariables = Exact<{
   handle: string;
@@ -290,7 +290,7 @@ export type FollowersQueryVariables = Exact<{
 }>;
 
 
-export type FollowersQuery = { user: { followers: { edges: Array<{ cursor: string, followedAt: string, source: Types.EdgeSource, node: { id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } } | null };
+export type FollowersQuery = { user: { followers: { edges: Array<{ cursor: string, followedAt: string, source: Types.EdgeSource, node: { id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } } | null };
 
 export type FollowingQueryVariables = Exact<{
   handle: string;
@@ -300,7 +300,7 @@ export type FollowingQueryVariables = Exact<{
 }>;
 
 
-export type FollowingQuery = { user: { following: { edges: Array<{ cursor: string, followedAt: string, source: Types.EdgeSource, node: { id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } } | null };
+export type FollowingQuery = { user: { following: { edges: Array<{ cursor: string, followedAt: string, source: Types.EdgeSource, node: { id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null }>, pageInfo: { startCursor: string | null, endCursor: string | null, hasNextPage: boolean, hasPreviousPage: boolean } } } | null };
 
 export type UserPostsQueryVariables = Exact<{
   handle: string;
@@ -314,7 +314,7 @@ export type UserPostsQuery = { user: { posts: { edges: Array<{ cursor: string, n
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { handle: string, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } } | null } | null };
+export type ViewerQuery = { viewer: { handle: string, user: { bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, id: string, handle: string, name: string, viewerFollows: boolean, stats: { followers: number, following: number, posts: number } | null } | null } | null };
 
 export type ViewerMutesQueryVariables = Exact<{
   first?: number | null | undefined;

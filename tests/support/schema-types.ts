@@ -67,7 +67,7 @@ export type Comment = Node & {
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the comment. */
   id: Scalars['ID']['output'];
-  /** The post of the comment, or null if the post does not exist. */
+  /** The post of the comment, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
   /** The text of the comment, at most 300 characters and 3,000 bytes, in Unicode NFC. */
   text: Scalars['String']['output'];
@@ -139,7 +139,7 @@ export type DeleteCommentPayload = {
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The global id of the deleted comment. */
   deletedCommentId: Scalars['ID']['output'];
-  /** The post after the mutation, or null if the post does not exist. */
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
 };
 
@@ -236,7 +236,7 @@ export type FeedStrategy =
   /** Stores entries when posts are written, in one document per reader and period. */
   | 'TIME_BUCKETS';
 
-/** A page of followers or followees. */
+/** A page of followers or followees, without users that a block hides from the viewer. */
 export type FollowConnection = {
   __typename?: 'FollowConnection';
   /** The edges of this page. Their order is the same for first and last. */
@@ -290,7 +290,7 @@ export type Like = Node & {
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the like. */
   id: Scalars['ID']['output'];
-  /** The liked post, or null if the post does not exist. */
+  /** The liked post, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
   /** The user who likes the post, or null if the user has no account. */
   user?: Maybe<User>;
@@ -339,7 +339,7 @@ export type Mutation = {
   __typename?: 'Mutation';
   /** Adds a comment of the viewer to the post. */
   addComment?: Maybe<AddCommentPayload>;
-  /** Hides the posts of the viewer and the user from each other. Ends the follows between them. */
+  /** Hides the viewer and the user from each other: profiles, posts, likes, comments and shares. Ends the follows between them. */
   blockUser?: Maybe<RelationPayload>;
   /** Publishes a post of the viewer. */
   createPost?: Maybe<CreatePostPayload>;
@@ -509,21 +509,21 @@ export type Post = Node & {
   attachments: Array<Attachment>;
   /** The author of the post. */
   author: User;
-  /** Number of comments on the post. */
+  /** Number of comments on the post, also of comments that a block hides. */
   commentCount: Scalars['Int']['output'];
-  /** The comments on the post, newest first. */
+  /** The comments on the post, newest first, without entries of users that a block hides from the viewer. */
   comments: CommentConnection;
   /** When the post was created, with millisecond precision. */
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the post. */
   id: Scalars['ID']['output'];
-  /** Number of likes of the post. */
+  /** Number of likes of the post, also of likes that a block hides. */
   likeCount: Scalars['Int']['output'];
-  /** The likes of the post, newest first. */
+  /** The likes of the post, newest first, without entries of users that a block hides from the viewer. */
   likes: LikeConnection;
-  /** Number of shares of the post. */
+  /** Number of shares of the post, also of shares that a block hides. */
   shareCount: Scalars['Int']['output'];
-  /** The shares of the post, newest first. */
+  /** The shares of the post, newest first, without entries of users that a block hides from the viewer. */
   shares: ShareConnection;
   /** The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC. */
   text: Scalars['String']['output'];
@@ -593,7 +593,7 @@ export type PostMarkPayload = {
   changed: Scalars['Boolean']['output'];
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The post after the mutation, or null if the post does not exist. */
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
 };
 
@@ -608,7 +608,7 @@ export type Query = {
   nodes: Array<Maybe<Node>>;
   /** The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before. */
   timeline?: Maybe<Timeline>;
-  /** The user with this handle, or null if there is no such user. */
+  /** The user with this handle, or null if there is no such user. A block hides the profile, but not the handle. */
   user?: Maybe<User>;
   /** The signed-in viewer, or null for an anonymous request. */
   viewer?: Maybe<Viewer>;
@@ -706,7 +706,7 @@ export type Share = Node & {
   createdAt: Scalars['DateTimeISO']['output'];
   /** The global id of the share. */
   id: Scalars['ID']['output'];
-  /** The shared post, or null if the post does not exist. */
+  /** The shared post, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
   /** The user who shared the post, or null if the user has no account. */
   user?: Maybe<User>;
@@ -800,16 +800,16 @@ export type UpdateUserInput = {
   name?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** A user with an account. */
+/** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type User = Node & {
   __typename?: 'User';
-  /** A short text about the user, at most 256 characters. */
+  /** A short text about the user, at most 256 characters. Null if a block hides the profile. */
   bio?: Maybe<Scalars['String']['output']>;
   /** When the account was created. */
   createdAt: Scalars['DateTimeISO']['output'];
-  /** The followers of the user, newest first. */
+  /** The followers of the user, newest first, without users that a block hides from the viewer. */
   followers: FollowConnection;
-  /** The followees of the user, newest first. */
+  /** The followees of the user, newest first, without users that a block hides from the viewer. */
   following: FollowConnection;
   /** Whether the user follows the viewer. False for an anonymous request. */
   followsViewer: Scalars['Boolean']['output'];
@@ -817,14 +817,14 @@ export type User = Node & {
   handle: Scalars['String']['output'];
   /** The global id of the user. */
   id: Scalars['ID']['output'];
-  /** The posts that the user likes and the viewer may read, last liked first. */
+  /** The posts that the user likes, last liked first, without posts that a block hides from the viewer. */
   likedPosts: LikedPostConnection;
-  /** The display name of the user, at most 64 characters. */
+  /** The display name of the user, at most 64 characters. The handle if a block hides the profile. */
   name: Scalars['String']['output'];
-  /** The posts of the user, newest first. Empty if the user blocked the viewer or the viewer blocked the user. */
+  /** The posts of the user, newest first. Empty if a block hides the user. */
   posts: PostConnection;
-  /** The numbers of followers, followees and posts of the user. */
-  stats: UserStats;
+  /** The numbers of followers, followees and posts of the user, or null if a block hides the profile. */
+  stats?: Maybe<UserStats>;
   /** Whether the viewer follows the user. False for an anonymous request. */
   viewerFollows: Scalars['Boolean']['output'];
   /** The viewer's groups that contain the user, at most ten. Only the viewer can see this. */
@@ -836,7 +836,7 @@ export type User = Node & {
 };
 
 
-/** A user with an account. */
+/** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type UserFollowersArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -845,7 +845,7 @@ export type UserFollowersArgs = {
 };
 
 
-/** A user with an account. */
+/** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type UserFollowingArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -855,7 +855,7 @@ export type UserFollowingArgs = {
 };
 
 
-/** A user with an account. */
+/** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type UserLikedPostsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -864,7 +864,7 @@ export type UserLikedPostsArgs = {
 };
 
 
-/** A user with an account. */
+/** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type UserPostsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -910,9 +910,9 @@ export type UserPayload = {
 /** The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts. */
 export type UserStats = {
   __typename?: 'UserStats';
-  /** Number of users who follow the user. */
+  /** Number of users who follow the user, also of users that a block hides. */
   followers: Scalars['Int']['output'];
-  /** Number of users that the user follows. */
+  /** Number of users that the user follows, also of users that a block hides. */
   following: Scalars['Int']['output'];
   /** Number of posts of the user. */
   posts: Scalars['Int']['output'];

@@ -74,13 +74,15 @@ export class Reasons {
     const kinds = restrictionsByAuthor.get(author)
     const reasonIf = (applies: boolean, code: ReasonCode, more?: Partial<Reason>): Reason[] =>
       applies ? [{ code, ...more }] : []
+    const isBlocked = kinds !== undefined && hasBlock(kinds)
     const isIn = group === undefined || (edge?.groups.includes(group) ?? false)
     const hiding: Reason[] = [
       ...reasonIf(!live.has(author), 'AUTHOR_DELETED'),
-      ...reasonIf(live.has(author) && !existing.has(post.id), 'POST_DELETED'),
+      // A block also hides whether the post exists (law L6).
+      ...reasonIf(live.has(author) && !existing.has(post.id) && !isBlocked, 'POST_DELETED'),
       ...reasonIf(!own && !edge, 'NOT_FOLLOWED'),
       ...reasonIf(kinds?.has('MUTE') === true, 'MUTED'),
-      ...reasonIf(kinds !== undefined && hasBlock(kinds), 'BLOCKED'),
+      ...reasonIf(isBlocked, 'BLOCKED'),
       ...reasonIf((own || edge !== undefined) && !isIn, 'NOT_IN_GROUP', {
         groups: edge?.groups ?? [],
       }),

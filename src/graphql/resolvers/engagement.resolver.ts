@@ -46,8 +46,7 @@ function listResolverOf(kind: EngagementKind) {
       const page = await ctx.loaders.engagements.load(key)
       const selection = selectionOf(info).of('edges', 'node')
       const nodes = await presentEngagements(ctx, page.items, selection)
-      const at = new Map(page.items.map((item, index) => [item, nodes[index]]))
-      return connectionFrom(page, (item) => ({ node: at.get(item) ?? null }))
+      return connectionFrom(page, (item) => ({ node: nodes.get(item) ?? null }))
     }
   }
   return ListResolver
@@ -120,8 +119,8 @@ function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
         (viewer, idempotencyKey) =>
           ctx.services.engagements.add(kind, viewer, post, { text: given.text, idempotencyKey }),
       )
-      const [presented] = await presentEngagements(ctx, [entry], selectionOf(info).of(names.entry))
-      return { clientMutationId, [names.entry]: presented }
+      const presented = await presentEngagements(ctx, [entry], selectionOf(info).of(names.entry))
+      return { clientMutationId, [names.entry]: presented.get(entry) }
     }
 
     @Mutation(() => RemovePayload, {
@@ -172,7 +171,5 @@ async function changeEntry(
 
 async function presentPost(ctx: Context, post: PostRef, info: GraphQLResolveInfo) {
   const selection = selectionOf(info).of('post')
-  return selection.any
-    ? ((await presentPostRefs(ctx, [post], selection)).get(post.id) ?? null)
-    : null
+  return selection.any ? ((await presentPostRefs(ctx, [post], selection)).get(post) ?? null) : null
 }

@@ -15,7 +15,8 @@ import { User } from '../types/user.ts'
 export class QueryResolver {
   @Query(() => User, {
     nullable: true,
-    description: 'The user with this handle, or null if there is no such user.',
+    description:
+      'The user with this handle, or null if there is no such user. A block hides the profile, but not the handle.',
   })
   async user(
     @Arg('handle', () => String, { description: 'The handle of the user.' }) handle: string,

@@ -75,7 +75,7 @@ export class RelationResolver {
   @Mutation(() => RelationPayload, {
     nullable: true,
     description:
-      'Hides the posts of the viewer and the user from each other. Ends the follows between them.',
+      'Hides the viewer and the user from each other: profiles, posts, likes, comments and shares. Ends the follows between them.',
   })
   async blockUser(
     @input() given: UserInput,

@@ -4,8 +4,7 @@ import { DomainError } from '../../errors.ts'
 import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { timeOf, type UserId } from '../../lib/ids.ts'
-import { emptyPage, type Page } from '../../lib/page.ts'
-import { mayRead } from '../../posts/visibility.ts'
+import type { Page } from '../../lib/page.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { needsContent, presentPostPage, presentPostRefs, presentUsers } from '../present.ts'
@@ -28,7 +27,8 @@ class FollowingArgs extends ConnectionArgs {
 @Resolver(() => User)
 export class UserResolver {
   @FieldResolver(() => FollowConnection, {
-    description: 'The followers of the user, newest first.',
+    description:
+      'The followers of the user, newest first, without users that a block hides from the viewer.',
   })
   async followers(
     @Root() { handle }: User,
@@ -42,7 +42,8 @@ export class UserResolver {
   }
 
   @FieldResolver(() => FollowConnection, {
-    description: 'The followees of the user, newest first.',
+    description:
+      'The followees of the user, newest first, without users that a block hides from the viewer.',
   })
   async following(
     @Root() { handle }: User,
@@ -62,8 +63,7 @@ export class UserResolver {
   }
 
   @FieldResolver(() => PostConnection, {
-    description:
-      'The posts of the user, newest first. Empty if the user blocked the viewer or the viewer blocked the user.',
+    description: 'The posts of the user, newest first. Empty if a block hides the user.',
   })
   async posts(
     @Root() { handle }: User,
@@ -73,19 +73,13 @@ export class UserResolver {
   ) {
     const selection = selectionOf(info)
     const more = needsContent(selection.of('edges', 'node'))
-    const [restrictions, page] = await Promise.all([
-      ctx.loaders.restrictions.load(handle),
-      ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more }),
-    ])
-    return presentPostPage(
-      ctx,
-      mayRead(ctx.viewer, handle, restrictions) ? page : emptyPage(),
-      selection,
-    )
+    const page = await ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more })
+    return presentPostPage(ctx, page, selection)
   }
 
   @FieldResolver(() => LikedPostConnection, {
-    description: 'The posts that the user likes and the viewer may read, last liked first.',
+    description:
+      'The posts that the user likes, last liked first, without posts that a block hides from the viewer.',
   })
   async likedPosts(
     @Root() { handle }: User,
@@ -101,7 +95,7 @@ export class UserResolver {
       selectionOf(info).of('edges', 'node'),
     )
     return connectionFrom(page, ({ id, post }) => ({
-      node: posts.get(post.id) ?? null,
+      node: posts.get(post) ?? null,
       likedAt: timeOf(id),
     }))
   }

@@ -10,10 +10,14 @@ import { connectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
     'The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts.',
 })
 export class UserStats implements Stats {
-  @Field(() => Int, { description: 'Number of users who follow the user.' })
+  @Field(() => Int, {
+    description: 'Number of users who follow the user, also of users that a block hides.',
+  })
   readonly followers!: number
 
-  @Field(() => Int, { description: 'Number of users that the user follows.' })
+  @Field(() => Int, {
+    description: 'Number of users that the user follows, also of users that a block hides.',
+  })
   readonly following!: number
 
   @Field(() => Int, { description: 'Number of posts of the user.' })
@@ -28,7 +32,12 @@ interface ViewerRelation {
   readonly viewerHasBlocked?: boolean
 }
 
-@ObjectType({ simpleResolvers: true, implements: Node, description: 'A user with an account.' })
+@ObjectType({
+  simpleResolvers: true,
+  implements: Node,
+  description:
+    "A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty.",
+})
 export class User extends Node implements ViewerRelation {
   @Field(() => ID, { description: 'The global id of the user.' })
   override readonly id!: string
@@ -38,12 +47,16 @@ export class User extends Node implements ViewerRelation {
   })
   readonly handle!: UserId
 
-  @Field(() => String, { description: 'The display name of the user, at most 64 characters.' })
+  @Field(() => String, {
+    description:
+      'The display name of the user, at most 64 characters. The handle if a block hides the profile.',
+  })
   readonly name!: string
 
   @Field(() => String, {
     nullable: true,
-    description: 'A short text about the user, at most 256 characters.',
+    description:
+      'A short text about the user, at most 256 characters. Null if a block hides the profile.',
   })
   readonly bio?: string | null
 
@@ -51,9 +64,11 @@ export class User extends Node implements ViewerRelation {
   readonly createdAt!: Date
 
   @Field(() => UserStats, {
-    description: 'The numbers of followers, followees and posts of the user.',
+    nullable: true,
+    description:
+      'The numbers of followers, followees and posts of the user, or null if a block hides the profile.',
   })
-  readonly stats!: Stats
+  readonly stats?: Stats | null
 
   @Field(() => Boolean, {
     description: 'Whether the viewer follows the user. False for an anonymous request.',
@@ -100,5 +115,9 @@ export class FollowEdge extends edgeOf(() => User, 'The follower or followee') {
   readonly source!: EdgeSource
 }
 
-@ObjectType({ simpleResolvers: true, description: 'A page of followers or followees.' })
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'A page of followers or followees, without users that a block hides from the viewer.',
+})
 export class FollowConnection extends connectionOf(() => FollowEdge) {}

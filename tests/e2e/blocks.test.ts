@@ -1,0 +1,239 @@
+import { beforeAll, expect, test } from 'vitest'
+import { engagementKinds } from '../../src/engagement/kinds.ts'
+import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
+import { type EngagementId, IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
+import { useApp } from '../support/app.ts'
+import {
+  BlockedWorld,
+  belongsTo,
+  hiddenTypes,
+  leaksIn,
+  objectsIn,
+} from '../support/blocked-world.ts'
+import { mutationArguments } from '../support/mutation-arguments.ts'
+import { type SchemaPath, schemaPaths } from '../support/schema-paths.ts'
+import { handle } from '../support/services.ts'
+
+const app = useApp()
+const [ann, dan, cat, eve] = ['ann', 'dan', 'cat', 'eve'].map(handle) as [
+  UserId,
+  UserId,
+  UserId,
+  UserId,
+]
+const world = new BlockedWorld([ann, dan, cat, eve])
+const mint = new IdMint(Date.now)
+/** The viewer and the other user of the block that ann makes. */
+const sides = [
+  [ann, dan],
+  [dan, ann],
+] as const
+/** The fields that only ever show the viewer's own objects. */
+const ownAt = new Set([
+  'Viewer.user',
+  'UserPayload.user',
+  'CreatePostPayload.post',
+  'AddCommentPayload.comment',
+])
+
+const block = () => app.services.restrictions.block(ann, dan)
+const unblock = async () => {
+  for (const [viewer, other] of sides) await app.services.restrictions.unblock(viewer, other)
+}
+
+beforeAll(async () => {
+  await world.create(app.services)
+  for (const [viewer, other] of sides) await app.services.restrictions.mute(viewer, other)
+})
+
+/** Every path of Query. Those through ids and handles begin at `user`, or at the engagement of `actor` with user's post. */
+function queryPaths(user: UserId, actor: UserId): SchemaPath[] {
+  const argumentsOf = (field: string, type: string) => {
+    if (field === 'Query.user') return `(handle: "${user}")`
+    if (field === 'Query.node') return `(id: "${world.idOf(type, user, actor)}")`
+    if (field === 'Query.nodes') return `(ids: ["${world.idOf(type, user, actor)}"])`
+    return ''
+  }
+  return schemaPaths({ root: 'Query', targets: hiddenTypes, argumentsOf, everywhere: true })
+}
+
+/** Every path of Mutation. An absent comment has an id that no comment has. */
+function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absent?: boolean }) {
+  const key = mint.next<EngagementId>()
+  const commentId = more.absent
+    ? engagementNodeId({ kind: 'comments', post: world.postOf(other), key })
+    : world.idOf('Comment', other, viewer)
+  const values = {
+    handle: other,
+    postId: postNodeId(world.postOf(other)),
+    commentId,
+    text: `by ${viewer}`,
+    name: `name of ${viewer}`,
+    groups: ['close'],
+  }
+  const argumentsOf = (field: string) => {
+    const [type, mutation = ''] = field.split('.')
+    if (type !== 'Mutation') return ''
+    // The viewer has an account. The paths of its payload are those of updateUser.
+    if (mutation === 'createUser') return undefined
+    const clientMutationId = more.id && `${more.id} ${mutation}`
+    return mutationArguments(mutation, { ...values, clientMutationId })
+  }
+  const options = { targets: hiddenTypes, argumentsOf, everywhere: true, depthMax: 3 }
+  // Below the lists of a payload, the fields are those of queries.
+  return schemaPaths({ root: 'Mutation', ...options })
+}
+
+const rootOf = ({ selection }: SchemaPath) => /^\w+/.exec(selection)?.[0] ?? ''
+
+/** The data of several paths, each under the name of its root field. Five paths are one request. */
+async function readPaths(
+  as: UserId,
+  operation: 'query' | 'mutation',
+  paths: readonly SchemaPath[],
+) {
+  const found: { path: SchemaPath; data: Record<string, unknown>; codes: string[] }[] = []
+  for (let from = 0; from < paths.length; from += 5) {
+    const some = paths.slice(from, from + 5)
+    const query = `${operation} { ${some.map(({ selection }, at) => `p${at}: ${selection}`).join(' ')} }`
+    const { data, errors } = await app.send({ as, query })
+    some.forEach((path, at) => {
+      const own = errors.filter((error) => !error.path || error.path[0] === `p${at}`)
+      const codes = own.map(({ extensions }) => extensions.code)
+      found.push({ path, data: { [rootOf(path)]: data?.[`p${at}`] }, codes })
+    })
+  }
+  return found
+}
+
+const placesOf = (paths: readonly SchemaPath[]) =>
+  paths.map(({ name }) => name.replace(/.*\//, '').replace(/\(.*/, ''))
+
+test('without a block, each field of the schema shows the other user or content of the other user', async () => {
+  await unblock()
+  const queries = [...queryPaths(dan, cat), ...queryPaths(cat, dan)]
+  const mutations = mutationPaths(eve, dan, {}).filter((path) => rootOf(path) !== 'blockUser')
+  const shown = [
+    ...(await readPaths(eve, 'query', queries)),
+    ...(await readPaths(eve, 'mutation', mutations)),
+  ].flatMap(({ data, path }) => objectsIn({ __typename: path.name.split('.')[0], ...data }, ''))
+  const seen = new Set(shown.filter((one) => belongsTo(one, dan, eve)).map(({ place }) => place))
+  const private_ = new Set(['Viewer.mutes', 'Viewer.blocks'])
+  const expected = placesOf([...queries, ...mutations]).filter(
+    (place) => !ownAt.has(place) && !private_.has(place),
+  )
+  expect([...new Set(expected)].filter((place) => !seen.has(place))).toEqual([])
+})
+
+test.each(sides)(
+  'a block hides from %s on every path of Query what belongs to %s',
+  async (viewer, hidden) => {
+    await block()
+    const paths = [...queryPaths(hidden, cat), ...queryPaths(cat, hidden)]
+    const found = await readPaths(viewer, 'query', paths)
+    const leaks = found.flatMap(({ path, data, codes }) => {
+      expect([path.name, codes]).toEqual([path.name, []])
+      return leaksIn(data, 'Query', hidden, viewer).map((leak) => `${path.name}: ${leak}`)
+    })
+    expect(leaks).toEqual([])
+  },
+)
+
+test.each(sides)(
+  'a block hides from %s in every mutation, also a repeated one, what belongs to %s',
+  async (viewer, hidden) => {
+    const leaks: string[] = []
+    const runEach = async (paths: SchemaPath[], before: () => Promise<unknown>) => {
+      const all = []
+      for (const root of new Set(paths.map(rootOf))) {
+        await before()
+        all.push(
+          ...(await readPaths(
+            viewer,
+            'mutation',
+            paths.filter((one) => rootOf(one) === root),
+          )),
+        )
+      }
+      return all
+    }
+    const id = 'before the block'
+    const open = async () => {
+      await unblock()
+      await app.services.follows.follow(viewer, hidden)
+    }
+    await runEach(mutationPaths(viewer, hidden, { id }), open)
+    const repeated = await runEach(mutationPaths(viewer, hidden, { id }), block)
+    const isOpen = (path: SchemaPath) => rootOf(path) === 'unblockUser'
+    const fresh = mutationPaths(viewer, hidden, { absent: true }).filter((path) => !isOpen(path))
+    for (const { path, data, codes } of [...repeated, ...(await runEach(fresh, block))]) {
+      expect(codes, path.name).not.toContain('INTERNAL_SERVER_ERROR')
+      leaks.push(
+        ...leaksIn(data, 'Mutation', hidden, viewer).map((leak) => `${path.name}: ${leak}`),
+      )
+    }
+    expect(repeated.filter(({ codes }) => codes.length > 0)).toEqual([])
+    expect(leaks).toEqual([])
+  },
+)
+
+test.each(sides)('an id with a forged author shows %s nothing of %s', async (viewer, hidden) => {
+  const { id } = world.postOf(hidden)
+  const claimed = [hidden, cat, viewer, handle('nobody')].map((author) => ({ id, author }))
+  const ids = claimed.flatMap((post) => [
+    postNodeId(post),
+    ...engagementKinds.flatMap((kind) =>
+      [hidden, cat].map((actor) => {
+        const key = kind === 'comments' ? world.commentOf(hidden, actor) : actor
+        return engagementNodeId({ kind, post, key })
+      }),
+    ),
+  ])
+  const read = async (as: UserId, list: readonly string[]) => {
+    const aliases = list.map((_, at) => `n${at}: node(id: $id${at}) { id ...content }`).slice(0, 28)
+    const { data, errors } = await app.send({
+      as,
+      query: `query ($ids: [ID!]!, ${aliases.map((_, at) => `$id${at}: ID!`).join(', ')}) {
+        nodes(ids: $ids) { id ...content } ${aliases.join(' ')} }
+        fragment content on Post { text author { name } likeCount likes { edges { cursor } } }`,
+      variables: { ids: list, ...Object.fromEntries(list.map((one, at) => [`id${at}`, one])) },
+    })
+    expect(errors).toEqual([])
+    const { nodes, ...single } = data
+    return [...nodes, ...Object.values(single)].filter((node) => node !== null)
+  }
+  await unblock()
+  const real = ids.slice(0, 7)
+  for (const list of [ids, ids.toReversed()]) {
+    const found = (await read(viewer, list)).map((node) => (node as { id: string }).id)
+    expect(new Set(found)).toEqual(new Set(real))
+  }
+  await block()
+  for (const list of [ids, ids.toReversed()]) expect(await read(viewer, list)).toEqual([])
+})
+
+test('a block hides from no anonymous request', async () => {
+  await block()
+  const { data } = await app.send({
+    query: `{ user(handle: "dan") { name stats { followers } posts(first: 1) { edges { node { text } } } } }`,
+  })
+  expect(data.user).toEqual({
+    name: 'name of dan',
+    stats: { followers: expect.any(Number) },
+    posts: { edges: [{ node: { text: 'by dan' } }] },
+  })
+})
+
+test('a block hides whether a post still exists', async () => {
+  await block()
+  const absent = { author: dan, id: mint.next<PostId>() }
+  const [reasons, none] = await Promise.all(
+    [world.postOf(dan), absent].map(async (post) => {
+      const query = `{ whyNotInTimeline(post: "${postNodeId(post)}") { code } }`
+      const { data } = await app.send({ as: ann, query })
+      return data.whyNotInTimeline
+    }),
+  )
+  expect(reasons).toContainEqual({ code: 'BLOCKED' })
+  expect(none).toEqual(reasons)
+})

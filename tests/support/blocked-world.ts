@@ -1,0 +1,109 @@
+import { type EngagementKind, engagementKinds, kinds } from '../../src/engagement/kinds.ts'
+import { engagementNodeId, parseNodeId, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+
+/** The types whose objects a block can hide. */
+export const hiddenTypes = ['User', 'Post', ...engagementKinds.map((kind) => kinds[kind].node.type)]
+
+/** The fields that show a hidden user, reduced to the handle, so that the viewer can end the block. */
+const reducedAt = new Set([
+  'Query.user',
+  'Query.node',
+  'Query.nodes',
+  'Viewer.blocks',
+  'Viewer.mutes',
+  'RelationPayload.user',
+  'SetFollowGroupsPayload.user',
+])
+
+/** An object of an answer, with the field of the schema that returned it. */
+export interface Shown {
+  readonly place: string
+  // biome-ignore lint/suspicious/noExplicitAny: an object of any type of the schema
+  readonly object: any
+}
+
+/** Users that follow each other, each with a post, and each with a like, comment and share of each post. */
+export class BlockedWorld {
+  private readonly posts = new Map<UserId, PostRef>()
+  private readonly entries = new Map<string, string>()
+
+  constructor(readonly people: readonly UserId[]) {}
+
+  async create({ users, posts, follows, engagements }: Services): Promise<void> {
+    for (const user of this.people) {
+      await users.create(user, { name: `name of ${user}`, bio: `bio of ${user}` })
+      this.posts.set(user, await posts.create(user, { text: `by ${user}` }))
+    }
+    for (const user of this.people) {
+      for (const other of this.people) {
+        if (other !== user) await follows.follow(user, other)
+        for (const kind of engagementKinds) {
+          const post = this.postOf(other)
+          const { entry } = await engagements.add(kind, user, post, { text: `by ${user}` })
+          const key = kinds[kind].key === 'actor' ? user : entry.id
+          this.entries.set(`${kind} ${user} ${other}`, engagementNodeId({ kind, post, key }))
+        }
+      }
+    }
+  }
+
+  postOf(user: UserId): PostRef {
+    return this.posts.get(user) as PostRef
+  }
+
+  /** The key of the comment of `actor` on the user's post. */
+  commentOf(user: UserId, actor: UserId): string {
+    const ref = parseNodeId('id', this.idOf('Comment', user, actor))
+    return ref.type === 'Engagement' ? ref.key : ''
+  }
+
+  /** The global id of a user, a user's post, or the engagement of `actor` with the user's post. */
+  idOf(type: string, user: UserId, actor: UserId): string {
+    if (type === 'User') return userNodeId(user)
+    if (type === 'Post') return postNodeId(this.postOf(user))
+    const kind = engagementKinds.find((one) => kinds[one].node.type === type) as EngagementKind
+    return this.entries.get(`${kind} ${actor} ${user}`) as string
+  }
+}
+
+/** All users, posts and engagement in an answer whose objects name their types. */
+export function objectsIn(value: unknown, place: string): Shown[] {
+  if (Array.isArray(value)) return value.flatMap((item) => objectsIn(item, place))
+  if (typeof value !== 'object' || value === null) return []
+  const type = '__typename' in value ? (value.__typename as string) : undefined
+  const below = Object.entries(value).flatMap(([key, child]) =>
+    objectsIn(child, type === undefined ? place : `${type}.${key}`),
+  )
+  return type && hiddenTypes.includes(type) ? [{ place, object: value }, ...below] : below
+}
+
+/** Whether an object is one that a block between the viewer and `hidden` hides, or the hidden user. */
+export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): boolean {
+  const ref = parseNodeId('id', object.id)
+  if (ref.type === 'User') return ref.handle === hidden
+  if (ref.type === 'Post') return ref.post.author === hidden
+  const isBy = (user: UserId) => ref.key === user || object.text === `by ${user}`
+  return isBy(hidden) || (ref.post.author === hidden && !isBy(viewer))
+}
+
+/** What an answer to `viewer` shows in spite of a block between the viewer and `hidden`. */
+export function leaksIn(data: object, root: string, hidden: UserId, viewer: UserId): string[] {
+  const shown = objectsIn({ __typename: root, ...data }, root)
+  const leaks = shown
+    .filter((one) => belongsTo(one, hidden, viewer))
+    .filter(({ place, object }) => !(reducedAt.has(place) && isReduced(object)))
+    .map(({ place, object }) => `${place}: ${JSON.stringify(object).slice(0, 200)}`)
+  const text = JSON.stringify(data)
+  const marks = [`name of ${hidden}`, `bio of ${hidden}`, `"by ${hidden}"`]
+  return [...leaks, ...marks.filter((mark) => text.includes(mark))]
+}
+
+function isReduced(user: Shown['object']): boolean {
+  const lists = Object.values(user).flatMap((value) =>
+    typeof value === 'object' && value !== null && 'edges' in value ? [value.edges] : [],
+  )
+  const isEmpty = lists.every((edges) => Array.isArray(edges) && edges.length === 0)
+  return isEmpty && user.name === user.handle && user.bio === null && user.stats === null
+}

@@ -1,10 +1,13 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { AuthConfig } from '../config.ts'
 import { DomainError } from '../errors.ts'
-import { parseUserId, type UserId } from '../lib/ids.ts'
+import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 
-/** Returns the viewer from the Authorization header of a request; undefined for an anonymous request. */
-export type Authenticate = (header: string | undefined) => Promise<UserId | undefined>
+/**
+ * Returns the viewer from the values of a request's Authorization headers; undefined for an anonymous request.
+ * More than one header is refused, because servers and proxies disagree on which one counts.
+ */
+export type Authenticate = (headers: readonly string[]) => Promise<UserId | undefined>
 
 const refused = (problem: string, cause?: unknown) =>
   new DomainError('UNAUTHENTICATED', `Authorization: ${problem}`, { cause })
@@ -17,7 +20,8 @@ const refused = (problem: string, cause?: unknown) =>
  */
 export function createAuthenticate(auth: AuthConfig): Authenticate {
   const verify = createVerify(auth)
-  return async (header) => {
+  return async ([header, ...more]) => {
+    if (more.length > 0) throw refused('send the header only once')
     if (header === undefined || header === '') return undefined
     const [scheme = '', credentials = '', ...rest] = header.split(' ')
     if (rest.length > 0 || credentials === '') throw refused('expected "Bearer <token>"')
@@ -29,15 +33,14 @@ export function createAuthenticate(auth: AuthConfig): Authenticate {
   }
 }
 
-function subject(text: string | undefined): UserId {
-  const handle = parseUserId(text ?? '')
-  if (handle === undefined) throw refused('the subject is not a handle')
+/** The viewer that a subject names. A signed token may hold a subject of any JSON type. */
+function subject(given: unknown): UserId {
+  const handle = typeof given === 'string' ? parseUserId(given) : undefined
+  if (handle === undefined) throw refused(`the subject is not a handle: ${handleRule}`)
   return handle
 }
 
-function createVerify(
-  auth: AuthConfig,
-): ((token: string) => Promise<string | undefined>) | undefined {
+function createVerify(auth: AuthConfig): ((token: string) => Promise<unknown>) | undefined {
   const keys = keysOf(auth)
   if (keys === undefined) return undefined
   const options = {

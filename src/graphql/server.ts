@@ -119,9 +119,9 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const viewerOf = async ({ headers }: FastifyRequest): Promise<UserId | undefined> => {
+  const viewerOf = async ({ raw }: FastifyRequest): Promise<UserId | undefined> => {
     try {
-      return await authenticate(headers.authorization)
+      return await authenticate(raw.headersDistinct.authorization ?? [])
     } catch (error) {
       throw error instanceof DomainError ? requestError(error) : error
     }

@@ -1,7 +1,10 @@
-import { SignJWT } from 'jose'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { type JWTPayload, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { userNodeId } from '../../src/graphql/node-id.ts'
-import { useApp } from '../support/app.ts'
+import { type Answer, useApp } from '../support/app.ts'
 import { schemaPaths } from '../support/schema-paths.ts'
 import { handle } from '../support/services.ts'
 import { expectUnauthenticated, now, who } from '../support/sign-in.ts'
@@ -18,7 +21,8 @@ const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: secret })
 const dev = useApp()
 
 interface Token {
-  readonly sub?: string
+  /** A string in a valid token. */
+  readonly sub?: unknown
   readonly iss?: string
   readonly aud?: string
   readonly exp?: number
@@ -28,7 +32,7 @@ interface Token {
 const right = { sub: 'ann', iss: 'https://id.example', aud: 'feedline' }
 
 function signed(claims: Token, by = secret): Promise<string> {
-  const token = new SignJWT({ ...claims, exp: claims.exp ?? now() + 60 })
+  const token = new SignJWT({ ...claims, exp: claims.exp ?? now() + 60 } as JWTPayload)
   return token.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(by))
 }
 
@@ -77,6 +81,55 @@ describe('a request is refused with 401 and a challenge:', () => {
     expectUnauthenticated(await who(production, 'Dev ann'))
     expect((await who(dev, 'Dev ann')).data.viewer.handle).toBe('ann')
   })
+})
+
+describe('a subject that is not a string', () => {
+  const subjects: readonly unknown[] = [7, 0, true, false, null, ['u5'], [], { toString: 'u5' }, {}]
+
+  test.each(subjects.map((sub) => [sub]))(
+    'the subject %j is refused with 401 and creates no account',
+    async (sub) => {
+      const authorization = `Bearer ${await signed({ ...right, sub })}`
+      const refused = await who(shared, authorization)
+      expectUnauthenticated(refused)
+      expect(refused.errors[0]?.message).toMatch(/^Authorization: /)
+      expectUnauthenticated(
+        await shared.send({
+          headers: { authorization },
+          query: 'mutation { createUser(input: {name: "Seven"}) { user { handle } } }',
+        }),
+      )
+      expect(await shared.database.db.collection('users').countDocuments()).toBe(0)
+    },
+  )
+})
+
+/** Sends a request with these Authorization headers, each on a line of its own. */
+async function whoByHeaders(authorization: readonly string[]) {
+  const sent = request(`${dev.url}/graphql`, {
+    method: 'POST',
+    headers: [
+      ...['host', new URL(dev.url).host, 'content-type', 'application/json'],
+      ...authorization.flatMap((value) => ['authorization', value]),
+    ],
+  }).end(JSON.stringify({ query: '{ viewer { handle } }' }))
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: response.statusCode, body: (await json(response)) as Partial<Answer> }
+}
+
+test.each([
+  [['Dev ann', 'Dev bob']],
+  [['Dev ann', 'Dev ann']],
+  [['', 'Dev ann']],
+  [['Dev ann', '']],
+  [['Bearer x', 'Dev ann']],
+])('a request with the Authorization headers %j is refused with 401', async (authorization) => {
+  const { status, body } = await whoByHeaders(authorization)
+  expect([status, body.data ?? null]).toEqual([401, null])
+  expect(body.errors?.map(({ message, extensions: { code } }) => [code, message])).toEqual([
+    ['UNAUTHENTICATED', 'Authorization: send the header only once'],
+  ])
+  expect((await whoByHeaders(['Dev ann'])).body.data.viewer.handle).toBe('ann')
 })
 
 interface Person {

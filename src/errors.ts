@@ -14,6 +14,10 @@ export const errorCodes = {
     status: 400,
     meaning: 'The HTTP request is not a GraphQL request, or another site could forge it.',
   },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    status: 200,
+    meaning: 'The server stores no documents of clients. Send the document instead of its hash.',
+  },
   LIMIT_EXCEEDED: {
     status: 400,
     meaning: 'The document exceeds a limit. `limit` names it. Nothing was executed.',

@@ -1,5 +1,10 @@
 import type { ApolloServerPlugin } from '@apollo/server'
-import { GraphQLError, type GraphQLErrorOptions, type GraphQLFormattedError } from 'graphql'
+import {
+  GraphQLError,
+  type GraphQLErrorOptions,
+  type GraphQLFormattedError,
+  isValueNode,
+} from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -13,6 +18,7 @@ const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'OPERATION_RESOLUTION_FAILURE',
   'BAD_REQUEST',
   'BAD_USER_INPUT',
+  'PERSISTED_QUERY_NOT_SUPPORTED',
 ])
 
 const tokenLimit = /more that \d+ tokens/
@@ -38,6 +44,10 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   if (requestErrorCodes.has(code)) {
     return new DomainError(code as ErrorCode, given.message.replaceAll(suggestion, ''))
   }
+  if (thrown instanceof GraphQLError && isArgumentError(thrown)) {
+    const [, argument = ''] = /"([^"]*)"/.exec(thrown.message) ?? []
+    return new DomainError('BAD_USER_INPUT', thrown.message, { argument })
+  }
   return (
     clientErrorOf(thrown) ??
     new DomainError('INTERNAL_SERVER_ERROR', 'The server failed. The server log has the details.', {
@@ -45,6 +55,10 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
     })
   )
 }
+
+/** Whether a variable or literal cannot be the value of an argument, such as a null variable with a default. */
+const isArgumentError = ({ nodes, message }: GraphQLError): boolean =>
+  nodes?.every(isValueNode) === true && message.startsWith('Argument "')
 
 /**
  * Formats every error of a response. Removes stacks, driver messages and suggestions. The request is known from its
@@ -104,6 +118,12 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
       }
     },
     willSendResponse: async ({ request, response }) => {
+      // Apollo answers an error before the execution with 500 unless the error names a status.
+      if (response.http.status === 500 && response.body.kind === 'single') {
+        const [first] = response.body.singleResult.errors ?? []
+        const code = first?.extensions?.code as ErrorCode | undefined
+        if (code) response.http.status = errorCodes[code].status
+      }
       const accept = request.http?.headers.get('accept') ?? ''
       if (response.http.status !== 400 || accept.includes('graphql-response+json')) return
       if (response.body.kind !== 'single' || !/application\/json|\*\/\*/.test(accept || '*/*'))

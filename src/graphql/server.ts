@@ -32,6 +32,7 @@ import { Context } from './context.ts'
 import { createDocumentCache } from './document-cache.ts'
 import { errorPlugin, formatError, requestError } from './errors.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
+import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
 import { createSchema } from './schema.ts'
 
@@ -108,7 +109,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     stopOnTerminationSignals: false,
     parseOptions: { maxTokens: limits.tokens },
     maxRecursiveSelections: limits.selections,
-    validationRules: limitRules,
+    validationRules: [...limitRules, knownOperationTypes],
     formatError,
     plugins: [
       ApolloServerPluginCacheControlDisabled(),

@@ -49,6 +49,10 @@ const cases = {
     legacyStatus: 200,
   },
   BAD_REQUEST: { request: { body: '{"query":' }, status: 400 },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    request: { body: '{"extensions":{"persistedQuery":{"version":1}}}' },
+    status: 200,
+  },
   LIMIT_EXCEEDED: {
     request: { query: `{ viewer { ${'handle '.repeat(2001)} } }` },
     status: 400,

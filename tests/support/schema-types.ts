@@ -216,6 +216,8 @@ export type ErrorCode =
   | 'OPERATION_RESOLUTION_FAILURE'
   /** The request body exceeds the size limit. */
   | 'PAYLOAD_TOO_LARGE'
+  /** The server stores no documents of clients. Send the document instead of its hash. */
+  | 'PERSISTED_QUERY_NOT_SUPPORTED'
   /** The request needs a valid token. */
   | 'UNAUTHENTICATED'
   /** The database is unreachable or too busy. Try again later. Repeat a mutation with the same clientMutationId. */

@@ -35,6 +35,12 @@ export const commaList = z.string().transform((text) =>
     .filter((part) => part !== ''),
 )
 
+/** Handles of people who speak for a service. */
+const reservedHandles = [
+  ...['admin', 'administrator', 'api', 'feedline', 'help', 'mod', 'moderator', 'official', 'root'],
+  ...['security', 'staff', 'support', 'system'],
+]
+
 const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
 
 const threshold = (entriesByDefault: number) => entries(0).default(entriesByDefault)
@@ -72,6 +78,7 @@ const variables = z.object({
     .pipe(z.array(z.enum([...hmacAlgorithms, ...keyAlgorithms])))
     .optional(),
   AUTH_DEV: flag.optional(),
+  RESERVED_HANDLES: commaList.default([...reservedHandles]),
   BLOCKED_WORDS: commaList.default([]),
   CONTENT_VALIDATORS: commaList.default([]),
 })
@@ -112,6 +119,10 @@ export interface Config {
     readonly repair: boolean
   }
   readonly auth: AuthConfig
+  readonly users: {
+    /** Handles and display names that no new account may take. */
+    readonly reservedHandles: readonly string[]
+  }
   readonly posts: {
     readonly blockedWords: readonly string[]
     /** ES modules whose `validate` joins the chain of content validators. */
@@ -195,6 +206,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       audience: e.AUTH_AUDIENCE,
       algorithms: e.AUTH_ALGORITHMS ?? (e.AUTH_JWKS_URL ? ['RS256', 'ES256', 'EdDSA'] : ['HS256']),
     },
+    users: { reservedHandles: e.RESERVED_HANDLES },
     posts: { blockedWords: e.BLOCKED_WORDS, validatorModules: e.CONTENT_VALIDATORS },
   }
   return {

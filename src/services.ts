@@ -27,6 +27,7 @@ import { Posts } from './posts/posts.ts'
 import { Publishing } from './posts/publishing.ts'
 import { Tombstones } from './posts/tombstones.ts'
 import { createTasks } from './subscribers.ts'
+import { ReservedNames } from './users/names.ts'
 import { UserStats } from './users/stats.ts'
 import { Users } from './users/users.ts'
 
@@ -54,7 +55,7 @@ export interface Services extends Feeds {
 }
 
 /** The part of the configuration that services depend on. */
-export type ServiceConfig = Pick<AppConfig, 'following' | 'feed' | 'posts' | 'engagement'>
+export type ServiceConfig = Pick<AppConfig, 'following' | 'feed' | 'users' | 'posts' | 'engagement'>
 
 /** What services take from the process, beyond the configuration. */
 export interface ServiceOptions {
@@ -79,7 +80,8 @@ export function createServices(
   const inline = new InlineRunner(queue)
   const outbox = new Outbox(collections.outbox, mint, inline)
   const stats = new UserStats(collections.user_stats)
-  const users = new Users({ collections, stats, outbox, transactions, now })
+  const reserved = new ReservedNames(config.users.reservedHandles)
+  const users = new Users({ collections, stats, outbox, transactions, reserved, now })
   const edges = new Edges(collections, config.following, mint)
   const graphParts = { collections, edges, stats, outbox, transactions, mint, now }
   const restrictions = new Restrictions(graphParts)

@@ -16,7 +16,10 @@ export abstract class MutationInput {
 
 @InputType({ description: 'Input of createUser.' })
 export class CreateUserInput extends MutationInput {
-  @Field(() => String, { description: 'The display name of the user, 1 to 64 characters.' })
+  @Field(() => String, {
+    description:
+      'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
+  })
   readonly name!: string
 
   @Field(() => String, {
@@ -30,7 +33,8 @@ export class CreateUserInput extends MutationInput {
 export class UpdateUserInput extends MutationInput {
   @Field(() => String, {
     nullable: true,
-    description: 'The display name of the user, 1 to 64 characters.',
+    description:
+      'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
   })
   readonly name?: string | null
 

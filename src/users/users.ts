@@ -8,6 +8,7 @@ import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
+import { nameProblem, type ReservedNames } from './names.ts'
 import { noAccount, type UserStats } from './stats.ts'
 
 /** An account. */
@@ -42,6 +43,7 @@ export interface UsersParts {
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
+  readonly reserved: ReservedNames
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -60,7 +62,7 @@ export class Users {
 
   /**
    * Creates the account of `actor`. One transaction of three commands.
-   * @throws {DomainError} CONFLICT if the handle has an account, or a deleted one that is still being removed;
+   * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle has an account, or a deleted one that is still being removed;
    *   BAD_USER_INPUT.
    */
   async create(
@@ -68,8 +70,9 @@ export class Users {
     profile: Profile & { name: string },
     idempotencyKey?: IdempotencyKey,
   ): Promise<User> {
-    const { collections, stats, transactions, now } = this.parts
-    const { name, bio } = checked(profile)
+    const { collections, stats, transactions, reserved, now } = this.parts
+    if (reserved.has(actor)) throw new DomainError('FORBIDDEN', `The handle "${actor}" is reserved`)
+    const { name, bio } = this.checkProfile(actor, profile)
     const doc: UserDoc = {
       _id: actor,
       name: name ?? actor,
@@ -89,7 +92,7 @@ export class Users {
    * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
    */
   async update(actor: UserId, profile: Profile, idempotencyKey?: IdempotencyKey): Promise<User> {
-    const { name, bio } = checked(profile)
+    const { name, bio } = this.checkProfile(actor, profile)
     const { collections, transactions } = this.parts
     return transactions.run(async (tx) => {
       const updated = await collections.users.findOneAndUpdate(
@@ -167,6 +170,21 @@ export class Users {
     await this.parts.collections.users.deleteOne({ ...leaving(handle), createdAt: since })
   }
 
+  /** The profile in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
+  private checkProfile(actor: UserId, { name, bio }: Profile): Profile {
+    const { reserved } = this.parts
+    const checked = name === undefined ? undefined : trimmed('input.name', name, nameRules)
+    const problem = nameProblem(checked ?? '')
+    if (problem) throw badInput('input.name', problem)
+    if (checked !== undefined && reserved.has(checked) && !reserved.has(actor)) {
+      throw badInput('input.name', 'is reserved, or looks like a reserved name')
+    }
+    return {
+      name: checked,
+      bio: bio ? trimmed('input.bio', bio, bioRules) : bio === '' ? null : bio,
+    }
+  }
+
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
     const taken = await this.parts.collections.users.findOne(
       { _id: handle },
@@ -183,13 +201,6 @@ export class Users {
 }
 
 const leaving = (handle: UserId) => ({ _id: handle, deletedAt: { $exists: true } })
-
-function checked({ name, bio }: Profile): Profile {
-  return {
-    name: name === undefined ? undefined : trimmed('input.name', name, nameRules),
-    bio: bio ? trimmed('input.bio', bio, bioRules) : bio === '' ? null : bio,
-  }
-}
 
 function trimmed(argument: string, given: string, rules: TextRules): string {
   const { text, problem } = checkedText(given.trim(), rules)

@@ -15,9 +15,31 @@ test.each([
   ['an isolate', '\u2067Ann'],
   ['half a surrogate pair', 'Ann\ud800'],
   ['65 letters', 'a'.repeat(65)],
+  ['an invisible character', 'An\u200bn'],
+  ['stacked marks', `A${'\u0316'.repeat(310)}`],
+  ['a reserved name', 'Admin'],
+  ['a name that looks reserved', 'Ѕupport'],
 ])('a user name of %s is refused', async (_, name) => {
   const given = harness.services.users.create(ann, { name })
   await expect(given).rejects.toMatchObject(refused('input.name'))
+})
+
+test.each(['admin', 'ad.min', 'r00t', 'supp0rt'])(
+  'the reserved handle %s gets no account',
+  async (name) => {
+    const { users, collections } = harness.services
+    const given = users.create(handle(name), { name: 'Ann' })
+    await expect(given).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect(await collections.users.countDocuments({ _id: name })).toBe(0)
+  },
+)
+
+test('the owner of a reserved handle may use its name, and update the profile', async () => {
+  await openAccounts(harness.services, [handle('support')])
+  const { users } = harness.services
+  expect(await users.update(handle('support'), { name: 'Support' })).toMatchObject({
+    name: 'Support',
+  })
 })
 
 test('a user name with too many bytes is refused before it is normalised', async () => {

@@ -118,7 +118,7 @@ export type CreateUserInput = {
   bio?: InputMaybe<Scalars['String']['input']>;
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The display name of the user, 1 to 64 characters. */
+  /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name: Scalars['String']['input'];
 };
 
@@ -345,7 +345,7 @@ export type Mutation = {
   blockUser?: Maybe<RelationPayload>;
   /** Publishes a post of the viewer. */
   createPost?: Maybe<CreatePostPayload>;
-  /** Creates the viewer's account. Fails with CONFLICT if the account exists. */
+  /** Creates the viewer's account. Fails with CONFLICT if the account exists, and with FORBIDDEN if the handle is reserved. */
   createUser?: Maybe<UserPayload>;
   /** Deletes a comment. Only the author of the comment and the author of the post may delete it. */
   deleteComment?: Maybe<DeleteCommentPayload>;
@@ -798,7 +798,7 @@ export type UpdateUserInput = {
   bio?: InputMaybe<Scalars['String']['input']>;
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The display name of the user, 1 to 64 characters. */
+  /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name?: InputMaybe<Scalars['String']['input']>;
 };
 

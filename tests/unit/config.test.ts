@@ -150,6 +150,13 @@ describe('configuration', () => {
     ])
   })
 
+  test('RESERVED_HANDLES replaces the standard list, and a comma reserves none', () => {
+    const reserved = (given: Record<string, string>) => readConfig(given).users.reservedHandles
+    expect(reserved({})).toContain('admin')
+    expect(reserved({ RESERVED_HANDLES: 'ceo, cto' })).toEqual(['ceo', 'cto'])
+    expect(reserved({ RESERVED_HANDLES: ',' })).toEqual([])
+  })
+
   test('list variables are read with any spaces', () => {
     expect(readConfig({ BLOCKED_WORDS: ' a, b ,,c' }).posts.blockedWords).toEqual(['a', 'b', 'c'])
   })

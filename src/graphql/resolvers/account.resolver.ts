@@ -17,7 +17,8 @@ const inputDescription = 'The input of the mutation.'
 export class AccountResolver {
   @Mutation(() => UserPayload, {
     nullable: true,
-    description: "Creates the viewer's account. Fails with CONFLICT if the account exists.",
+    description:
+      "Creates the viewer's account. Fails with CONFLICT if the account exists, and with FORBIDDEN if the handle is reserved.",
   })
   async createUser(
     @Arg('input', () => CreateUserInput, { description: inputDescription }) input: CreateUserInput,

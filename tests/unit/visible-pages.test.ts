@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { loadVisiblePages, type PersonalLists } from '../../src/graphql/visible-pages.ts'
 import { type TimeId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { pageFrom, type Range, rangeOf, type Window } from '../../src/lib/page.ts'
+import { lawSeed } from '../support/services.ts'
 
 interface Item {
   readonly id: TimeId
@@ -95,7 +96,7 @@ test('a page without the items of hidden persons is the page of a list that neve
         })
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 300, ...lawSeed() },
   )
 })
 

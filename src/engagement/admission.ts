@@ -15,8 +15,8 @@ export class Admission {
   ) {}
 
   /**
-   * Writes the by-user entries of adds. Up to three commands, and one more when someone is refused. An add may be admitted
-   * again: an earlier try has failed.
+   * Writes the by-user entries of adds. Up to three commands. An add may be admitted again: an earlier try has failed.
+   * The caller removes the entries of the refused.
    * @returns for each, in order, why it is refused: NOT_FOUND without an account or such a post, or when a block hides it.
    */
   async admit(adds: readonly UserEngagement[]): Promise<readonly (DomainError | undefined)[]> {
@@ -35,9 +35,6 @@ export class Admission {
       const isHidden = !live.has(post.author) || blocked.has(`${user}>${post.author}`)
       return isHidden ? noPost() : undefined
     }
-    const refusals = adds.map(reasonOf)
-    const refused = adds.filter((_, at) => refusals[at])
-    if (refused.length > 0) await this.userIndex.write([], refused)
-    return refusals
+    return adds.map(reasonOf)
   }
 }

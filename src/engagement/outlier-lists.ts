@@ -108,11 +108,13 @@ export class OutlierLists {
     const refusals = this.refusalsAmong(adds).catch(
       (error: Error) => new Map(adds.map((add) => [add, error])),
     )
-    const quick = new Set(
-      cold.flatMap(({ ops }) => (ops.length === 1 ? ops.filter(this.isQuick) : [])),
-    )
     const added = refusals.then((refused) =>
-      this.addTogether([...quick].filter((add) => !refused.get(add))),
+      this.addTogether(
+        cold.flatMap(({ ops }) => {
+          const admitted = ops.filter((op) => !refused.get(op))
+          return admitted.length === 1 ? admitted.filter(this.isQuick) : []
+        }),
+      ),
     )
     const commit = async (batch: Batch<QueuedWrite>) => {
       const { key, ops } = batch
@@ -121,8 +123,9 @@ export class OutlierLists {
       const refused = await refusals
       const reasons = ops.map((op) => refused.get(op))
       return commitAdmitted(ops, reasons, async (admitted) => {
-        const [first] = admitted
-        const done = first && quick.has(first) ? await (await added).get(first) : undefined
+        const [first, ...others] = admitted
+        const isQuick = first && others.length === 0 && this.isQuick(first)
+        const done = isQuick ? await (await added).get(first) : undefined
         return done ? [done] : this.hotKeys.commitBatch(key, admitted)
       })
     }

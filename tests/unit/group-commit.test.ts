@@ -115,6 +115,15 @@ describe('group commit', () => {
     expect(await Promise.all([...taken, more])).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'Y'])
   })
 
+  test('a group commit has room for as many waiting writes after its batches as before', async () => {
+    const { commits, end } = held()
+    for (let round = 0; round < 3; round++) {
+      const taken = Array.from('abcdef', (op) => commits.submit('p', op))
+      for (let n = 0; n < 3; n++) await end()
+      expect(await Promise.all(taken)).toHaveLength(6)
+    }
+  })
+
   test('a group commit rejects a write that waited too long, and does not commit it', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const { commits, batches, end } = held()
@@ -129,6 +138,27 @@ describe('group commit', () => {
     expect(await Promise.all([first, timely])).toEqual(['A', 'C'])
     expect(batches).toEqual(['p:a', 'p:c'])
   })
+
+  test.each(['AT_ONCE', 'IN_TURNS'] as const)(
+    'a key whose waiting writes have all waited too long takes writes again, %s',
+    async (begins) => {
+      vi.useFakeTimers({ toFake: ['performance'] })
+      const { commits, batches, end } = held({ begins })
+      const first = commits.submit('p', 'a')
+      await new Promise(setImmediate)
+      const late = commits.submit('p', 'b')
+      const refused = expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      vi.advanceTimersByTime(1_001)
+      await end()
+      await end()
+      await refused
+      const next = commits.submit('p', 'c')
+      await new Promise(setImmediate)
+      expect(batches).toEqual(['p:a', 'p:c'])
+      await end()
+      expect(await Promise.all([first, next])).toEqual(['A', 'C'])
+    },
+  )
 
   test('a group commit rejects no waiting write after a step of the wall clock', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -1,6 +1,6 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
-import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
+import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
 import { singleBatch } from './client.ts'
 import { toObjectId } from './object-id.ts'
 
@@ -39,23 +39,34 @@ async function readOne<Doc extends { _id: ObjectId }>(
     .toArray()) as Doc[]
 }
 
-/** Reads the same range of many owners' lists. One command, with one index key per item. */
+/**
+ * Reads the same range of many owners' lists. One command, with one index key per item.
+ * @param past the items after which the ranges of all owners continue, or undefined for the start.
+ */
 async function readMany<Doc extends { _id: ObjectId }>(
   list: OwnedList<Doc>,
   owners: readonly string[],
   range: Range,
+  past?: ReadonlyMap<string, TimeId>,
 ): Promise<Map<string, Doc[]>> {
+  const beyond = { $expr: { [range.oldestFirst ? '$gt' : '$lt']: ['$_id', '$$past'] } }
   const rows = await list.collection.db
     .aggregate<{ owner: string; items: Doc[] }>(
       [
-        { $documents: owners.map((owner) => ({ owner: { $literal: owner } })) },
+        {
+          $documents: owners.map((owner) => {
+            const id = past?.get(owner)
+            return { owner: { $literal: owner }, ...(id && { past: toObjectId(id) }) }
+          }),
+        },
         {
           $lookup: {
             from: list.collection.collectionName,
             localField: 'owner',
             foreignField: list.owner,
+            ...(past && { let: { past: '$past' } }),
             pipeline: [
-              { $match: { ...list.where, ...idRange(range) } },
+              { $match: { ...list.where, ...idRange(range), ...(past && beyond) } },
               { $sort: { _id: range.oldestFirst ? 1 : -1 } },
               { $limit: range.limit },
               { $project: projectionOf(list) },
@@ -80,16 +91,19 @@ const projectionOf = ({ fields }: { fields: readonly string[] }) =>
 /**
  * Loads the same range of many owners' lists, in the order of the range. Owners without items in it may be absent.
  * One command for any number of owners and any length of their lists.
+ * @param past for each owner, the item of the range after which the read continues. Default: from the start.
  */
 export async function rangesByOwner<Doc extends { _id: ObjectId }>(
   list: OwnedList<Doc>,
   owners: readonly string[],
   range: Range,
+  past?: ReadonlyMap<string, TimeId>,
 ): Promise<Map<string, Doc[]>> {
   const [only, ...more] = owners
-  return only !== undefined && more.length === 0
-    ? new Map([[only, await readOne(list, only, range)]])
-    : readMany(list, owners, range)
+  if (only === undefined || more.length > 0) return readMany(list, owners, range, past)
+  const last = past?.get(only)
+  const bound = last && (range.oldestFirst ? { newerThan: last } : { olderThan: last })
+  return new Map([[only, await readOne(list, only, { ...range, ...bound })]])
 }
 
 /**
@@ -104,13 +118,7 @@ export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends 
   toItem: (doc: Doc) => T,
 ): Promise<Map<Owner, Page<T>>> {
   const found = await rangesByOwner(list, owners, rangeOf(window))
-  const probes = new Map<string, Promise<Map<string, Doc[]>>>()
-  const probed = (range: Range) => {
-    const side = JSON.stringify(range)
-    const probe = probes.get(side) ?? rangesByOwner(list, owners, range)
-    probes.set(side, probe)
-    return probe
-  }
+  const probed = shareRanges((range) => rangesByOwner(list, owners, range))
   return new Map(
     owners.map((owner) => [
       owner,

@@ -1,6 +1,14 @@
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../lib/ids.ts'
-import { fillPage, type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
+import {
+  fillPages,
+  type Page,
+  pageFrom,
+  type Range,
+  rangeOf,
+  shareRanges,
+  type Window,
+} from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { EngagementReader } from './reader.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
@@ -21,47 +29,53 @@ export class LikedPosts {
   ) {}
 
   /**
-   * A page of each user's likes, newest first, for `viewer`. Five commands whatever the number of users and of likes;
-   * as many again for a user whose page must be refilled.
+   * A page of each user's likes, newest first, for `viewer`. Five commands for any number of users and likes, and as
+   * many again for each round in which the pages of some users are refilled. Reading `hasNextPage` or `hasPreviousPage`
+   * of the far side costs the commands of a page, for all users together.
    */
   async pages(
     users: readonly UserId[],
     window: Window,
     viewer: UserId | undefined,
   ): Promise<Map<UserId, Page<LikedPost>>> {
-    const range = rangeOf(window)
-    const indexed = await this.userIndex.ranges(users, 'likes', range)
-    const confirmed = await this.confirmed([...indexed.values()].flat(), viewer)
-    const pages = users.map(async (user) => {
-      const first = indexed.get(user) ?? []
-      const found = await this.fill(user, range, viewer, { first, confirmed })
-      const any = async (probe: Range) => (await this.fill(user, probe, viewer)).length > 0
-      return [user, pageFrom(window, found.map(toLiked), any)] as const
-    })
-    return new Map(await Promise.all(pages))
+    const found = await this.fill(users, rangeOf(window), viewer)
+    const probed = shareRanges((range) => this.fill(users, range, viewer))
+    return new Map(
+      users.map((user) => [
+        user,
+        pageFrom(
+          window,
+          (found.get(user) ?? []).map(toLiked),
+          async (range) => (await probed(range)).get(user)?.length !== 0,
+        ),
+      ]),
+    )
   }
 
-  /** @param read what was read for several users together: their first candidates, and which of them hold. */
   private async fill(
-    user: UserId,
+    users: readonly UserId[],
     range: Range,
     viewer: UserId | undefined,
-    read?: {
-      readonly first: readonly UserEngagement[]
-      readonly confirmed: ReadonlySet<EngagementId>
-    },
-  ): Promise<UserEngagement[]> {
-    return fillPage<UserEngagement, UserEngagement>(
-      range.limit,
-      async (last, limit) => {
-        if (!last && read) return read.first
-        const bound = last && (range.oldestFirst ? { newerThan: last.id } : { olderThan: last.id })
-        const more = await this.userIndex.ranges([user], 'likes', { ...range, ...bound, limit })
-        return more.get(user) ?? []
+  ): Promise<Map<UserId, UserEngagement[]>> {
+    return fillPages<UserId, UserEngagement, UserEngagement>(
+      users,
+      range,
+      async (some, last, limit) => {
+        const past = new Map([...last].map(([user, { id }]) => [user, id]))
+        const isFirst = past.size === 0
+        const found = await this.userIndex.ranges(
+          some,
+          'likes',
+          { ...range, limit },
+          isFirst ? undefined : past,
+        )
+        return new Map(some.map((user) => [user, found.get(user) ?? []]))
       },
-      async (entries) => {
-        const ids = entries === read?.first ? read.confirmed : await this.confirmed(entries, viewer)
-        return entries.filter(({ id }) => ids.has(id))
+      async (found) => {
+        const ids = await this.confirmed([...found.values()].flat(), viewer)
+        return new Map(
+          [...found].map(([user, entries]) => [user, entries.filter(({ id }) => ids.has(id))]),
+        )
       },
     )
   }
@@ -70,7 +84,6 @@ export class LikedPosts {
     entries: readonly UserEngagement[],
     viewer: UserId | undefined,
   ): Promise<Set<EngagementId>> {
-    if (entries.length === 0) return new Set()
     const posts = new Map<PostId, PostRef>(entries.map(({ post }) => [post.id, post]))
     const authors = [...new Set(entries.map(({ post }) => post.author))]
     const pairs = viewer === undefined ? [] : authors.map((other) => ({ one: viewer, other }))

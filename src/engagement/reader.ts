@@ -3,7 +3,7 @@ import type { Collections, EngagementDoc, PostDoc } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
-import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
+import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import { among, embedded, storedKey } from './list-store.ts'
 
@@ -38,7 +38,8 @@ export class EngagementReader {
   /**
    * A page of the list of each post, newest first, without gaps or repeats along its cursors while others write:
    * entries never move, and places rise from the post through the levels. Two commands, one more when `window.before`
-   * is given, whatever the number of posts and the length of the lists. A post that does not exist has an empty page.
+   * is given, whatever the number of posts and the length of the lists. Reading `hasNextPage` or `hasPreviousPage` of the
+   * far side costs as many again, for all posts together. A post that does not exist has an empty page.
    */
   async pages(
     kind: EngagementKind,
@@ -46,8 +47,9 @@ export class EngagementReader {
     window: Window,
   ): Promise<Map<PostId, Page<Engagement>>> {
     const found = await this.range(kind, posts, rangeOf(window))
+    const probed = shareRanges((range) => this.range(kind, posts, range))
     const any = (post: PostRef) => async (range: Range) =>
-      (await this.range(kind, [post], range)).get(post.id)?.length !== 0
+      (await probed(range)).get(post.id)?.length !== 0
     return new Map(
       posts.map((post) => [post.id, pageFrom(window, found.get(post.id) ?? [], any(post))]),
     )

@@ -69,11 +69,15 @@ export class UserEngagementIndex {
     await this.removals.submit('', entry)
   }
 
-  /** A range of each user's entries of a kind, in the order it walks. One covered command. */
+  /**
+   * A range of each user's entries of a kind, in the order it walks. One covered command.
+   * @param past for each user, the entry after which the read continues. Default: from the start of the range.
+   */
   async ranges(
     users: readonly UserId[],
     kind: EngagementKind,
     range: Range,
+    past?: ReadonlyMap<UserId, EngagementId>,
   ): Promise<Map<string, UserEngagement[]>> {
     const list: OwnedList<EngagementByUserDoc> = {
       collection: this.entries,
@@ -81,7 +85,7 @@ export class UserEngagementIndex {
       where: { kind },
       fields: ['_id', 'user', 'kind', 'post', 'author'],
     }
-    const found = await rangesByOwner(list, users, range)
+    const found = await rangesByOwner(list, users, range, past)
     return new Map([...found].map(([user, docs]) => [user, docs.map(toUserEngagement)]))
   }
 

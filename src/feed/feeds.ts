@@ -73,14 +73,24 @@ export function createFeeds(
   { collections, core, outbox, transactions, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
-  const { follows, posts, edges } = core
+  const { follows, posts, edges, restrictions } = core
   const registry = new Registry(collections.strategies)
   const pageFacts = new PageFactsReader(collections, edges)
   const entries = new EntryReader(posts, config.entries)
-  const fanoutOnRead = new FanoutOnRead(follows, posts)
+  const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
   const pulled = new PulledAuthors(collections.pulled_authors)
   const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
-  const parts = { collections, follows, posts, entries, pulled, celebrities, mint, now }
+  const parts = {
+    collections,
+    follows,
+    posts,
+    entries,
+    pulled,
+    fanoutOnRead,
+    celebrities,
+    mint,
+    now,
+  }
   const strategies = createStrategies(parts, config)
   const filters = createFilters(parts)
   const registrations = new Registrations({ collections, outbox, transactions, mint, filters })

@@ -52,13 +52,49 @@ export function pageFrom<T>(
   const items = found.slice(0, window.limit)
   const more = found.length > window.limit
   const { after, before } = window
-  const newer = () =>
-    after !== undefined && any({ newerThan: neighbour(after, -1), oldestFirst: false, limit: 1 })
-  const older = () =>
-    before !== undefined && any({ olderThan: neighbour(before, 1), oldestFirst: false, limit: 1 })
+  const newer = keepFirst(
+    () =>
+      after !== undefined && any({ newerThan: neighbour(after, -1), oldestFirst: false, limit: 1 }),
+  )
+  const older = keepFirst(
+    () =>
+      before !== undefined &&
+      any({ olderThan: neighbour(before, 1), oldestFirst: false, limit: 1 }),
+  )
   return window.backward
     ? { items: items.reverse(), hasPreviousPage: () => more || newer(), hasNextPage: older }
     : { items, hasNextPage: () => more || older(), hasPreviousPage: newer }
+}
+
+/** A function that calls `read` once and always returns its first result. Aliases of a list share one page. */
+function keepFirst<T>(read: () => NonNullable<T>): () => NonNullable<T> {
+  let first: NonNullable<T> | undefined
+  return () => {
+    first ??= read()
+    return first
+  }
+}
+
+/** A read of ranges that reads each range once, for the pages of all owners of a batch together. */
+export function shareRanges<Found>(
+  read: (range: Range) => Promise<Found>,
+): (range: Range) => Promise<Found> {
+  const known = new Map<string, Promise<Found>>()
+  return (range) => {
+    const key = JSON.stringify(range)
+    const found = known.get(key) ?? read(range)
+    known.set(key, found)
+    return found
+  }
+}
+
+/** The page of a smaller window with the same bounds and direction. Reads nothing. */
+export function narrowPage<T>(page: Page<T>, { limit, backward }: Window): Page<T> {
+  const { length } = page.items
+  if (length <= limit) return page
+  return backward
+    ? { ...page, items: page.items.slice(length - limit), hasPreviousPage: () => true }
+    : { ...page, items: page.items.slice(0, limit), hasNextPage: () => true }
 }
 
 /** The page of an empty list. */
@@ -68,9 +104,11 @@ export const emptyPage = <T>(): Page<T> => ({
   hasPreviousPage: () => false,
 })
 
+/** The most candidates of an owner that one round of {@link fillPages} reads. */
+const roundMax = 1000
+
 /**
- * Fills a page from filtered candidates. Reads more candidates until the page is full or the list ends. Rounds double
- * up to `roundMax`, which means that many dropped candidates cost few rounds and bounded memory.
+ * Fills a page from filtered candidates, as {@link fillPages} does for the pages of several owners.
  * @param next reads candidates past `last` (undefined: from the start of the range), in walking order. Fewer than
  * `limit` candidates mean the end.
  * @param keep filters candidates and keeps their order.
@@ -79,15 +117,52 @@ export async function fillPage<C, T>(
   limit: number,
   next: (last: C | undefined, limit: number) => Promise<readonly C[]>,
   keep: (candidates: readonly C[]) => Promise<readonly T[]>,
-  roundMax = 1000,
-): Promise<T[]> {
-  const page: T[] = []
-  let last: C | undefined
-  for (let round = limit; page.length < limit; round = Math.min(round * 2, roundMax)) {
-    const candidates = await next(last, round)
-    if (candidates.length > 0) page.push(...(await keep(candidates)))
-    if (candidates.length < round) break
-    last = candidates.at(-1)
+  max = roundMax,
+): Promise<readonly T[]> {
+  const owner = ''
+  const pages = await fillPages<string, C, T>(
+    [owner],
+    { limit, max },
+    async (_, last, size) => new Map([[owner, await next(last.get(owner), size)]]),
+    async (found) => new Map([[owner, await keep(found.get(owner) ?? [])]]),
+  )
+  return pages.get(owner) ?? []
+}
+
+/**
+ * Fills the pages of several owners from filtered candidates. Reads more candidates of all unfilled pages together, until
+ * every page is full or its list ends. Rounds double up to `max`, which means that many dropped candidates cost few
+ * rounds and bounded memory.
+ * @param next reads candidates of each owner past the last one (absent: from the start of the range), in walking order.
+ * Fewer than `limit` candidates mean the end.
+ * @param keep filters the candidates of each owner and keeps their order.
+ */
+export async function fillPages<Owner, C, T>(
+  owners: readonly Owner[],
+  { limit, max = roundMax }: { readonly limit: number; readonly max?: number },
+  next: (
+    owners: readonly Owner[],
+    last: ReadonlyMap<Owner, C>,
+    limit: number,
+  ) => Promise<ReadonlyMap<Owner, readonly C[]>>,
+  keep: (found: ReadonlyMap<Owner, readonly C[]>) => Promise<ReadonlyMap<Owner, readonly T[]>>,
+): Promise<Map<Owner, T[]>> {
+  const pages = new Map(owners.map((owner) => [owner, [] as T[]]))
+  const last = new Map<Owner, C>()
+  let open = limit > 0 ? owners : []
+  for (let round = limit; open.length > 0; round = Math.min(round * 2, max)) {
+    const found = await next(open, last, round)
+    const hasAny = [...found.values()].some((candidates) => candidates.length > 0)
+    const kept = hasAny ? await keep(found) : new Map<Owner, readonly T[]>()
+    open = open.filter((owner) => {
+      const candidates = found.get(owner) ?? []
+      const page = pages.get(owner) as T[]
+      page.push(...(kept.get(owner) ?? []))
+      const end = candidates.at(-1)
+      if (end !== undefined) last.set(owner, end)
+      return candidates.length >= round && page.length < limit
+    })
   }
-  return page.slice(0, limit)
+  for (const page of pages.values()) page.splice(limit)
+  return pages
 }

@@ -141,9 +141,9 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
 
   const withStrategy =
     (wrap: (right: FeedStrategy) => FeedStrategy, omitted?: keyof PageFacts) =>
-    ({ follows, posts, registry, pageFacts, pending }: Services) => {
+    ({ follows, posts, restrictions, registry, pageFacts, pending }: Services) => {
       const standard = 'FANOUT_ON_READ'
-      const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts)) }
+      const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts, restrictions)) }
       const mutantFacts = withoutFacts(pageFacts, omitted)
       return new FeedService({
         strategies,

@@ -11,7 +11,7 @@ import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import { FanoutOnRead } from './fanout-on-read.ts'
+import type { FanoutOnRead } from './fanout-on-read.ts'
 import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
@@ -66,8 +66,7 @@ export const cache = defineStrategy({
   backfilled: false,
   authors: 'all',
   storedForm,
-  create: ({ collections, follows, posts, entries, mint, now }, { cacheAwayDays }) => {
-    const fanoutOnRead = new FanoutOnRead(follows, posts)
+  create: ({ collections, fanoutOnRead, entries, mint, now }, { cacheAwayDays }) => {
     const awayMs = cacheAwayDays * dayMs
     return new Cache(collections.timeline_cache, { fanoutOnRead, entries, mint, now, awayMs })
   },

@@ -12,6 +12,7 @@ import type { Posts } from '../../posts/posts.ts'
 import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import type { AuthorFilter } from './author-filter.ts'
+import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { Settings } from './setting.ts'
 import type { MaterialisedStrategy } from './strategy.ts'
 
@@ -22,6 +23,7 @@ export interface StrategyParts {
   readonly posts: Posts
   readonly entries: EntryReader
   readonly pulled: PulledAuthors
+  readonly fanoutOnRead: FanoutOnRead
   /** The authors whose posts HYBRID reads instead of storing. */
   readonly celebrities: AuthorFilter
   readonly mint: IdMint

@@ -6,7 +6,7 @@ import type { PostId, UserId } from '../../lib/ids.ts'
 import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import { sortEntries } from '../entries.ts'
 import { defineStrategy } from './descriptor.ts'
-import { FanoutOnRead } from './fanout-on-read.ts'
+import type { FanoutOnRead } from './fanout-on-read.ts'
 import { Inbox, inbox } from './inbox.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
@@ -37,8 +37,8 @@ export const hybrid = defineStrategy({
   backfilled: true,
   authors: ({ celebrities }) => celebrities,
   storedForm: inbox.storedForm,
-  create: ({ collections, follows, posts, pulled }) =>
-    new Hybrid(new Inbox(collections.inbox), new FanoutOnRead(follows, posts), pulled, follows),
+  create: ({ collections, fanoutOnRead, pulled, follows }) =>
+    new Hybrid(new Inbox(collections.inbox), fanoutOnRead, pulled, follows),
 })
 
 /**

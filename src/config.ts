@@ -66,6 +66,7 @@ const variables = z.object({
   MONGOD_BINARY: z.string().min(1).optional(),
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
   FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
+  FOLLOWEES_MAX: z.coerce.number().int().min(1).max(1_000_000).default(10_000),
   ...thresholds,
   OVERFLOW_CAPACITY: entries(1).default(1000),
   DRIFT_SAMPLE: z.coerce.number().min(0).max(1).default(0),
@@ -106,6 +107,8 @@ export interface Config {
     readonly dataFolder: string
   }
   readonly following: FollowingMode
+  /** The most users that a user may follow. Imports may bring more. */
+  readonly followeesMax: number
   readonly engagement: {
     /** How many entries of each kind a post holds itself, before they overflow. */
     readonly thresholds: Readonly<Record<EngagementKind, number>>
@@ -193,6 +196,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       dataFolder: e.FEEDLINE_DATA,
     },
     following: e.FOLLOWING,
+    followeesMax: e.FOLLOWEES_MAX,
     engagement: {
       thresholds: perKind((kind) => e[kinds[kind].threshold.variable]),
       capacity: e.OVERFLOW_CAPACITY,

@@ -20,7 +20,7 @@ export const errorCodes = {
   },
   LIMIT_EXCEEDED: {
     status: 400,
-    meaning: 'The document exceeds a limit. `limit` names it. Nothing was executed.',
+    meaning: 'The document or the account exceeds a limit. `limit` names it. Nothing was changed.',
   },
   UNAUTHENTICATED: { status: 401, meaning: 'The request needs a valid token.' },
   FORBIDDEN: { status: 403, meaning: 'The viewer is not allowed to do this.' },
@@ -51,7 +51,7 @@ export type ErrorCode = keyof typeof errorCodes
 export interface ErrorDetails {
   /** The path of the argument that was wrong, e.g. `input.text`. */
   readonly argument?: string
-  /** The limit that was passed, e.g. `depth`. */
+  /** The limit that was exceeded, e.g. `depth` or `followees`. */
   readonly limit?: string
   /** For the log alone. */
   readonly cause?: unknown

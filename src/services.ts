@@ -55,7 +55,10 @@ export interface Services extends Feeds {
 }
 
 /** The part of the configuration that services depend on. */
-export type ServiceConfig = Pick<AppConfig, 'following' | 'feed' | 'users' | 'posts' | 'engagement'>
+export type ServiceConfig = Pick<
+  AppConfig,
+  'following' | 'followeesMax' | 'feed' | 'users' | 'posts' | 'engagement'
+>
 
 /** What services take from the process, beyond the configuration. */
 export interface ServiceOptions {
@@ -86,7 +89,10 @@ export function createServices(
   const graphParts = { collections, edges, stats, outbox, transactions, mint, now }
   const restrictions = new Restrictions(graphParts)
   const parts = { ...graphParts, restrictions }
-  const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
+  const follows = new Follows({
+    ...parts,
+    batcher: new FollowBatcher({ ...parts, followeesMax: config.followeesMax }),
+  })
   const validators = contentValidators(config.posts.blockedWords, more)
   const tombstones = new Tombstones(collections.overflow, outbox)
   const publishing = new Publishing(parts)

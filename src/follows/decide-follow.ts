@@ -1,7 +1,7 @@
 import type { EdgeSource } from '../db/collections.ts'
 import { DomainError } from '../errors.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
-import { noAccount, type StatsChange } from '../users/stats.ts'
+import { noAccount, type Stats, type StatsChange, tooManyFollowees } from '../users/stats.ts'
 import type { FollowEdge } from './edges.ts'
 
 /** The result of a follow or unfollow. `changed` is false for a repeat. */
@@ -24,8 +24,10 @@ export interface FollowState {
   readonly edges: ReadonlyMap<UserId, FollowEdge>
   /** The followers that have a block with the followee, in either direction. */
   readonly blocked: ReadonlySet<UserId>
-  /** The users with an account. Undefined if it was not read: the update of the counters then checks it. */
-  readonly live?: ReadonlySet<UserId> | undefined
+  /** The counters of users with an account. Undefined if not read: the update of the counters then checks them. */
+  readonly live?: ReadonlyMap<UserId, Pick<Stats, 'following'>> | undefined
+  /** The most users that a user may follow. */
+  readonly followeesMax: number
   /** The id for each new edge, by follower: above all earlier events of the pair. */
   readonly newIds: ReadonlyMap<UserId, EdgeId>
 }
@@ -33,7 +35,7 @@ export interface FollowState {
 /** Decides one request against the state read in this transaction. Returns a DomainError if this request, and only this one, is refused. */
 export function decideFollow(
   { follower, begin }: FollowRequest,
-  { followee, edges, blocked, live, newIds }: FollowState,
+  { followee, edges, blocked, live, followeesMax, newIds }: FollowState,
 ): FollowChange | DomainError {
   const edge = edges.get(follower)
   if (!begin) return edge ? { changed: true, edge } : { changed: false }
@@ -47,6 +49,9 @@ export function decideFollow(
   if (live && !live.has(follower)) return noAccount()
   if (live && !live.has(followee)) {
     return new DomainError('NOT_FOUND', `There is no user "${followee}"`)
+  }
+  if (live && (live.get(follower)?.following ?? 0) >= followeesMax) {
+    return tooManyFollowees(followeesMax)
   }
   const id = newIds.get(follower)
   if (!id) throw new Error(`no id was made for the edge of ${follower}`)

@@ -42,6 +42,8 @@ export interface FollowParts {
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
+  /** The most users that a user may follow. */
+  readonly followeesMax: number
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -174,21 +176,21 @@ export class FollowBatcher {
     const newFollowers = writes
       .filter(({ begin, follower }) => begin && !edges.has(follower))
       .map(({ follower }) => follower)
-    if (newFollowers.length === 0) return { followee, edges, blocked: new Set(), newIds: new Map() }
+    const { followeesMax } = this.parts
+    if (newFollowers.length === 0)
+      return { followee, edges, blocked: new Set(), followeesMax, newIds: new Map() }
     const restrictions = await this.parts.restrictions.restrictionsFor(followee, newFollowers, tx)
     const blocked = new Set(
       [...restrictions].flatMap(([one, kinds]) => (hasBlock(kinds) ? [one] : [])),
     )
     // A single write may fail with its transaction. In a batch, the others must not.
-    const live = isAlone
-      ? undefined
-      : await this.parts.stats.liveAmong([...newFollowers, followee], tx)
+    const live = isAlone ? undefined : await this.parts.stats.byIds([...newFollowers, followee], tx)
     const ids = await this.parts.edges.newIds(
       tx,
       newFollowers.map((follower) => ({ follower, followee })),
     )
     const newIds = new Map(newFollowers.map((follower, at) => [follower, ids[at] as EdgeId]))
-    return { followee, edges, blocked, live, newIds }
+    return { followee, edges, blocked, live, followeesMax, newIds }
   }
 
   private async store(
@@ -206,7 +208,7 @@ export class FollowBatcher {
     if (ended.length > 0) await edges.remove(tx, ended)
     const counters = countersOf(followee, begun, ended)
     if (areLive || begun.length === 0) await stats.changeLive(tx, counters)
-    else await stats.change(tx, counters)
+    else await stats.change(tx, counters, this.parts.followeesMax)
     const all = changes.flatMap(({ follower, begin, jobs }) =>
       reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee }).map((job) =>
         jobs.prepare(tx, job),

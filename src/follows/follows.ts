@@ -41,7 +41,7 @@ export class Follows {
    * changes nothing. A job adds the followee's posts to the follower's timelines.
    * At most eleven commands, shared with concurrent follows of the same followee.
    * @throws {DomainError} BAD_USER_INPUT if both are the same user; FORBIDDEN if either blocked the other; NOT_FOUND
-   *   without an account; UNAVAILABLE.
+   *   without an account; LIMIT_EXCEEDED if `actor` follows the most users already; UNAVAILABLE.
    */
   async follow(
     actor: UserId,

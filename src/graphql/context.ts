@@ -27,6 +27,12 @@ export class Context {
     this.current = undefined
   }
 
+  /** The number of the viewer's followees. Zero for an anonymous request. At most one command. */
+  async countFollowees(): Promise<number> {
+    if (this.viewer === undefined) return 0
+    return (await this.loaders.stats.load(this.viewer))?.following ?? 0
+  }
+
   /** @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
   requireViewer(): UserId {
     if (this.viewer === undefined) {

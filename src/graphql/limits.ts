@@ -2,21 +2,9 @@ import type { ApolloServerPlugin } from '@apollo/server'
 import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
-import {
-  type DocumentNode,
-  GraphQLError,
-  type GraphQLSchema,
-  getVariableValues,
-  type ValidationContext,
-} from 'graphql'
-import {
-  type ComplexityEstimatorArgs,
-  getComplexity,
-  simpleEstimator,
-} from 'graphql-query-complexity'
-import { pageSizeMax } from '../lib/page.ts'
-import { pageSizeDefault } from './connection.ts'
+import { GraphQLError, getVariableValues, type ValidationContext } from 'graphql'
 import type { Context } from './context.ts'
+import { costOf, priceOperation } from './cost.ts'
 
 /** The limits of a request. Each is checked before execution. */
 export const limits = {
@@ -27,7 +15,7 @@ export const limits = {
   tokens: 2000,
   /** Fields after fragments are expanded. */
   selections: 2000,
-  /** The sum over all fields of the product of the page sizes above the field. */
+  /** The cost of an operation, see `prices.ts`. */
   cost: 10_000,
   bodyBytes: 100_000,
 } as const
@@ -55,71 +43,38 @@ export const limitRules = [
   maxDirectivesRule(armorOptions('directives')),
 ]
 
-/** The cost of a field: 1, plus the cost of its selection times its page size. */
-function estimateField({
-  args,
-  childComplexity,
-  field,
-}: ComplexityEstimatorArgs): number | undefined {
-  const size = args.first ?? args.last
-  if (field.args.some(({ name }) => name === 'first')) return 1 + childComplexity * pageSize(size)
-  if (field.name === 'nodes' && Array.isArray(args.ids))
-    return 1 + childComplexity * args.ids.length
-  return undefined
-}
-
-/** The page size of a field. The default for an invalid size, which the resolver refuses. */
-const pageSize = (size: unknown): number =>
-  typeof size === 'number' && size >= 0 && size <= pageSizeMax ? size : pageSizeDefault
-
-/** The costs of known documents, by operation and variables. An entry lives as long as Apollo caches its document. */
-const costs = new WeakMap<DocumentNode, Map<string, number>>()
-/** The most cached costs of a document. */
-const costsMax = 100
-
-/** The cost of an operation with these variables. Computed once for repeated operations. */
-function costOf(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | undefined,
-  variables: Readonly<Record<string, unknown>>,
-): number {
-  const known = costs.get(document) ?? new Map<string, number>()
-  costs.set(document, known)
-  const key = JSON.stringify([operationName, variables])
-  const before = known.get(key)
-  if (before !== undefined) return before
-  const cost = getComplexity({
-    schema,
-    query: document,
-    ...(operationName === undefined ? {} : { operationName }),
-    variables,
-    estimators: [estimateField, simpleEstimator({ defaultComplexity: 1 })],
-  })
-  if (known.size >= costsMax) known.clear()
-  known.set(key, cost)
-  return cost
-}
-
-/** Refuses an operation whose cost exceeds the limit, including page sizes in variables. */
+/**
+ * Refuses an operation whose cost exceeds the limit, including page sizes in variables. Each response of a valid
+ * operation has `extensions.cost`.
+ * One command if the operation reads several timelines, because their cost depends on the number of followees.
+ */
 export const costPlugin: ApolloServerPlugin<Context> = {
-  requestDidStart: async () => ({
-    didResolveOperation: async ({ schema, document, operation, request }) => {
-      if (!operation) return
-      const given = request.variables ?? {}
-      const { coerced, errors } = getVariableValues(
-        schema,
-        operation.variableDefinitions ?? [],
-        given,
-      )
-      // The execution refuses invalid variables and names them.
-      if (errors) return
-      const cost = costOf(schema, document, operation.name?.value, coerced)
-      if (cost <= limits.cost) return
-      throw limitError(
-        'cost',
-        `The cost of the operation is ${cost}, above the limit of ${limits.cost}. Request smaller pages.`,
-      )
-    },
-  }),
+  requestDidStart: async () => {
+    let cost: { readonly requested: number; readonly limit: number } | undefined
+    return {
+      didResolveOperation: async ({ schema, document, operation, request, contextValue }) => {
+        if (!operation) return
+        const { coerced, errors } = getVariableValues(
+          schema,
+          operation.variableDefinitions ?? [],
+          request.variables ?? {},
+        )
+        // The execution refuses invalid variables and names them.
+        if (errors) return
+        const fragments = document.definitions.filter((one) => one.kind === 'FragmentDefinition')
+        const price = priceOperation({ schema, operation, fragments, variables: coerced })
+        const followees = price.timelines > 1 ? await contextValue.countFollowees() : 0
+        cost = { requested: costOf(price, followees), limit: limits.cost }
+        if (cost.requested <= limits.cost) return
+        throw limitError(
+          'cost',
+          `The cost of the operation is ${cost.requested}, above the limit of ${limits.cost}. Request smaller pages.`,
+        )
+      },
+      willSendResponse: async ({ response: { body } }) => {
+        if (!cost || body.kind !== 'single') return
+        body.singleResult.extensions = { ...body.singleResult.extensions, cost }
+      },
+    }
+  },
 }

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader'
 import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
+import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import type { PageFacts } from '../feed/timeline/page-facts.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
@@ -8,6 +9,7 @@ import { groupBy } from '../lib/batch.ts'
 import type { PostRef, TimeId, UserId } from '../lib/ids.ts'
 import { emptyPage, type Page, type Window } from '../lib/page.ts'
 import type { Services } from '../services.ts'
+import { readTimelines } from './timeline-reads.ts'
 import { type HiddenAmong, loadVisiblePages } from './visible-pages.ts'
 
 /** A page of one owner's list. Keys that differ only in the owner are read together. */
@@ -92,7 +94,7 @@ const userOf = (owner: UserId | PostRef): UserId =>
  * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous request.
  */
 export function createLoaders(
-  { users, stats, follows, restrictions, posts, engagementReader, liked }: Services,
+  { users, stats, follows, restrictions, posts, engagementReader, liked, feed }: Services,
   viewer: UserId | undefined,
 ) {
   const none = async () => new Set<UserId>()
@@ -160,6 +162,10 @@ export function createLoaders(
     ),
     posts: pageLoader(hiddenAmong, (owners: readonly UserId[], window, content: boolean) =>
       posts.byAuthors(owners, window, content),
+    ),
+    timeline: new DataLoader<TimelineRequest, TimelinePage, string>(
+      async (requests) => (viewer ? readTimelines(feed, viewer, requests) : []),
+      { maxBatchSize: batchMax, cacheKeyFn: (request) => JSON.stringify(request) },
     ),
   }
 }

@@ -18,13 +18,18 @@ export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 export const noAccount = (): DomainError =>
   new DomainError('NOT_FOUND', 'You have no account yet: create one with createUser')
 
+/** The error for a follow of a viewer who follows the most users already. */
+export const tooManyFollowees = (max: number): DomainError =>
+  new DomainError('LIMIT_EXCEEDED', `You may follow at most ${max} users`, { limit: 'followees' })
+
 /** The counters of accounts (seed 3). Exactly the live accounts have them (law L3). */
 export class UserStats {
   constructor(private readonly stats: Collections['user_stats']) {}
 
   /** The counters of the live accounts among `ids`. One command. */
-  async byIds(ids: readonly UserId[]): Promise<Map<UserId, Stats>> {
-    const found = await this.stats.find({ _id: { $in: [...ids] } }, singleBatch).toArray()
+  async byIds(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Stats>> {
+    const options = { ...singleBatch, ...tx }
+    const found = await this.stats.find({ _id: { $in: [...ids] } }, options).toArray()
     return new Map(
       found.map(({ _id, followers, following, posts }) => [
         _id as UserId,
@@ -56,11 +61,18 @@ export class UserStats {
   /**
    * Changes counters in the caller's transaction, which so collides with other changes of these accounts. The first
    * account is the viewer's. One command.
-   * @throws {DomainError} NOT_FOUND that names a user without an account. The transaction must not commit then.
+   * @param followeesMax the most users that an account with a new follow may follow. Default: no limit.
+   * @throws {DomainError} NOT_FOUND that names a user without an account; LIMIT_EXCEEDED beyond `followeesMax`. The
+   *   transaction must not commit then.
    */
-  async change(tx: Tx, changes: ReadonlyMap<UserId, StatsChange>): Promise<void> {
-    if ((await this.changeLive(tx, changes)) === changes.size) return
+  async change(
+    tx: Tx,
+    changes: ReadonlyMap<UserId, StatsChange>,
+    followeesMax?: number,
+  ): Promise<void> {
+    if ((await this.changeLive(tx, changes, followeesMax)) === changes.size) return
     await this.mustBeLive(tx, [...changes.keys()])
+    if (followeesMax !== undefined) throw tooManyFollowees(followeesMax)
   }
 
   /**
@@ -76,10 +88,24 @@ export class UserStats {
     return counted ?? undefined
   }
 
-  /** As {@link change}, but ignores users without an account. @returns the number of changed accounts. */
-  async changeLive(tx: Tx, changes: ReadonlyMap<UserId, StatsChange>): Promise<number> {
+  /**
+   * As {@link change}, but ignores users without an account.
+   * @param followeesMax ignores also users that would follow more users than this. Default: none.
+   * @returns the number of changed accounts.
+   */
+  async changeLive(
+    tx: Tx,
+    changes: ReadonlyMap<UserId, StatsChange>,
+    followeesMax?: number,
+  ): Promise<number> {
     const operations = [...changes].map(([_id, change]) => ({
-      updateOne: { filter: { _id }, update: { $inc: change } },
+      updateOne: {
+        filter:
+          followeesMax !== undefined && (change.following ?? 0) > 0
+            ? { _id, following: { $lt: followeesMax } }
+            : { _id },
+        update: { $inc: change },
+      },
     }))
     return (await this.stats.bulkWrite(operations, { session: tx.session, ordered: false }))
       .matchedCount

@@ -251,7 +251,7 @@ describe('idempotency keys and jobs in a batch', () => {
     const { now } = harness.clock
     const parts = { collections, edges, stats, outbox, transactions, mint, now }
     const watched = new Interrupted(parts)
-    const together = new FollowBatcher({ ...parts, restrictions: watched })
+    const together = new FollowBatcher({ ...parts, restrictions: watched, followeesMax: 100 })
     const follows = new Follows({ ...parts, batcher: together })
     const outcomes = await Promise.all([
       resultOf(follows.follow(opener, star)),

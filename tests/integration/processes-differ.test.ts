@@ -21,6 +21,7 @@ const settings = {
   first: {
     FEED_STRATEGY: 'CACHE',
     FEED_MAINTAINED: withoutInbox.join(),
+    FOLLOWEES_MAX: '100',
     TIMELINE_ENTRIES: 'text',
     TIME_BUCKET_DAYS: '0.01',
     SIZED_BUCKET_SIZE: '7',
@@ -37,6 +38,7 @@ const settings = {
   worker: {
     FEED_STRATEGY: 'SIZED_BUCKETS',
     FEED_MAINTAINED: '',
+    FOLLOWEES_MAX: '200',
     TIMELINE_ENTRIES: 'id',
     TIME_BUCKET_DAYS: '30',
     SIZED_BUCKET_SIZE: '2',
@@ -53,6 +55,7 @@ const settings = {
   second: {
     FEED_STRATEGY: 'INBOX',
     FEED_MAINTAINED: feedStrategyNames.join(),
+    FOLLOWEES_MAX: '300',
     TIMELINE_ENTRIES: 'author',
     TIME_BUCKET_DAYS: '7',
     SIZED_BUCKET_SIZE: '11',

@@ -206,7 +206,7 @@ describe('a block during a follow', () => {
     const block = once(() => blocking.block(b, a))
     const watched = new Interrupted(block, { ...parts, stats })
     const followParts = { ...parts, stats: harness.services.stats }
-    const batcher = new FollowBatcher({ ...followParts, restrictions: watched })
+    const batcher = new FollowBatcher({ ...followParts, restrictions: watched, followeesMax: 100 })
     const follows = new Follows({ ...followParts, batcher })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',

@@ -53,6 +53,8 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: the tests assert on every field they read
   readonly data: any
   readonly errors: readonly AnsweredError[]
+  // biome-ignore lint/suspicious/noExplicitAny: the tests assert on every field they read
+  readonly extensions?: any
 }
 
 /** An element of `errors`. */
@@ -106,8 +108,8 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
       },
       body: body ?? JSON.stringify(request),
     })
-    const { data, errors = [] } = (await response.json()) as Partial<Answer>
-    return { status: response.status, headers: response.headers, data, errors }
+    const { data, errors = [], extensions } = (await response.json()) as Partial<Answer>
+    return { status: response.status, headers: response.headers, data, errors, extensions }
   }
   return {
     database,

@@ -208,7 +208,7 @@ export type ErrorCode =
   | 'GRAPHQL_VALIDATION_FAILED'
   /** The server failed. `requestId` identifies the failure in the server log. */
   | 'INTERNAL_SERVER_ERROR'
-  /** The document exceeds a limit. `limit` names it. Nothing was executed. */
+  /** The document or the account exceeds a limit. `limit` names it. Nothing was changed. */
   | 'LIMIT_EXCEEDED'
   /** The requested object does not exist, or the viewer may not see it. */
   | 'NOT_FOUND'

@@ -67,8 +67,8 @@ export function servicesOver(
   following: FollowingMode = 'collection',
   feed: Partial<ServiceConfig['feed']> = {},
 ): Services {
-  const { users, feed: standard } = readConfig({})
-  const config = { following, users, feed: { ...standard, ...feed } }
+  const { followeesMax, users, feed: standard } = readConfig({})
+  const config = { following, followeesMax, users, feed: { ...standard, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
   return createServices(client, db, { ...config, posts, engagement }, { now: clock.now })
 }

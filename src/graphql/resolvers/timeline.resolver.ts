@@ -52,10 +52,10 @@ export class TimelineResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const reader = ctx.requireViewer()
+    ctx.requireViewer()
     const group = args.group ?? undefined
     const selection = selectionOf(info)
-    const page = await ctx.services.feed.timeline(reader, {
+    const page = await ctx.loaders.timeline.load({
       window: windowOf(args),
       strategy: args.strategy ?? undefined,
       group,

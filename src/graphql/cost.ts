@@ -1,0 +1,201 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  GraphQLIncludeDirective,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  GraphQLSkipDirective,
+  getArgumentValues,
+  getDirectiveValues,
+  getNamedType,
+  isInterfaceType,
+  isObjectType,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql'
+import { pageSizeMax } from '../lib/page.ts'
+import { pageSizeDefault } from './connection.ts'
+import {
+  commandPrice,
+  fanoutPrice,
+  fieldCommands,
+  followeesPerPrice,
+  type Load,
+  loads,
+  mutationCommands,
+  pageCommands,
+  valuePrice,
+} from './prices.ts'
+
+/** An operation with the fragments of its document and its coerced variables. */
+export interface PricedOperation {
+  readonly schema: GraphQLSchema
+  readonly operation: OperationDefinitionNode
+  readonly fragments: readonly FragmentDefinitionNode[]
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+/** What an operation costs. */
+export interface Price {
+  /** The values that the response may hold: for each field, the product of the page sizes above it. */
+  readonly values: number
+  /** The commands that the operation may send, without those of FANOUT_ON_READ for further followees. */
+  readonly commands: number
+  /** The number of timeline reads that share nothing, among them the probes of `pageInfo`. */
+  readonly timelines: number
+}
+
+/**
+ * The cost of a price.
+ * @param followees the number of the viewer's followees.
+ */
+export const costOf = ({ values, commands, timelines }: Price, followees: number): number =>
+  values * valuePrice +
+  commands * commandPrice +
+  timelines * Math.floor(followees / followeesPerPrice) * fanoutPrice
+
+/**
+ * Prices an operation before it is executed. Keeps nothing. Visits each selected field once, after fragments are
+ * expanded, so limit the selections first.
+ */
+export function priceOperation(priced: PricedOperation): Price {
+  const { schema, operation } = priced
+  const root = schema.getRootType(operation.operation)
+  const pricing = new Pricing(priced)
+  const values = root ? pricing.priceSelection(operation.selectionSet, root) : 0
+  return { values, commands: pricing.commands, timelines: pricing.timelines.size }
+}
+
+/** A selected field, with the type on which it is selected. */
+interface SelectedField {
+  readonly node: FieldNode
+  readonly type: GraphQLNamedType
+}
+
+type Arguments = Readonly<Record<string, unknown>>
+
+class Pricing {
+  commands = 0
+  readonly timelines = new Set<string>()
+  private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
+
+  constructor(private readonly priced: PricedOperation) {
+    this.fragments = new Map(priced.fragments.map((one) => [one.name.value, one]))
+  }
+
+  /** Adds the commands of a selection. @returns its number of values for one object. */
+  priceSelection(selection: SelectionSetNode, type: GraphQLNamedType): number {
+    const needed = new Set<Load>()
+    const ofType = new Map<GraphQLNamedType, number>()
+    for (const field of this.fieldsOf(selection.selections, type)) {
+      const load = loads[coordinateOf(field)]
+      if (load) needed.add(load)
+      ofType.set(field.type, (ofType.get(field.type) ?? 0) + this.priceField(field))
+    }
+    for (const { commands } of needed) this.commands += commands
+    // An object has one type, so of the fragments on other types only the largest counts.
+    const own = ofType.get(type) ?? 0
+    ofType.delete(type)
+    return own + Math.max(0, ...ofType.values())
+  }
+
+  private priceField(field: SelectedField): number {
+    const { node, type } = field
+    const definition = fieldsOfType(type)[node.name.value]
+    // __typename, or introspection, which sends no command and has a limit of its own.
+    if (!definition) return 1
+    const given = this.argumentsOf(definition, node)
+    const coordinate = coordinateOf(field)
+    const page = pageCommands[coordinate]
+    const probes = page === undefined ? [] : this.probesOf(node, definition, given)
+    const isMutation = type === this.priced.schema.getMutationType()
+    this.commands += isMutation ? mutationCommands : (fieldCommands[coordinate] ?? 0)
+    this.commands += (page ?? 0) * (1 + probes.length)
+    if (coordinate === 'Query.timeline') {
+      for (const side of ['page', ...probes]) this.timelines.add(timelineKey(given, side))
+    }
+    const below = node.selectionSet
+      ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
+      : 0
+    return 1 + below * Math.max(1, sizeOf(definition, given))
+  }
+
+  /** The sides of a page on which the selected `pageInfo` needs another read. */
+  private probesOf(
+    { selectionSet }: FieldNode,
+    { type }: GraphQLField<unknown, unknown>,
+    { after, before }: Arguments,
+  ): readonly string[] {
+    if (after == null && before == null) return []
+    const below = (set: SelectionSetNode | undefined, on: GraphQLNamedType, name: string) =>
+      [...this.fieldsOf(set?.selections ?? [], on)].filter(({ node }) => node.name.value === name)
+    const connection = getNamedType(type)
+    const infos = below(selectionSet, connection, 'pageInfo')
+    const pageInfo = fieldsOfType(connection).pageInfo
+    const isSelected = (name: string) =>
+      pageInfo !== undefined &&
+      infos.some(
+        ({ node }) => below(node.selectionSet, getNamedType(pageInfo.type), name).length > 0,
+      )
+    return [
+      ...(after != null && isSelected('hasPreviousPage') ? ['newer'] : []),
+      ...(before != null && isSelected('hasNextPage') ? ['older'] : []),
+    ]
+  }
+
+  /** The fields of a selection with fragments expanded, without those that directives leave out. */
+  private *fieldsOf(
+    selections: readonly SelectionNode[],
+    type: GraphQLNamedType,
+  ): Generator<SelectedField> {
+    for (const node of selections) {
+      if (this.isLeftOut(node)) continue
+      if (node.kind === 'Field') {
+        yield { node, type }
+        continue
+      }
+      const fragment = node.kind === 'FragmentSpread' ? this.fragments.get(node.name.value) : node
+      const condition = fragment?.typeCondition?.name.value
+      const on = condition === undefined ? type : this.priced.schema.getType(condition)
+      if (fragment && on) yield* this.fieldsOf(fragment.selectionSet.selections, on)
+    }
+  }
+
+  private isLeftOut(node: SelectionNode): boolean {
+    const { variables } = this.priced
+    return (
+      getDirectiveValues(GraphQLSkipDirective, node, variables)?.if === true ||
+      getDirectiveValues(GraphQLIncludeDirective, node, variables)?.if === false
+    )
+  }
+
+  /** The arguments of a field. None if one is invalid, because the field is then not executed. */
+  private argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): Arguments {
+    try {
+      return getArgumentValues(definition, node, this.priced.variables)
+    } catch {
+      return {}
+    }
+  }
+}
+
+const coordinateOf = ({ node, type }: SelectedField) => `${type.name}.${node.name.value}`
+
+const fieldsOfType = (type: GraphQLNamedType) =>
+  isObjectType(type) || isInterfaceType(type) ? type.getFields() : {}
+
+/** The same for fields that share the read of a timeline, as `readTimelines` does. */
+const timelineKey = ({ strategy, group, after, before, last }: Arguments, side: string): string =>
+  JSON.stringify([strategy, group, after, before, last != null, side])
+
+/** The number of items of a list. The default for an invalid size, which the resolver refuses. */
+function sizeOf({ args, name }: GraphQLField<unknown, unknown>, given: Arguments): number {
+  if (args.some((arg) => arg.name === 'first')) {
+    const size = given.first ?? given.last
+    const isValid = typeof size === 'number' && size >= 0 && size <= pageSizeMax
+    return isValid ? size : pageSizeDefault
+  }
+  return name === 'nodes' && Array.isArray(given.ids) ? given.ids.length : 1
+}

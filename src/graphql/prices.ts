@@ -1,0 +1,78 @@
+import { engagementKinds, kinds, viewerFields } from '../engagement/kinds.ts'
+
+/** What one value of a response costs. All other prices are multiples of it. */
+export const valuePrice = 1
+
+/** What a MongoDB command costs. It takes about as long as twenty values. */
+export const commandPrice = 20
+
+/** What FANOUT_ON_READ costs for each further {@link followeesPerPrice} followees: a command that merges 200 lists. */
+export const fanoutPrice = 100
+
+/** The number of followees whose posts one command of FANOUT_ON_READ merges. */
+export const followeesPerPrice = 200
+
+/**
+ * The loads of objects, by type and field. A load is batched, so it costs its commands once for each selection set, for
+ * any number of objects and of its fields.
+ */
+export const loads: Readonly<Record<string, Load>> = {
+  // The account, and the blocks that hide it.
+  ...loadedBy({ name: 'profile', commands: 2 }, 'User', ['name', 'bio', 'createdAt']),
+  // Without a profile, the counters decide whether the account exists.
+  ...loadedBy({ name: 'stats', commands: 2 }, 'User', ['id', 'handle', 'stats']),
+  ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),
+  ...loadedBy({ name: 'followsViewer', commands: 1 }, 'User', ['followsViewer']),
+  ...loadedBy({ name: 'viewerGroups', commands: 1 }, 'User', ['viewerGroups']),
+  ...loadedBy({ name: 'restrictions', commands: 1 }, 'User', [
+    'viewerHasMuted',
+    'viewerHasBlocked',
+  ]),
+  ...loadedBy({ name: 'content', commands: 1 }, 'Post', [
+    'text',
+    'attachments',
+    ...Object.values(kinds).map(({ count }) => count.field),
+  ]),
+  ...loadedBy({ name: 'engagement', commands: 2 }, 'Post', [...viewerFields.keys()]),
+}
+
+/** What several fields of an object need. */
+export interface Load {
+  readonly name: string
+  readonly commands: number
+}
+
+function loadedBy(load: Load, type: string, fields: readonly string[]): Record<string, Load> {
+  return Object.fromEntries(fields.map((field) => [`${type}.${field}`, load]))
+}
+
+/**
+ * The commands of fields that send their own, beyond the loads of the objects that they return. At most as many are
+ * sent, except for pages that are refilled because hidden items were dropped.
+ */
+export const fieldCommands: Readonly<Record<string, number>> = {
+  // The objects of each type, and the blocks that hide them.
+  'Query.node': 10,
+  'Query.nodes': 10,
+  'Query.whyInTimeline': 6,
+  'Query.whyNotInTimeline': 6,
+  'Timeline.pending': 2,
+}
+
+/** The commands of a mutation: those of its transaction. */
+export const mutationCommands = 12
+
+/**
+ * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which `pageInfo` may need, costs as many.
+ */
+export const pageCommands: Readonly<Record<string, number>> = {
+  'Query.timeline': 4,
+  'User.followers': 3,
+  'User.following': 3,
+  'User.posts': 3,
+  'User.likedPosts': 6,
+  'Viewer.mutes': 1,
+  'Viewer.blocks': 1,
+  'Viewer.groups': 1,
+  ...Object.fromEntries(engagementKinds.map((kind) => [`Post.${kind}`, 5])),
+}

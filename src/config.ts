@@ -53,6 +53,7 @@ const variables = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: portNumber.default(4000),
   CORS_ORIGINS: commaList.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
+  REQUEST_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(300).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MONGODB_URI: z
     .string()
@@ -95,6 +96,8 @@ export interface Config {
     readonly port: number
     /** The origins whose pages may call this server from a browser. */
     readonly corsOrigins: readonly string[]
+    /** The time in which a request is answered, in milliseconds. */
+    readonly requestMsMax: number
   }
   readonly logLevel: string
   readonly database: {
@@ -186,7 +189,12 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
   const { values: e, wrong, problems } = readVariables(variables, given)
   const config: Config = {
     production: e.NODE_ENV === 'production',
-    http: { host: e.HOST, port: e.PORT, corsOrigins: e.CORS_ORIGINS },
+    http: {
+      host: e.HOST,
+      port: e.PORT,
+      corsOrigins: e.CORS_ORIGINS,
+      requestMsMax: e.REQUEST_TIMEOUT_SECONDS * 1_000,
+    },
     logLevel: e.LOG_LEVEL,
     database: {
       uri: e.MONGODB_URI,

@@ -41,7 +41,7 @@ export const errorCodes = {
   UNAVAILABLE: {
     status: 503,
     meaning:
-      'The database is unreachable or too busy. Try again later. Repeat a mutation with the same clientMutationId.',
+      'The database is unreachable or too busy, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId.',
   },
 } as const satisfies Record<string, { status: number; meaning: string }>
 

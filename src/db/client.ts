@@ -1,18 +1,31 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
 import { readPastElections } from './elections.ts'
 import { monitorClient } from './monitoring.ts'
+import { commandMs } from './request-time.ts'
 
 /** How long a command of a request may take on the server, in milliseconds. */
 export const commandMsMax = 2_500
 
-/** Options of each command of a request. The server gives up no later than the client. */
-export const requestTimeout = { maxTimeMS: commandMsMax } as const
+/**
+ * Options of each command of a request. The server gives up no later than the client, and no later than the deadline of
+ * the request. Reading them throws {@link RequestEnded} after that, so a request that has ended sends no command.
+ */
+export const requestTimeout = {
+  get maxTimeMS(): number {
+    return commandMs(commandMsMax)
+  },
+}
 
 /**
  * Options of reads with up to 4,000 documents: {@link requestTimeout}, and all documents in one answer (law L5).
  * MongoDB's default for the first answer is 101 documents.
  */
-export const singleBatch = { ...requestTimeout, batchSize: 4_000 } as const
+export const singleBatch = {
+  get maxTimeMS(): number {
+    return commandMs(commandMsMax)
+  },
+  batchSize: 4_000,
+}
 
 const options: MongoClientOptions = {
   appName: 'feedline',

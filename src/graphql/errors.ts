@@ -1,4 +1,4 @@
-import type { ApolloServerPlugin } from '@apollo/server'
+import type { ApolloServerPlugin, GraphQLResponse } from '@apollo/server'
 import {
   GraphQLError,
   type GraphQLErrorOptions,
@@ -6,7 +6,9 @@ import {
   isValueNode,
 } from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
+import { hasRequestEnded } from '../db/request-time.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
+import { retryAfterSeconds } from '../http/error-body.ts'
 import type { Log } from '../log.ts'
 import { requestScope } from '../request-scope.ts'
 import type { Context } from './context.ts'
@@ -111,6 +113,8 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
       for (const error of errors) {
         const { code, details } = publicErrorOf(error, error.toJSON())
         if (errorCodes[code].status < 500) continue
+        // A request that took too long is logged once. No one waits for another request that has ended.
+        if (code === 'UNAVAILABLE' && hasRequestEnded()) continue
         log.error(
           { requestId, operation, code, path: error.path, err: details.cause },
           'request failed',
@@ -123,6 +127,11 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
         const [first] = response.body.singleResult.errors ?? []
         const code = first?.extensions?.code as ErrorCode | undefined
         if (code) response.http.status = errorCodes[code].status
+      }
+      if (isUnanswered(response.body)) {
+        response.http.status = errorCodes.UNAVAILABLE.status
+        response.http.headers.set('retry-after', String(retryAfterSeconds))
+        return
       }
       const accept = request.http?.headers.get('accept') ?? ''
       if (response.http.status !== 400 || accept.includes('graphql-response+json')) return
@@ -141,3 +150,14 @@ const documentErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'OPERATION_RESOLUTION_FAILURE',
   'BAD_USER_INPUT',
 ])
+
+/** Whether a response holds no data because the database did not answer. */
+function isUnanswered(body: GraphQLResponse['body']): boolean {
+  if (body.kind !== 'single') return false
+  const { data, errors = [] } = body.singleResult
+  return (
+    errors.length > 0 &&
+    errors.every(({ extensions }) => extensions?.code === 'UNAVAILABLE') &&
+    Object.values(data ?? {}).every((value) => value === null)
+  )
+}

@@ -1,4 +1,5 @@
 import { createIdempotencyKey, type IdempotencyKey } from '../db/idempotency.ts'
+import { runToEnd } from '../db/request-time.ts'
 import { unknownOutcome } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -14,7 +15,7 @@ const answerMsMax = 9_000
 
 /**
  * Runs a mutation as the viewer, once for each clientMutationId (law L4), and then drops the loaders. Answers within 9
- * s.
+ * s. A mutation that has begun ends, also if the client is gone.
  * @param name the name of the mutation, part of the idempotency key.
  * @throws {DomainError} UNAUTHENTICATED; UNAVAILABLE after 9 s; the errors of the mutation.
  */
@@ -37,7 +38,8 @@ export async function mutate<Input extends MutationInput, Result extends object>
   if (problem) throw badInput('input.clientMutationId', problem)
   try {
     const idempotencyKey = createIdempotencyKey(viewer, name, { ...input, clientMutationId })
-    const result = await within(answerMsMax, run(viewer, idempotencyKey), unknownOutcome)
+    const running = runToEnd(() => run(viewer, idempotencyKey))
+    const result = await within(answerMsMax, running, unknownOutcome)
     return { ...result, clientMutationId: clientMutationId ?? null }
   } finally {
     ctx.forget()

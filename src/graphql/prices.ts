@@ -47,8 +47,7 @@ function loadedBy(load: Load, type: string, fields: readonly string[]): Record<s
 }
 
 /**
- * The commands of fields that send their own, beyond the loads of the objects that they return. At most as many are
- * sent, except for pages that are refilled because hidden items were dropped.
+ * The commands of fields that send their own, beyond the loads of the objects that they return.
  */
 export const fieldCommands: Readonly<Record<string, number>> = {
   // The objects of each type, and the blocks that hide them.
@@ -66,11 +65,12 @@ export const mutationCommands = 12
  * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which `pageInfo` may need, costs as many.
  */
 export const pageCommands: Readonly<Record<string, number>> = {
-  'Query.timeline': 4,
+  // With one refill, because hidden items were dropped.
+  'Query.timeline': 8,
   'User.followers': 3,
   'User.following': 3,
   'User.posts': 3,
-  'User.likedPosts': 6,
+  'User.likedPosts': 12,
   'Viewer.mutes': 1,
   'Viewer.blocks': 1,
   'Viewer.groups': 1,

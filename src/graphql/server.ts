@@ -20,6 +20,7 @@ import { OpenRequests } from '../http/open-requests.ts'
 import { addLiveness, addReadiness } from '../http/probes.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
+import { limitRequestTime } from '../http/request-time.ts'
 import { addSecurityHeaders, policyOf, securityHeaders } from '../http/security-headers.ts'
 import { receiveLimits, refuseUnreadable } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -82,6 +83,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
   })
+  limitRequestTime(http, parts.config.http.requestMsMax, parts.log)
   addLiveness(http, '/healthz')
   addReadiness(http, parts.readiness)
   if (!production) {

@@ -11,3 +11,6 @@ export function refusalOf(request: FastifyRequest, code: ErrorCode, message: str
   if (request.scope) request.scope.code ??= code
   return errorBody(code, message, request.id)
 }
+
+/** How long a client should wait after an answer that asks it to try again, in seconds. */
+export const retryAfterSeconds = 1

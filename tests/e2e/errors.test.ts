@@ -17,7 +17,7 @@ beforeAll(async () => {
 /** A request with an error, and the parts of the answer that are specific to it. */
 interface Case {
   readonly request: GraphqlRequest
-  /** The HTTP status under `application/graphql-response+json`. Errors of a field come with 200. */
+  /** The HTTP status under `application/graphql-response+json`. Errors of a field come with 200, but UNAVAILABLE. */
   readonly status: number
   /** The HTTP status under `application/json`, if it differs. */
   readonly legacyStatus?: number
@@ -80,7 +80,7 @@ const cases = {
   },
   UNAVAILABLE: {
     request: readAnn,
-    status: 200,
+    status: 503,
     failure: { failCommands: ['find'], closeConnection: true },
   },
 } satisfies Record<ErrorCode, Case>

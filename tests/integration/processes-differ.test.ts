@@ -34,6 +34,7 @@ const settings = {
     SHARES_THRESHOLD: '1',
     OVERFLOW_CAPACITY: '2',
     LOG_LEVEL: 'info',
+    REQUEST_TIMEOUT_SECONDS: '5',
   },
   worker: {
     FEED_STRATEGY: 'SIZED_BUCKETS',
@@ -51,6 +52,7 @@ const settings = {
     SHARES_THRESHOLD: '50',
     OVERFLOW_CAPACITY: '50',
     LOG_LEVEL: 'debug',
+    REQUEST_TIMEOUT_SECONDS: '6',
   },
   second: {
     FEED_STRATEGY: 'INBOX',
@@ -68,6 +70,7 @@ const settings = {
     SHARES_THRESHOLD: '3',
     OVERFLOW_CAPACITY: '3',
     LOG_LEVEL: 'warn',
+    REQUEST_TIMEOUT_SECONDS: '7',
   },
 } as const
 

@@ -220,7 +220,7 @@ export type ErrorCode =
   | 'PERSISTED_QUERY_NOT_SUPPORTED'
   /** The request needs a valid token. */
   | 'UNAUTHENTICATED'
-  /** The database is unreachable or too busy. Try again later. Repeat a mutation with the same clientMutationId. */
+  /** The database is unreachable or too busy, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId. */
   | 'UNAVAILABLE';
 
 /** How the server assembles a timeline. The server rejects strategies that it does not maintain. */

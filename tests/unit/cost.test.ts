@@ -28,7 +28,7 @@ test.each([
     user('posts(first: 1000) { edges { cursor } }'),
     { values: 42, commands: 3 },
   ],
-  ['liked posts', user('likedPosts(last: 2) { edges { cursor } }'), { values: 6, commands: 6 }],
+  ['liked posts', user('likedPosts(last: 2) { edges { cursor } }'), { values: 6, commands: 12 }],
   [
     'a list of each item of a page',
     user('followers(first: 5) { edges { node { posts(first: 3) { edges { cursor } } } } }'),

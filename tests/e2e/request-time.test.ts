@@ -1,0 +1,138 @@
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CommandStartedEvent } from 'mongodb'
+import { beforeAll, expect, test } from 'vitest'
+import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import { type TestApp, useApp } from '../support/app.ts'
+import { failCommand } from '../support/mongo.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp()
+const hurried = useApp({ REQUEST_TIMEOUT_SECONDS: '0.5' })
+const reader = handle('reader')
+const people = Array.from({ length: 3_000 }, (_, n) => handle(`p${n}`))
+const blockMs = 60
+/** A page that reads the followees and then, 200 after 200, their posts: 18 commands one after another. */
+const query = '{ timeline { edges { node { text } } } }'
+
+beforeAll(async () => {
+  const mint = new IdMint(Date.now)
+  for (const { services } of [app, hurried]) {
+    await openAccounts(services, [reader, ...people])
+    const follow = (followee: UserId) => {
+      return { id: mint.next<EdgeId>(), follower: reader, followee, source: 'FEEDLINE' as const }
+    }
+    const { edges, transactions } = services
+    await transactions.run((tx) => edges.store(tx, people.map(follow)))
+  }
+})
+
+const housekeeping = new Set(['hello', 'configureFailPoint', 'killCursors'])
+
+/** The names of the commands that the client sends from now on. */
+function watched({ database }: TestApp) {
+  const names: string[] = []
+  const listener = ({ commandName }: CommandStartedEvent) => {
+    if (!housekeeping.has(commandName)) names.push(commandName)
+  }
+  database.client.on('commandStarted', listener)
+  return { names, [Symbol.dispose]: () => void database.client.off('commandStarted', listener) }
+}
+
+/** Sends a request, and closes its connection once `isTime`. */
+async function leave(body: object, isTime: () => boolean): Promise<void> {
+  const sent = request(`${app.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Dev ${reader}` },
+  })
+  sent.on('error', () => {})
+  sent.end(JSON.stringify(body))
+  await until(isTime)
+  sent.destroy()
+}
+
+const errorLinesOf = ({ logged }: TestApp) =>
+  logged.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
+
+/** Waits until `isDone`, for up to five seconds. */
+async function until(isDone: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < 250; tries++) {
+    if (await isDone()) return
+    await sleep(20)
+  }
+  throw new Error('it did not happen within five seconds')
+}
+
+test('after a client has closed its connection, its request sends no further command', async () => {
+  await using _ = await failCommand(app.database.client, {
+    failCommands: ['find', 'aggregate'],
+    blockMs,
+  })
+  using sent = watched(app)
+  await leave({ query }, () => sent.names.length > 1)
+  await sleep(blockMs)
+  const { length } = sent.names
+  expect(length).toBeLessThan(8)
+  await sleep(5 * blockMs)
+  expect(sent.names).toHaveLength(length)
+  expect(errorLinesOf(app)).toEqual([])
+})
+
+test('a mutation that has begun ends and is recorded, also if its client is gone', async () => {
+  const input = { text: 'kept', clientMutationId: 'left' }
+  const create = `mutation ($input: CreatePostInput!) { a: createPost(input: $input) { clientMutationId }
+    b: createPost(input: { text: "never begun" }) { clientMutationId } }`
+  {
+    await using _ = await failCommand(app.database.client, {
+      failCommands: ['commitTransaction'],
+      blockMs: 300,
+    })
+    using sent = watched(app)
+    await leave({ query: create, variables: { input } }, () =>
+      sent.names.includes('commitTransaction'),
+    )
+  }
+  const { posts } = app.services.collections
+  await until(async () => (await posts.countDocuments({ author: reader })) > 0)
+  await sleep(100)
+  expect(await posts.countDocuments({ author: reader })).toBe(1)
+  const again = await app.send({ as: reader, query: create, variables: { input } })
+  expect(again.errors).toEqual([])
+  expect(await posts.countDocuments({ text: 'kept' })).toBe(1)
+})
+
+test('a request that takes too long is answered at its deadline with 503, and sends no further command', async () => {
+  await using _ = await failCommand(hurried.database.client, {
+    failCommands: ['find', 'aggregate'],
+    blockMs,
+  })
+  using sent = watched(hurried)
+  const beganAt = performance.now()
+  const { status, headers, errors } = await hurried.send({ as: reader, query })
+  expect(performance.now() - beganAt).toBeLessThan(1_000)
+  expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+  const requestId = headers.get('x-request-id')
+  expect(errors).toEqual([
+    {
+      message: expect.stringMatching(/^The request took too long/),
+      extensions: { code: 'UNAVAILABLE', requestId },
+    },
+  ])
+  const { length } = sent.names
+  await sleep(5 * blockMs)
+  expect(sent.names).toHaveLength(length)
+  expect(errorLinesOf(hurried).map(({ code, requestId: id }) => [code, id])).toEqual([
+    ['UNAVAILABLE', requestId],
+  ])
+})
+
+test('after a field has ended the whole answer, the other fields send no further command', async () => {
+  const list = (below: string) => `followers { edges { node { ${below} } } }`
+  const more = `user(handle: "p1") { ${list(list('name'))} }`
+  await using _ = await failCommand(app.database.client, { failCommands: ['find'], blockMs })
+  using sent = watched(app)
+  const { data } = await app.send({ as: reader, query: `{ ${more} nodes(ids: ["x"]) { id } }` })
+  expect(data).toBeNull()
+  await sleep(5 * blockMs)
+  expect(sent.names.length).toBeLessThanOrEqual(1)
+})

@@ -1,0 +1,182 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { BSON, type CommandSucceededEvent } from 'mongodb'
+import { beforeAll, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { feedStrategyNames, isMaterialised } from '../../src/feed/strategies/list.ts'
+import { cursorOf, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import { commandPrice, followeesPerPrice } from '../../src/graphql/prices.ts'
+import { createSchema } from '../../src/graphql/schema.ts'
+import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
+import { type AnsweredError, useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, lawRuns, lawSeed, openAccounts } from '../support/services.ts'
+import { type RandomRequest, randomRequest, type Values } from './model/random-documents.ts'
+
+const maintained = feedStrategyNames.filter((name) => name !== 'HYBRID')
+const app = useApp({
+  FEED_MAINTAINED: maintained.join(),
+  LIKES_THRESHOLD: '3',
+  COMMENTS_THRESHOLD: '3',
+  SHARES_THRESHOLD: '3',
+  OVERFLOW_CAPACITY: '5',
+})
+const schema = createSchema()
+const reader = handle('reader')
+const people = Array.from({ length: 40 }, (_, n) => handle(`p${n}`))
+/** Followees without accounts, so that only a timeline reads them. */
+const quiet = Array.from({ length: 700 }, (_, n) => handle(`q${n}`))
+const followees = people.length + quiet.length
+const mint = new IdMint(Date.now)
+let values: Values = {}
+
+/** What one unit of cost may take, beyond {@link base}. */
+const perCost = { commands: 1 / commandPrice, answerBytes: 200, replyBytes: 500, cpuMs: 0.5 }
+/** What every request may take. The commands are those of one timeline of FANOUT_ON_READ. */
+const base = {
+  commands: Math.floor(followees / followeesPerPrice) * 2,
+  answerBytes: 2_000,
+  replyBytes: 50_000,
+  cpuMs: 500,
+}
+type Measure = keyof typeof perCost
+const measures = Object.keys(perCost) as Measure[]
+
+beforeAll(async () => {
+  const { services } = app
+  const { collections, edges, transactions, engagements, registrations, restrictions } = services
+  await openAccounts(services, [reader, ...people])
+  const follow = (follower: UserId, followee: UserId) => {
+    return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
+  }
+  const around = people.flatMap((one, n) =>
+    [1, 2, 3, 5, 8].map((step) => follow(one, people[(n + step) % people.length] as UserId)),
+  )
+  const own = [...quiet, ...people].map((one) => follow(reader, one))
+  await transactions.run((tx) => edges.store(tx, [...around, ...own]))
+  await collections.user_stats.updateOne({ _id: reader }, { $set: { following: followees } })
+  const { collection, owner } = edges.following
+  await collection.updateMany({ [owner]: reader }, { $set: { groups: ['close', 'work'] } })
+  const posts: PostRef[] = people.flatMap((author) =>
+    Array.from({ length: 5 }, () => ({ id: mint.next<PostId>(), author })),
+  )
+  await collections.posts.insertMany(
+    posts.map(({ id, author }) => ({ _id: toObjectId(id), author, text: 'x'.repeat(300) })),
+  )
+  const popular = posts.slice(-3)
+  for (const post of popular) {
+    await Promise.all(people.slice(0, 9).map((one) => engagements.add('likes', one, post)))
+    await Promise.all(
+      people
+        .slice(0, 5)
+        .flatMap((one) => [
+          engagements.add('shares', one, post),
+          engagements.add('comments', one, post, { text: 'y'.repeat(300) }),
+        ]),
+    )
+  }
+  for (const muted of people.slice(-2)) await restrictions.mute(reader, muted)
+  for (const name of maintained) if (isMaterialised(name)) await registrations.rebuild(name)
+  await app.rest()
+  const handles = [reader, ...people]
+  const refs = [...popular, ...posts.slice(0, 40)]
+  const ids = [...refs.map(postNodeId), ...handles.map(userNodeId)]
+  const cursors = posts.map(({ id }) => cursorOf(id))
+  const sizes = [0, 1, 2, 3, 5, 10, 20, 50, 100]
+  values = {
+    first: sizes,
+    last: sizes,
+    after: cursors,
+    before: cursors,
+    handle: handles,
+    id: ids,
+    ids: [ids.slice(0, 1), ids.slice(0, 10), ids],
+    post: refs.map(postNodeId),
+    group: ['close', 'work', 'none'],
+    strategy: maintained,
+    code: ['CONFLICT'],
+  }
+})
+
+/** The answer to a request, and what it took. */
+async function taken({ query, variables }: RandomRequest) {
+  const { client } = app.database
+  const replies: CommandSucceededEvent[] = []
+  const listener = (event: CommandSucceededEvent) => void replies.push(event)
+  client.on('commandSucceeded', listener)
+  const before = process.cpuUsage()
+  const { result, commands } = await recorded(client, () =>
+    app.send({ as: reader, query, variables }),
+  )
+  const { user, system } = process.cpuUsage(before)
+  client.off('commandSucceeded', listener)
+  const took: Record<Measure, number> = {
+    commands: commands.length,
+    answerBytes: Buffer.byteLength(JSON.stringify(result.data ?? null)),
+    replyBytes: replies.reduce(
+      (sum, { reply }) => sum + BSON.calculateObjectSize(reply as object),
+      0,
+    ),
+    cpuMs: (user + system) / 1_000,
+  }
+  return { ...result, took, labels: labelsOf(commands) }
+}
+
+/** The highest share of its bound that an answered request took, of each measure. */
+interface Worst {
+  share: number
+  took?: number
+  cost?: number
+  request?: RandomRequest
+}
+
+/** Groups are private, and their lists have cursors of their own. */
+const isExpected = ({ message, extensions: { code } }: AnsweredError) =>
+  code === 'FORBIDDEN' || /is not a cursor/.test(message)
+
+const runs = lawRuns(60)
+
+test(
+  'the cost of every admitted document bounds its commands, bytes and processor time',
+  async () => {
+    const worst = Object.fromEntries(measures.map((name) => [name, { share: 0 }])) as Record<
+      Measure,
+      Worst
+    >
+    const outcomes = { answered: 0, refused: 0 }
+    const property = fc.asyncProperty(fc.gen(), async (g) => {
+      const request = randomRequest(g, schema, values)
+      const { errors, extensions, took, labels } = await taken(request)
+      const { requested: cost, limit } = extensions?.cost ?? {}
+      const context = JSON.stringify({ errors, took, labels, cost, ...request })
+      const refusal = errors[0]?.extensions.limit
+      if (refusal !== undefined) {
+        outcomes.refused++
+        if (refusal === 'cost') expect(cost, context).toBeGreaterThan(limit)
+        expect(took.commands, context).toBeLessThanOrEqual(1)
+        return
+      }
+      outcomes.answered++
+      expect(
+        errors.filter((error) => !isExpected(error)),
+        context,
+      ).toEqual([])
+      for (const name of measures) {
+        const share = took[name] / (base[name] + perCost[name] * cost)
+        if (share > worst[name].share) worst[name] = { share, took: took[name], cost, request }
+        expect(share, `${name}: ${context}`).toBeLessThanOrEqual(1)
+      }
+    })
+    try {
+      await fc.assert(property, { numRuns: runs, endOnFailure: true, ...lawSeed() })
+    } finally {
+      mkdirSync('test-results', { recursive: true })
+      writeFileSync('test-results/request-cost.json', JSON.stringify({ outcomes, worst }, null, 1))
+      const shares = measures.map((name) => `${name} ${worst[name].share.toFixed(2)}`)
+      console.info(`L5: ${JSON.stringify(outcomes)}, highest shares of the bounds: ${shares}`)
+    }
+    expect(outcomes.answered).toBeGreaterThan(runs / 3)
+  },
+  60_000 + runs * 2_000,
+)

@@ -48,11 +48,29 @@ const thresholds = Object.fromEntries(
   Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
 ) as Record<ThresholdVariable, ReturnType<typeof threshold>>
 
+/** The requests that wait for each request that is executed, and how long they wait, in milliseconds. */
+const [waitingPerRunning, waitMsMax] = [4, 2_000]
+
+/** A rate limit: 0, or at least what one request may need. */
+const perMinute = (min: number) =>
+  z.coerce
+    .number()
+    .int()
+    .refine((limit) => limit === 0 || (limit >= min && limit <= 1e9), {
+      error: `must be 0, or from ${min} to 1000000000`,
+    })
+
 const variables = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: portNumber.default(4000),
   CORS_ORIGINS: commaList.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
+  TRUSTED_PROXIES: commaList
+    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])))
+    .default([]),
+  REQUESTS_MAX: z.coerce.number().int().min(1).max(10_000).default(100),
+  RATE_LIMIT_COST: perMinute(10_000).optional(),
+  RATE_LIMIT_MUTATIONS: perMinute(1).optional(),
   REQUEST_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(300).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MONGODB_URI: z
@@ -98,6 +116,12 @@ export interface Config {
     readonly corsOrigins: readonly string[]
     /** The time in which a request is answered, in milliseconds. */
     readonly requestMsMax: number
+    /** The addresses of proxies whose `X-Forwarded-For` names the client. */
+    readonly trustedProxies: readonly string[]
+    /** How many requests are executed at once, how many wait, and for how long. */
+    readonly admission: Record<'runningMax' | 'waitingMax' | 'waitMsMax', number>
+    /** What one client may use in a minute. 0: no limit. */
+    readonly rateLimits: { readonly cost: number; readonly mutations: number }
   }
   readonly logLevel: string
   readonly database: {
@@ -194,6 +218,16 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       port: e.PORT,
       corsOrigins: e.CORS_ORIGINS,
       requestMsMax: e.REQUEST_TIMEOUT_SECONDS * 1_000,
+      trustedProxies: e.TRUSTED_PROXIES,
+      admission: {
+        runningMax: e.REQUESTS_MAX,
+        waitingMax: waitingPerRunning * e.REQUESTS_MAX,
+        waitMsMax,
+      },
+      rateLimits: {
+        cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
+        mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),
+      },
     },
     logLevel: e.LOG_LEVEL,
     database: {

@@ -34,6 +34,11 @@ export const errorCodes = {
       'The request conflicts with stored data, such as a taken handle or a clientMutationId used for another input.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body exceeds the size limit.' },
+  RATE_LIMITED: {
+    status: 429,
+    meaning:
+      'The client has used up its rate limit. Try again after the time in the header Retry-After.',
+  },
   INTERNAL_SERVER_ERROR: {
     status: 500,
     meaning: 'The server failed. `requestId` identifies the failure in the server log.',
@@ -41,7 +46,7 @@ export const errorCodes = {
   UNAVAILABLE: {
     status: 503,
     meaning:
-      'The database is unreachable or too busy, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId.',
+      'The server is too busy, the database does not answer, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId.',
   },
 } as const satisfies Record<string, { status: number; meaning: string }>
 

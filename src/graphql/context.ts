@@ -2,20 +2,29 @@ import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
+import { clientOf, type RateLimitState } from './rate-limit.ts'
 
 /** The state that all resolvers of one request share. */
 export class Context {
   /** Not a #private field: Apollo copies the context of each request. */
   private current: Loaders | undefined
+  readonly requestId: string
+  /** The client in the rate limits. */
+  readonly client: string
+  /** What the rate limit leaves to the client. Undefined without a limit. */
+  rateLimit: RateLimitState | undefined
 
   constructor(
     readonly services: Services,
     /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
     readonly viewer: UserId | undefined,
-    readonly requestId: string,
+    { id, ip }: { readonly id: string; readonly ip: string },
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
-  ) {}
+  ) {
+    this.requestId = id
+    this.client = clientOf(viewer, ip)
+  }
 
   get loaders(): Loaders {
     this.current ??= createLoaders(this.services, this.viewer)

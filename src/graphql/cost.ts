@@ -43,6 +43,8 @@ export interface Price {
   readonly values: number
   /** The commands that the operation may send, without those of FANOUT_ON_READ for further followees. */
   readonly commands: number
+  /** The number of mutations. */
+  readonly mutations: number
   /** The number of timeline reads that share nothing, among them the probes of `pageInfo`. */
   readonly timelines: number
 }
@@ -51,7 +53,10 @@ export interface Price {
  * The cost of a price.
  * @param followees the number of the viewer's followees.
  */
-export const costOf = ({ values, commands, timelines }: Price, followees: number): number =>
+export const costOf = (
+  { values, commands, timelines }: Omit<Price, 'mutations'>,
+  followees: number,
+): number =>
   values * valuePrice +
   commands * commandPrice +
   timelines * Math.floor(followees / followeesPerPrice) * fanoutPrice
@@ -65,7 +70,8 @@ export function priceOperation(priced: PricedOperation): Price {
   const root = schema.getRootType(operation.operation)
   const pricing = new Pricing(priced)
   const values = root ? pricing.priceSelection(operation.selectionSet, root) : 0
-  return { values, commands: pricing.commands, timelines: pricing.timelines.size }
+  const { commands, mutations, timelines } = pricing
+  return { values, commands, mutations, timelines: timelines.size }
 }
 
 /** A selected field, with the type on which it is selected. */
@@ -78,6 +84,7 @@ type Arguments = Readonly<Record<string, unknown>>
 
 class Pricing {
   commands = 0
+  mutations = 0
   readonly timelines = new Set<string>()
   private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
 
@@ -110,8 +117,11 @@ class Pricing {
     const coordinate = coordinateOf(field)
     const page = pageCommands[coordinate]
     const probes = page === undefined ? [] : this.probesOf(node, definition, given)
-    const isMutation = type === this.priced.schema.getMutationType()
-    this.commands += isMutation ? mutationCommands : (fieldCommands[coordinate] ?? 0)
+    if (type === this.priced.schema.getMutationType()) {
+      this.mutations++
+      this.commands += mutationCommands
+    }
+    this.commands += fieldCommands[coordinate] ?? 0
     this.commands += (page ?? 0) * (1 + probes.length)
     if (coordinate === 'Query.timeline') {
       for (const side of ['page', ...probes]) this.timelines.add(timelineKey(given, side))

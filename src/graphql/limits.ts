@@ -5,6 +5,8 @@ import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
 import { GraphQLError, getVariableValues, type ValidationContext } from 'graphql'
 import type { Context } from './context.ts'
 import { costOf, priceOperation } from './cost.ts'
+import { requestError } from './errors.ts'
+import type { Charge, RateLimiter } from './rate-limit.ts'
 
 /** The limits of a request. Each is checked before execution. */
 export const limits = {
@@ -44,13 +46,14 @@ export const limitRules = [
 ]
 
 /**
- * Refuses an operation whose cost exceeds the limit, including page sizes in variables. Each response of a valid
- * operation has `extensions.cost`.
+ * Refuses an operation whose cost exceeds the limit, including page sizes in variables, or what the rate limits leave to
+ * its client. Each response of a valid operation has `extensions.cost`, and `RateLimit-*` headers if there are limits.
  * One command if the operation reads several timelines, because their cost depends on the number of followees.
  */
-export const costPlugin: ApolloServerPlugin<Context> = {
+export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> => ({
   requestDidStart: async () => {
     let cost: { readonly requested: number; readonly limit: number } | undefined
+    let charge: Charge | undefined
     return {
       didResolveOperation: async ({ schema, document, operation, request, contextValue }) => {
         if (!operation) return
@@ -64,17 +67,24 @@ export const costPlugin: ApolloServerPlugin<Context> = {
         const fragments = document.definitions.filter((one) => one.kind === 'FragmentDefinition')
         const price = priceOperation({ schema, operation, fragments, variables: coerced })
         const followees = price.timelines > 1 ? await contextValue.countFollowees() : 0
-        cost = { requested: costOf(price, followees), limit: limits.cost }
-        if (cost.requested <= limits.cost) return
-        throw limitError(
-          'cost',
-          `The cost of the operation is ${cost.requested}, above the limit of ${limits.cost}. Request smaller pages.`,
-        )
+        const requested = costOf(price, followees)
+        cost = { requested, limit: limits.cost }
+        if (requested > limits.cost) {
+          throw limitError(
+            'cost',
+            `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`,
+          )
+        }
+        charge = limiter.charge(contextValue.client, requested, price.mutations)
+        if (charge?.refusal) throw requestError(charge.refusal)
+        contextValue.rateLimit = charge?.state
       },
-      willSendResponse: async ({ response: { body } }) => {
+      willSendResponse: async ({ response: { body, http } }) => {
+        for (const [name, value] of Object.entries(charge?.headers ?? {}))
+          http.headers.set(name, value)
         if (!cost || body.kind !== 'single') return
         body.singleResult.extensions = { ...body.singleResult.extensions, cost }
       },
     }
   },
-}
+})

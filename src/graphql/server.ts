@@ -17,6 +17,7 @@ import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
 import { OpenRequests } from '../http/open-requests.ts'
+import { limitRequests } from '../http/overload.ts'
 import { addLiveness, addReadiness } from '../http/probes.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
@@ -35,6 +36,7 @@ import { errorPlugin, formatError, requestError } from './errors.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
+import { RateLimiter } from './rate-limit.ts'
 import { createSchema } from './schema.ts'
 
 /** The dependencies of the HTTP server. */
@@ -64,6 +66,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     forceCloseConnections: 'idle',
     // Requests on open connections are answered until the server has closed.
     return503OnClosing: false,
+    trustProxy: [...parts.config.http.trustedProxies],
     frameworkErrors: (_, request, reply: unknown) => {
       const body = errorBody('BAD_REQUEST', 'The URL is malformed', request.id)
       ;(reply as FastifyReply)
@@ -83,6 +86,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
   })
+  limitRequests(http, parts.config.http.admission)
   limitRequestTime(http, parts.config.http.requestMsMax, parts.log)
   addLiveness(http, '/healthz')
   addReadiness(http, parts.readiness)
@@ -117,7 +121,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginLandingPageDisabled(),
       errorPlugin(log),
-      costPlugin,
+      costPlugin(new RateLimiter(config.http.rateLimits)),
       scopePlugin,
     ],
   })
@@ -134,7 +138,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     context: async (request) => {
       const viewer = await viewerOf(request)
       if (request.scope) request.scope.viewer = viewer
-      return new Context(services, viewer, request.id, nudge)
+      return new Context(services, viewer, request, nudge)
     },
   })
   http.addHook('onClose', async () => apollo.stop())

@@ -6,6 +6,7 @@ import { type Failure, failCommand, type RecordedCommand, recorded } from '../su
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
+const limited = useApp({ RATE_LIMIT_COST: '10000' })
 const modern = 'application/graphql-response+json'
 const legacy = 'application/json'
 
@@ -24,6 +25,8 @@ interface Case {
   readonly argument?: string
   readonly limit?: string
   readonly failure?: Failure
+  /** Whether another request has used up the rate limit of the client. */
+  readonly isLimited?: true
 }
 
 const mutation = (field: string, input: string): GraphqlRequest => ({
@@ -73,6 +76,14 @@ const cases = {
   NOT_FOUND: { request: mutation('followUser', '{handle: "nobody"}'), status: 200 },
   CONFLICT: { request: mutation('createUser', '{name: "Ann"}'), status: 200 },
   PAYLOAD_TOO_LARGE: { request: { query: 'x'.repeat(100_001) }, status: 413 },
+  RATE_LIMITED: {
+    request: {
+      query: `{ user(handle: "ann") { followers(first: 100) { edges { node {
+        followers(first: 25) { edges { cursor } } } } } } }`,
+    },
+    status: 429,
+    isLimited: true,
+  },
   INTERNAL_SERVER_ERROR: {
     request: readAnn,
     status: 200,
@@ -92,8 +103,12 @@ const writes = new Set(['insert', 'update', 'delete', 'findAndModify'])
 const lasts = ({ name, command }: RecordedCommand) =>
   name === 'commitTransaction' || (writes.has(name) && command.autocommit !== false)
 
-async function meet({ request, failure }: Case, accept: string): Promise<Answer> {
+async function meet({ request, failure, isLimited }: Case, accept: string): Promise<Answer> {
   const headers = { accept, ...request.headers }
+  if (isLimited) {
+    await limited.send(request)
+    return limited.send({ ...request, headers })
+  }
   if (!failure) return app.send({ ...request, headers })
   await using _ = await failCommand(app.database.client, failure)
   return await app.send({ ...request, headers })

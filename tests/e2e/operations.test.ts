@@ -275,6 +275,10 @@ test('every error code has a meaning in errorMeaning', async () => {
   }
 })
 
+test('a server outside production has no rate limit', async () => {
+  expect(await ask(undefined, operations.RateLimitDocument)).toEqual({ rateLimit: null })
+})
+
 test('this file executes every operation of schema/operations', async () => {
   const names = (await readOperations()).map(({ name }) => name?.value)
   expect(names.length).toBeGreaterThan(20)

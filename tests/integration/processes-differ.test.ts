@@ -35,6 +35,9 @@ const settings = {
     OVERFLOW_CAPACITY: '2',
     LOG_LEVEL: 'info',
     REQUEST_TIMEOUT_SECONDS: '5',
+    REQUESTS_MAX: '50',
+    RATE_LIMIT_COST: '500000',
+    RATE_LIMIT_MUTATIONS: '5000',
   },
   worker: {
     FEED_STRATEGY: 'SIZED_BUCKETS',
@@ -53,6 +56,9 @@ const settings = {
     OVERFLOW_CAPACITY: '50',
     LOG_LEVEL: 'debug',
     REQUEST_TIMEOUT_SECONDS: '6',
+    REQUESTS_MAX: '60',
+    RATE_LIMIT_COST: '600000',
+    RATE_LIMIT_MUTATIONS: '6000',
   },
   second: {
     FEED_STRATEGY: 'INBOX',
@@ -71,6 +77,9 @@ const settings = {
     OVERFLOW_CAPACITY: '3',
     LOG_LEVEL: 'warn',
     REQUEST_TIMEOUT_SECONDS: '7',
+    REQUESTS_MAX: '70',
+    RATE_LIMIT_COST: '700000',
+    RATE_LIMIT_MUTATIONS: '7000',
   },
 } as const
 

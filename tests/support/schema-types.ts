@@ -218,9 +218,11 @@ export type ErrorCode =
   | 'PAYLOAD_TOO_LARGE'
   /** The server stores no documents of clients. Send the document instead of its hash. */
   | 'PERSISTED_QUERY_NOT_SUPPORTED'
+  /** The client has used up its rate limit. Try again after the time in the header Retry-After. */
+  | 'RATE_LIMITED'
   /** The request needs a valid token. */
   | 'UNAUTHENTICATED'
-  /** The database is unreachable or too busy, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId. */
+  /** The server is too busy, the database does not answer, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId. */
   | 'UNAVAILABLE';
 
 /** How the server assembles a timeline. The server rejects strategies that it does not maintain. */
@@ -608,6 +610,8 @@ export type Query = {
   node?: Maybe<Node>;
   /** The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see. */
   nodes: Array<Maybe<Node>>;
+  /** The rate limit of the client. Null if the server has no limit. */
+  rateLimit?: Maybe<RateLimit>;
   /** The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before. */
   timeline?: Maybe<Timeline>;
   /** The user with this handle, or null if there is no such user. A block hides the profile, but not the handle. */
@@ -667,6 +671,19 @@ export type QueryWhyInTimelineArgs = {
 export type QueryWhyNotInTimelineArgs = {
   group?: InputMaybe<Scalars['String']['input']>;
   post: Scalars['ID']['input'];
+};
+
+/** What a client may use in a minute. A client is the viewer, or the address of an anonymous request. */
+export type RateLimit = {
+  __typename?: 'RateLimit';
+  /** The cost of this request. */
+  cost: Scalars['Int']['output'];
+  /** The cost that the client may use in a minute. */
+  limit: Scalars['Int']['output'];
+  /** The cost that the client has left after this request. */
+  remaining: Scalars['Int']['output'];
+  /** When the whole limit is available again, if the client sends nothing until then. */
+  resetAt: Scalars['DateTimeISO']['output'];
 };
 
 /** Result of followUser, unfollowUser, muteUser, unmuteUser, blockUser or unblockUser. */

@@ -66,7 +66,8 @@ test.each([
     { values: 4, commands: 24 },
   ],
 ])('the price of an operation is its values and commands: %s', (_, query, price) => {
-  expect(priceOf(query)).toEqual({ ...price, timelines: 0 })
+  const mutations = query.startsWith('mutation') ? 2 : 0
+  expect(priceOf(query)).toEqual({ ...price, mutations, timelines: 0 })
 })
 
 test('variables and their defaults set the price', () => {
@@ -110,7 +111,7 @@ test('every field that may send commands has a price, and no other', () => {
   const known = new Set(fields.map(({ name }) => name))
   const priced = [...Object.keys(loads), ...Object.keys(fieldCommands)]
   expect(priced.filter((name) => !known.has(name))).toEqual([])
-  const free = ['Query.errorMeaning', 'Query.user', 'Query.viewer']
+  const free = ['Query.errorMeaning', 'Query.rateLimit', 'Query.user', 'Query.viewer']
   const roots = fields.filter(({ name }) => name.startsWith('Query.')).map(({ name }) => name)
   const unpriced = roots.filter((name) => !(name in fieldCommands || name in pageCommands))
   expect(unpriced.sort()).toEqual(free)

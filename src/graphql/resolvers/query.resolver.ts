@@ -8,6 +8,7 @@ import { readNodes } from '../nodes.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { ErrorCodeEnum, Node } from '../types/common.ts'
+import { RateLimit } from '../types/rate-limit.ts'
 import { User } from '../types/user.ts'
 
 /** The queries for users, objects by global id and error codes. */
@@ -54,6 +55,14 @@ export class QueryResolver {
     if (ids.length > pageSizeMax) throw badInput('ids', `must contain at most ${pageSizeMax} ids`)
     const refs = ids.map((id, at) => parseNodeId(`ids.${at}`, id))
     return readNodes(ctx, refs, selectionOf(info))
+  }
+
+  @Query(() => RateLimit, {
+    nullable: true,
+    description: 'The rate limit of the client. Null if the server has no limit.',
+  })
+  rateLimit(@Ctx() { rateLimit }: Context) {
+    return rateLimit ?? null
   }
 
   @Query(() => String, {

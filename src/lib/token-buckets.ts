@@ -1,0 +1,67 @@
+/** The state of a key's bucket after a request. */
+export interface BucketState {
+  readonly isAllowed: boolean
+  /** Number of tokens that are left. */
+  readonly remaining: number
+  /** The time until the bucket is full again, in milliseconds. */
+  readonly fullInMs: number
+  /** The time until the refused tokens are there, in milliseconds. Zero if they were allowed. */
+  readonly retryInMs: number
+}
+
+interface Bucket {
+  readonly tokens: number
+  readonly atMs: number
+}
+
+/** The most buckets that are kept: about four megabytes. */
+const bucketsMax = 20_000
+const minuteMs = 60_000
+
+/**
+ * Token buckets by key. A bucket holds the tokens of a minute and fills continuously. A full bucket is not kept. Beyond
+ * 20,000 buckets, the one that was used longest ago is forgotten.
+ */
+export class TokenBuckets {
+  private readonly buckets = new Map<string, Bucket>()
+
+  /**
+   * @param perMinute the number of tokens of a minute, and the size of a bucket.
+   * @param now a monotonic time in milliseconds.
+   */
+  constructor(
+    readonly perMinute: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Takes tokens, or none if the bucket holds fewer. @param key at most 100 characters. */
+  take(key: string, tokens: number): BucketState {
+    const nowMs = this.now()
+    const { tokens: before, atMs } = this.buckets.get(key) ?? {
+      tokens: this.perMinute,
+      atMs: nowMs,
+    }
+    const there = Math.min(this.perMinute, before + ((nowMs - atMs) / minuteMs) * this.perMinute)
+    const isAllowed = tokens <= there
+    const left = isAllowed ? there - tokens : there
+    this.buckets.delete(key)
+    if (left < this.perMinute) this.buckets.set(key, { tokens: left, atMs: nowMs })
+    const [oldest] = this.buckets.keys()
+    if (this.buckets.size > bucketsMax && oldest !== undefined) this.buckets.delete(oldest)
+    return {
+      isAllowed,
+      remaining: Math.floor(left),
+      fullInMs: this.timeFor(this.perMinute - left),
+      retryInMs: isAllowed ? 0 : this.timeFor(tokens - left),
+    }
+  }
+
+  /** The number of buckets that are kept. */
+  get size(): number {
+    return this.buckets.size
+  }
+
+  private timeFor(tokens: number): number {
+    return Math.ceil((tokens / this.perMinute) * minuteMs)
+  }
+}

@@ -67,11 +67,12 @@ export async function serve({ client, db, env }: RestoredDatabase) {
     readiness: new Readiness(async () => {}),
     nudge: () => {},
   })
+  const url = await http.listen({ port: 0, host: '127.0.0.1' })
   const ask = async (as: string, query: string, variables: object): Promise<unknown> => {
-    const headers = { authorization: `Dev ${as}` }
-    const payload = { query, variables }
-    const answer = await http.inject({ method: 'POST', url: '/graphql', headers, payload })
-    const { data, errors } = answer.json()
+    const headers = { authorization: `Dev ${as}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ query, variables })
+    const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body })
+    const { data, errors } = (await answer.json()) as { data?: unknown; errors?: unknown }
     if (errors) throw new Error(JSON.stringify(errors))
     return data
   }

@@ -20,7 +20,7 @@ async function start(): Promise<Backend> {
     MONGODB_URI: inject('mongoUri'),
     MONGODB_DATABASE: database.name,
     PORT: '0',
-    DRAIN_SECONDS: '2',
+    DRAIN_SECONDS: '1',
   })
   const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
   const backend: Backend = {
@@ -87,7 +87,10 @@ test('a client that honours readiness loses no request while all servers restart
   await expect.poll(() => backends.every(({ ready }) => ready)).toBe(true)
   await send('mutation { createUser(input: { name: "Ann" }) { user { handle } } }')
   const load = [0, 1, 2, 3].map(async (n) => {
-    for (let at = n; running; at++) await send(documents[at % documents.length] as string)
+    for (let at = n; running; at++) {
+      await send(documents[at % documents.length] as string)
+      await sleep(20)
+    }
   })
   const answers = (backend: Backend) =>
     expect.poll(() => backend.answered, { timeout: 10_000 }).toBeGreaterThan(3)

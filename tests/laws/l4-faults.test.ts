@@ -5,13 +5,13 @@ import { expect, it, onTestFinished } from 'vitest'
 import { compiled, root } from '../support/process.ts'
 import { share } from '../support/repetition.ts'
 
-/** By day two of four kinds. `npm run faults` causes all kinds. */
+/** By day one of four kinds. `npm run faults` causes all kinds. */
 const kinds = share(4, ['kill-server', 'step-down', 'partition-with-clients', 'clock'])
 
 it('acknowledged mutations survive killed servers, failovers, partitions and wrong clocks', async () => {
   const { report, progress } = await runFaults([
     '--minutes',
-    '0.1',
+    '0.05',
     '--seed',
     '8',
     '--clients',
@@ -27,7 +27,7 @@ it('acknowledged mutations survive killed servers, failovers, partitions and wro
     skewedIds: 0,
     unfinishedJobs: 0,
   })
-  expect(report.faults).toBe(kinds.length)
+  expect(report.faults).toBeGreaterThanOrEqual(kinds.length)
   expect(report.acknowledged).toBeGreaterThan(25)
 }, 240_000)
 

@@ -1,5 +1,5 @@
 import type { TimeId, UserId } from '../lib/ids.ts'
-import { type Page, pageFrom, type Range, rangeOf, type Window } from '../lib/page.ts'
+import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
 
 /** The users among `users` that a block hides from the viewer, in either direction. */
 export type HiddenAmong = (users: readonly UserId[]) => Promise<ReadonlySet<UserId>>
@@ -38,14 +38,8 @@ export async function loadVisiblePages<Owner, T extends Item>(
   owners: readonly Owner[],
   window: Window,
 ): Promise<Map<string, Page<T>>> {
-  const found = await fillPages(lists, owners, rangeOf(window))
-  const probes = new Map<string, Promise<Map<string, T[]>>>()
-  const probe = (range: Range) => {
-    const key = JSON.stringify(range)
-    const known = probes.get(key) ?? fillPages(lists, owners, range)
-    probes.set(key, known)
-    return known
-  }
+  const found = await readVisible(lists, owners, rangeOf(window))
+  const probe = shareRanges((range) => readVisible(lists, owners, range))
   return new Map(
     owners.map(lists.nameOf).map((name) => {
       const hasAny = async (range: Range) => (await probe(range)).get(name)?.length !== 0
@@ -55,7 +49,7 @@ export async function loadVisiblePages<Owner, T extends Item>(
 }
 
 /** The first visible items of a range of each list, in the order of the range. */
-async function fillPages<Owner, T extends Item>(
+async function readVisible<Owner, T extends Item>(
   lists: PersonalLists<Owner, T>,
   owners: readonly Owner[],
   range: Range,
@@ -77,7 +71,7 @@ async function fillPages<Owner, T extends Item>(
         unfilled.push(owner)
       } else {
         const rest = rangePast(range, last, range.limit - visible.length)
-        const more = await fillPages(lists, [owner], rest)
+        const more = await readVisible(lists, [owner], rest)
         pages.set(nameOf(owner), [...visible, ...(more.get(nameOf(owner)) ?? [])])
       }
     }

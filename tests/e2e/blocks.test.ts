@@ -190,12 +190,12 @@ test.each(sides)('an id with a forged author shows %s nothing of %s', async (vie
     ),
   ])
   const read = async (as: UserId, list: readonly string[]) => {
-    const aliases = list.map((_, at) => `n${at}: node(id: $id${at}) { id ...content }`).slice(0, 28)
+    const aliases = list.map((_, at) => `n${at}: node(id: $id${at}) { id ...content }`).slice(0, 14)
     const { data, errors } = await app.send({
       as,
       query: `query ($ids: [ID!]!, ${aliases.map((_, at) => `$id${at}: ID!`).join(', ')}) {
         nodes(ids: $ids) { id ...content } ${aliases.join(' ')} }
-        fragment content on Post { text author { name } likeCount likes { edges { cursor } } }`,
+        fragment content on Post { text author { name } likeCount likes(first: 2) { edges { cursor } } }`,
       variables: { ids: list, ...Object.fromEntries(list.map((one, at) => [`id${at}`, one])) },
     })
     expect(errors).toEqual([])

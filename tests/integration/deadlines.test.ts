@@ -69,7 +69,7 @@ test.each(share(3, ['unlike', 'follow', 'post'] as const))(
   'the owner of a hot key refuses a write whose deadline has passed: %s',
   async (kind) => {
     const { post, ben } = await newScene(0)
-    const others = Array.from({ length: 600 }, (_, n) => handle(`${ben}-${kind}${n}`))
+    const others = Array.from({ length: 1_900 }, (_, n) => handle(`${ben}-${kind}${n}`))
     await openAccounts(harness.services, others)
     // The first likes leave the list within its post.
     for (const one of others.slice(0, 2)) await harness.services.engagements.add('likes', one, post)
@@ -95,10 +95,10 @@ test.each(share(3, ['unlike', 'follow', 'post'] as const))(
     let ends = false
     const load = Promise.all(
       processes.map(async (one) => {
-        for (let n = 0; n < 100 && !ends; n++) await keepHot(one)
+        for (let n = 0; n < 400 && !ends; n++) await keepHot(one)
       }),
     )
-    for (let n = 0; n < 100 && !refusal; n++) {
+    for (let n = 0; n < 200 && !refusal; n++) {
       await lateWrite(n).catch((error) => {
         refusal = error
       })

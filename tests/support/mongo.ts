@@ -148,15 +148,16 @@ export interface Failpoint extends AsyncDisposable {
   readonly set: (failure: Failure) => Promise<void>
 }
 
+/** The client that configures failpoints, for all test files of this process. */
+let configurer: Promise<MongoClient> | undefined
+
 /** Waits for its turn with the failpoint: to be done before anything that must not take long. */
 export async function reserveFailpoint(client: MongoClient): Promise<Failpoint> {
+  configurer ??= connect(inject('mongoUri'), 'bulk')
+  const admin = (await configurer).db('admin')
   const release = await acquireLock(failpointLock(client))
-  const configurer = await connect(inject('mongoUri'), 'bulk').catch(async (error) => {
-    await release()
-    throw error
-  })
   const configure = (mode: Document | string, data: Document = {}) =>
-    configurer.db('admin').command({ configureFailPoint: 'failCommand', mode, data })
+    admin.command({ configureFailPoint: 'failCommand', mode, data })
   return {
     set: async ({ times, skip, blockMs, ...how }) => {
       if (times !== undefined && skip !== undefined) throw new Error('times or skip, not both')
@@ -169,7 +170,6 @@ export async function reserveFailpoint(client: MongoClient): Promise<Failpoint> 
         await configure('off')
       } finally {
         await release()
-        await configurer.close()
       }
     },
   }

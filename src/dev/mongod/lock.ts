@@ -6,7 +6,7 @@ import { isAlive } from './pid.ts'
 
 const heartbeatMs = 1_000
 const staleMs = 15_000
-const pollMs = 50
+const pollMs = 10
 const waitMsMax = 15 * 60_000
 
 /**

@@ -99,4 +99,5 @@ export function limitRequests(http: FastifyInstance, bounds: AdmissionBounds): v
   })
 }
 
-const isGraphql = ({ url }: FastifyRequest) => /^\/graphql(\?|$)/.test(url)
+/** By its route, because a URL has many spellings, such as `/%67raphql`. */
+const isGraphql = ({ routeOptions }: FastifyRequest) => routeOptions.url === '/graphql'

@@ -21,10 +21,10 @@ beforeAll(async () => {
 const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
 
 /** Sends a request on a connection of its own, and as many bytes of its body as are given. */
-function sendRaw(body: string, length = body.length): Socket {
+function sendRaw(body: string, length = body.length, path = '/graphql'): Socket {
   const socket = connect(Number(new URL(busy.url).port), '127.0.0.1')
   const type = 'Content-Type: application/json'
-  socket.write(`POST /graphql HTTP/1.1\r\nHost: x\r\n${type}\r\nContent-Length: ${length}\r\n\r\n`)
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${type}\r\nContent-Length: ${length}\r\n\r\n`)
   socket.write(body)
   return socket
 }
@@ -54,6 +54,24 @@ describe('a server with as many requests as it executes and lets wait', () => {
         },
       ])
     }
+  })
+
+  test('a request is refused under each spelling of the URL', async () => {
+    await using _ = await failCommand(busy.database.client, {
+      failCommands: ['find'],
+      blockMs: 300,
+    })
+    const others = Array.from({ length: 5 }, () => busy.send({ query }))
+    await sleep(100)
+    for (const path of ['/graphql', '/%67raphql', '/graphql#x', 'http://x/graphql', '/graphql?x']) {
+      const socket = sendRaw(JSON.stringify({ query }), undefined, path)
+      const head = await new Promise((resolve) =>
+        socket.once('data', (data) => resolve(String(data))),
+      )
+      socket.destroy()
+      expect([path, head]).toEqual([path, expect.stringMatching(/^HTTP\/1.1 (503|404)/)])
+    }
+    expect(statusesOf(await Promise.all(others))).toEqual(Array(5).fill(200))
   })
 
   test('a request is refused before its body is sent, and health checks are answered', async () => {

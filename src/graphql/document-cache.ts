@@ -2,8 +2,11 @@ import type { DocumentNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { cacheBytes, cacheReads } from '../metrics/caches.ts'
 
-/** The most bytes of all documents, as JSON. */
-const bytesMax = 8 * 1024 ** 2
+/** The most bytes of all documents in memory. */
+const bytesMax = 16 * 1024 ** 2
+
+/** What a token takes with its links, and a node for each byte of its JSON. */
+const [tokenBytes, bytesPerJsonByte] = [120, 2]
 
 const hits = cacheReads.labels('documents', 'hit')
 const misses = cacheReads.labels('documents', 'miss')
@@ -12,7 +15,7 @@ const misses = cacheReads.labels('documents', 'miss')
 export function createDocumentCache() {
   const documents = new LRUCache<string, DocumentNode>({
     maxSize: bytesMax,
-    sizeCalculation: (document) => Buffer.byteLength(JSON.stringify(document)),
+    sizeCalculation: sizeOf,
   })
   cacheBytes.readFrom(async () => [
     { labels: { cache: 'documents' }, value: documents.calculatedSize },
@@ -26,4 +29,17 @@ export function createDocumentCache() {
     set: async (key: string, document: DocumentNode) => void documents.set(key, document),
     delete: async (key: string) => documents.delete(key),
   }
+}
+
+/**
+ * The bytes of a document in memory: its nodes, and what their locations keep, which are its text and its tokens.
+ * Comments and white space are in no node.
+ */
+function sizeOf(document: DocumentNode): number {
+  let bytes = Buffer.byteLength(JSON.stringify(document)) * bytesPerJsonByte
+  bytes += 2 * (document.loc?.source.body.length ?? 0)
+  for (let token = document.loc?.startToken; token; token = token.next ?? undefined) {
+    bytes += tokenBytes
+  }
+  return bytes
 }

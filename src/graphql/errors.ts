@@ -24,9 +24,18 @@ const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
 ])
 
 const tokenLimit = /more that \d+ tokens/
+const stackOverflow = /^Maximum call stack size/
 const selectionLimit = /recursively requests too many selections/
 const introspectionRefusal = /^GraphQL introspection is not allowed/
 const suggestion = / Did you mean [^?]*\?/g
+
+/** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
+const messageLengthMax = 400
+
+const shorten = (message: string): string =>
+  message.length <= messageLengthMax
+    ? message
+    : `${message.slice(0, messageLengthMax - 1).toWellFormed()}…`
 
 /** Converts any error to one that a client may read: an allowlisted code and message, or INTERNAL_SERVER_ERROR. */
 function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainError {
@@ -36,6 +45,9 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   if (typeof limit === 'string') return new DomainError('LIMIT_EXCEEDED', given.message, { limit })
   if (code === 'GRAPHQL_PARSE_FAILED' && tokenLimit.test(given.message)) {
     return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'tokens' })
+  }
+  if (code === 'GRAPHQL_PARSE_FAILED' && stackOverflow.test(given.message)) {
+    return new DomainError('LIMIT_EXCEEDED', 'The values are nested too deeply', { limit: 'depth' })
   }
   if (selectionLimit.test(given.message)) {
     return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'selections' })
@@ -71,7 +83,7 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
   const scope = requestScope.getStore()
   if (scope) scope.code ??= code
   return {
-    message,
+    message: shorten(message),
     ...(given.locations ? { locations: given.locations } : {}),
     ...(given.path ? { path: given.path } : {}),
     extensions: {

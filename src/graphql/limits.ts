@@ -2,7 +2,12 @@ import type { ApolloServerPlugin } from '@apollo/server'
 import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
 import { maxDirectivesRule } from '@escape.tech/graphql-armor-max-directives'
-import { GraphQLError, getVariableValues, type ValidationContext } from 'graphql'
+import {
+  GraphQLError,
+  getVariableValues,
+  type ValidationContext,
+  type ValidationRule,
+} from 'graphql'
 import type { Context } from './context.ts'
 import { costOf, priceOperation } from './cost.ts'
 import { requestError } from './errors.ts'
@@ -15,6 +20,8 @@ export const limits = {
   aliases: 30,
   directives: 30,
   tokens: 2000,
+  /** Characters of a name. A response repeats an alias for each item, and errors repeat other names. */
+  name: 128,
   /** Fields after fragments are expanded. */
   selections: 2000,
   /** The cost of an operation, see `prices.ts`. */
@@ -38,11 +45,26 @@ const armorOptions = (limit: 'depth' | 'aliases' | 'directives') => ({
   ],
 })
 
+/** Refuses a document with a name that is too long, once. */
+const nameLengthRule: ValidationRule = (context) => {
+  let isRefused = false
+  return {
+    Name: ({ value }) => {
+      if (isRefused || value.length <= limits.name) return
+      isRefused = true
+      context.reportError(
+        limitError('name', `The document exceeds the limit of ${limits.name} characters of a name`),
+      )
+    },
+  }
+}
+
 /** The validation rules of limits that depend only on the document. */
 export const limitRules = [
   maxDepthRule({ ...armorOptions('depth'), flattenFragments: true }),
   maxAliasesRule(armorOptions('aliases')),
   maxDirectivesRule(armorOptions('directives')),
+  nameLengthRule,
 ]
 
 /**

@@ -21,6 +21,7 @@ import { limitRequests } from '../http/overload.ts'
 import { addLiveness, addReadiness } from '../http/probes.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
+import { refuseWrongHosts } from '../http/request-target.ts'
 import { limitRequestTime } from '../http/request-time.ts'
 import { addSecurityHeaders, policyOf, securityHeaders } from '../http/security-headers.ts'
 import { receiveLimits, refuseUnreadable } from '../http/slow-senders.ts'
@@ -60,7 +61,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: parts.config.operations.receiveMs,
-    http: receiveLimits(parts.config.operations.receiveMs),
+    http: { ...receiveLimits(parts.config.operations.receiveMs), requireHostHeader: false },
     clientErrorHandler: refuseUnreadable,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
@@ -86,6 +87,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
   })
+  refuseWrongHosts(http)
   limitRequests(http, parts.config.http.admission)
   limitRequestTime(http, parts.config.http.requestMsMax, parts.log)
   addLiveness(http, '/healthz')

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 const { resolve } = createRequire(import.meta.url)
 
-const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e']
+const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
 
 export default defineConfig({
   resolve: {

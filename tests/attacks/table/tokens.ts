@@ -1,0 +1,143 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { type Attack, base64, bytesOf, farFuture, rawAttack, secret, signToken } from '../attack.ts'
+
+const claims = { sub: 'ann', exp: farFuture }
+const past = 1_000_000_000
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const signedByRsa = () => {
+  const signed = `${base64({ alg: 'RS256' })}.${base64(claims)}`
+  return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`
+}
+const [head = '', payload = '', signature = ''] = signToken(claims).split('.')
+const unsigned = (alg: unknown) => `${base64({ alg })}.${payload}.`
+
+const tokens: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['none', 'None', 'NONE', '', null, 'HS256', 'hs256', 1, ['HS256'], { $ne: 1 }].map((alg) => [
+      `unsigned, alg ${JSON.stringify(alg)}`,
+      unsigned(alg),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['HS384', 'HS512', 'none', 'RS256'].map((alg) => [
+      `alg ${alg}, signed by the secret`,
+      signToken(claims, { alg }),
+    ]),
+  ),
+  'signed by RSA': signedByRsa(),
+  'signed by no secret': signToken(claims, { alg: 'HS256' }, ''),
+  'signed by a part of the secret': signToken(claims, { alg: 'HS256' }, secret.slice(0, 32)),
+  'signed by its own key': signToken(
+    claims,
+    { alg: 'HS256', jwk: { kty: 'oct', k: base64('x') } },
+    'x',
+  ),
+  'a key by path': signToken(claims, { alg: 'HS256', kid: '../../../../dev/null' }, ''),
+  'a key by URL': signToken(claims, { alg: 'HS256', jku: 'http://127.0.0.1:9/keys' }, ''),
+  'critical headers': signToken(claims, { alg: 'HS256', crit: ['exp'], exp: 1 }),
+  'critical headers of a wrong type': signToken(claims, { alg: 'HS256', crit: 'exp' }),
+  'an unencoded payload': signToken(claims, { alg: 'HS256', b64: false, crit: ['b64'] }),
+  'no signature': `${head}.${payload}`,
+  'an empty signature': `${head}.${payload}.`,
+  'a cut signature': `${head}.${payload}.${signature.slice(0, -4)}`,
+  'another payload': `${head}.${base64({ ...claims, sub: 'ben' })}.${signature}`,
+  'five parts': `${head}.${payload}.${signature}.x.y`,
+  'an encrypted token': `${base64({ alg: 'dir', enc: 'A256GCM' })}..x.y.z`,
+  'only dots': '..',
+  'thousands of dots': '.'.repeat(8_000),
+  'no base64': '!!.!!.!!',
+  'a header that is no JSON': `${base64('{')}.${payload}.${signature}`,
+  'a header that is a list': `${base64([])}.${payload}.${signature}`,
+  'a header that is null': `${base64('null')}.${payload}.${signature}`,
+  'a deep header': `${base64('['.repeat(3_000))}.${payload}.${signature}`,
+  ...Object.fromEntries(
+    ['null', '[]', '5', '"ann"', '{', '['.repeat(3_000)].map((text) => [
+      `the claims ${text.slice(0, 10)}`,
+      signToken(text),
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      undefined,
+      null,
+      7,
+      true,
+      [],
+      ['ann'],
+      {},
+      { $ne: 1 },
+      '',
+      ' ',
+      'ANN',
+      'ann ',
+      '$ne',
+      '__proto__',
+      'a'.repeat(5_000),
+      '\u0000',
+      '\ud800',
+    ].map((sub) => [
+      `the subject ${JSON.stringify(sub)?.slice(0, 40)}`,
+      signToken({ ...claims, sub }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    [undefined, null, 'soon', true, [], {}, past, -1, 0].map((exp) => [
+      `exp ${JSON.stringify(exp)}`,
+      signToken({ sub: 'ann', exp }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['soon', true, [], {}, farFuture].map((nbf) => [
+      `nbf ${JSON.stringify(nbf)}`,
+      signToken({ ...claims, nbf }),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['soon', true, {}].map((iat) => [`iat ${JSON.stringify(iat)}`, signToken({ ...claims, iat })]),
+  ),
+}
+
+const valid = signToken(claims)
+const headers: Readonly<Record<string, readonly string[]>> = {
+  'two tokens': [`Bearer ${valid}`, `Bearer ${valid}`],
+  'a token after an empty header': ['', `Bearer ${valid}`],
+  'two tokens in a header': [`Bearer ${valid}, Bearer ${valid}`],
+  'a token without a scheme': [valid],
+  'a scheme without a token': ['Bearer'],
+  'another scheme': [`Basic ${Buffer.from('ann:x').toString('base64')}`],
+  'a digest': ['Digest username="ann"'],
+  'a prototype as a scheme': [`__proto__ ${valid}`],
+  'two spaces': [`Bearer  ${valid}`],
+  'a tab': [`Bearer\t${valid}`],
+  quotes: [`Bearer "${valid}"`],
+  'more parts': [`Bearer ${valid} x`],
+  'bytes that are no ASCII': ['Bearer \u00e9\u00ff'],
+  'a long token': [`Bearer ${'a'.repeat(12_000)}`],
+}
+
+const mutation = JSON.stringify({
+  query: 'mutation { createUser(input: {name: "x"}) { user { id } } }',
+})
+const signedIn = (name: string, values: readonly string[]): Attack =>
+  rawAttack(
+    `a token: ${name}`,
+    ['401 UNAUTHENTICATED'],
+    [
+      bytesOf({
+        headers: [
+          ['Content-Type', 'application/json'],
+          ...values.map((value) => ['Authorization', value] as const),
+        ],
+        body: mutation,
+      }),
+    ],
+  )
+
+export const tokenAttacks: readonly Attack[] = [
+  ...Object.entries(tokens).map(([name, token]) => signedIn(name, [`Bearer ${token}`])),
+  ...Object.entries(headers).map(([name, values]) => signedIn(name, values)),
+  ...['Dev ann', 'dev ann', 'DEV ben'].map(
+    (value): Attack => ({ ...signedIn(value, [value]), only: 'production' }),
+  ),
+  ...['Dev ANN', 'Dev $ne', 'Dev __proto__', 'Dev a b'].map((value) => signedIn(value, [value])),
+]

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../errors.ts'
 import { groupMetrics } from '../metrics/group-commits.ts'
@@ -48,6 +49,8 @@ interface Waiting<Op, Result> {
   readonly since: number
   readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (error: unknown) => void
+  /** Runs a function in the context of the caller, for example of its request. */
+  readonly inContext: <T>(work: () => T) => T
 }
 
 /** The commits of a turn, when those of one key know nothing of the others. */
@@ -59,7 +62,8 @@ export const eachKey =
 
 /**
  * Combines writes that would collide or could share a command. Writes that arrive during a commit of their key share
- * the next commit, in order of arrival. Each caller gets its own result.
+ * the next commit, in order of arrival. Each caller gets its own result. A commit runs in the context of its first write:
+ * it counts for that request, and belongs to its trace.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
  */
 export class GroupCommit<Op, Result> {
@@ -91,7 +95,8 @@ export class GroupCommit<Op, Result> {
     this.waiting++
     this.metrics.waiting.inc()
     return new Promise((resolve, reject) => {
-      const write = { op, since: performance.now(), resolve, reject }
+      const inContext = AsyncLocalStorage.snapshot()
+      const write = { op, since: performance.now(), resolve, reject, inContext }
       const queue = this.queues.get(key)
       if (queue) {
         queue.push(write)
@@ -132,10 +137,10 @@ export class GroupCommit<Op, Result> {
     const batches = keys.map((key) => ({ key, writes: this.takeBatch(key) }))
     const begun = batches.filter(({ writes }) => writes.length > 0)
     for (const { key, writes } of batches) if (writes.length === 0) this.goOn(key)
-    if (begun.length === 0) return undefined
-    const turn = this.commit(
-      begun.map(({ key, writes }) => ({ key, ops: writes.map(({ op }) => op) })),
-    )
+    const first = begun[0]?.writes[0]
+    if (!first) return undefined
+    const ops = begun.map(({ key, writes }) => ({ key, ops: writes.map(({ op }) => op) }))
+    const turn = first.inContext(() => this.commit(ops))
     for (const [at, { key, writes }] of begun.entries()) {
       void this.answer(key, writes, turn.answers[at] as Promise<Answers<Result>>)
     }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../../src/db/group-commit.ts'
 
@@ -48,6 +49,25 @@ describe('group commit', () => {
     expect(batches).toEqual(['p:a', 'p:bc'])
     await end()
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
+  })
+
+  test('a group commit runs each commit in the context of its first write, not of an earlier commit', async () => {
+    const context = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const commits = new GroupCommit<string, string>(
+      eachKey(async (_, ops) => {
+        seen.push(`${ops.join('')} in ${context.getStore()}`)
+        await new Promise(setImmediate)
+        return ops
+      }),
+      { ...bounds, begins: 'IN_TURNS' },
+    )
+    const submitAs = (op: string, key: string) =>
+      context.run(`request ${op}`, () => commits.submit(key, op))
+    const first = submitAs('a', 'p')
+    await new Promise(setImmediate)
+    await Promise.all([first, submitAs('b', 'p'), submitAs('c', 'p')])
+    expect(seen).toEqual(['a in request a', 'bc in request b'])
   })
 
   test('a group commit that begins IN_TURNS combines the writes of one turn of the event loop', async () => {

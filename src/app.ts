@@ -14,6 +14,7 @@ import { measureDatabase } from './observe.ts'
 import { openDatabase } from './open-database.ts'
 import { loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
+import { startTracing } from './tracing/start.ts'
 
 /** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
 const stopReserveMs = 2_000
@@ -35,6 +36,7 @@ export interface App extends AsyncDisposable {
  */
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
+  const tracing = await startTracing(config.operations.traceEndpoint, log)
   const database = await openDatabase(config, {
     profile: 'serving',
     prepare: true,
@@ -80,6 +82,7 @@ export async function startApp(config: AppConfig, log: Log): Promise<App> {
       stopped ??= Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
     }
     const close = async () => {
+      await using _tracing = tracing
       await using _ = database
       await using _admin = admin
       drain()

@@ -8,6 +8,7 @@ import { createLog, type Log } from '../log.ts'
 import { measureDatabase } from '../observe.ts'
 import { openDatabase } from '../open-database.ts'
 import { createServices } from '../services.ts'
+import { startTracing } from '../tracing/start.ts'
 import { wholeNumber } from './numbers.ts'
 import { type Running, runUntilSignal } from './run-until-signal.ts'
 
@@ -29,6 +30,7 @@ export const workerCommand = (): Command =>
 
 /** Starts a worker. Its disposal releases its jobs and closes the database. */
 async function startWorker(config: AppConfig, log: Log, concurrency: number): Promise<Running> {
+  const tracing = await startTracing(config.operations.traceEndpoint, log)
   const database = await openDatabase(config, {
     profile: 'serving',
     prepare: true,
@@ -55,6 +57,7 @@ async function startWorker(config: AppConfig, log: Log, concurrency: number): Pr
     stopped ??= worker.stop()
   }
   const close = async () => {
+    await using _tracing = tracing
     await using _ = database
     await using _admin = admin
     drain()

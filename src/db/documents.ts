@@ -154,6 +154,8 @@ export interface JobDoc {
   readonly attempts: number
   /** The error of the last failed try. */
   readonly error?: string
+  /** The span of the write that made the job, as a W3C `traceparent`. Absent if the write was not traced. */
+  readonly traceparent?: string
 }
 
 /** The first result of a mutation with a clientMutationId, of the viewer's account created at `since`. */

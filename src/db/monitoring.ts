@@ -8,6 +8,7 @@ import {
   poolWaitSeconds,
 } from '../metrics/mongodb.ts'
 import { requestScope } from '../request-scope.ts'
+import { endSpan, startChildSpan } from '../tracing/spans.ts'
 import { collectionNames } from './collections.ts'
 
 const known: ReadonlySet<string> = new Set(collectionNames)
@@ -18,30 +19,50 @@ export function monitorClient(client: MongoClient): void {
   countConnections(client)
 }
 
-/** The commands that have no answer yet, by request id: their labels. As many as connections. */
-type Sent = Map<number, { readonly command: string; readonly collection: string }>
+/** A command that has no answer yet. */
+interface SentCommand {
+  readonly labels: { readonly command: string; readonly collection: string }
+  /** Undefined while tracing is off, and outside requests and jobs. */
+  readonly span: ReturnType<typeof startChildSpan>
+}
 
 function countCommands(client: MongoClient): void {
-  const sent: Sent = new Map()
+  // By request id. As many as connections.
+  const sent = new Map<number, SentCommand>()
   client.on('commandStarted', (event) => {
     const scope = requestScope.getStore()
     if (scope) scope.commands++
-    sent.set(event.requestId, { command: event.commandName, collection: collectionOf(event) })
+    const labels = { command: event.commandName, collection: collectionOf(event) }
+    sent.set(event.requestId, { labels, span: startCommandSpan(labels) })
   })
   client.on('commandSucceeded', ({ requestId, duration }) => {
-    const labels = sent.get(requestId)
-    if (labels) commandSeconds.observe(labels, duration / 1000)
+    const command = sent.get(requestId)
+    if (command) commandSeconds.observe(command.labels, duration / 1000)
+    endSpan(command?.span)
     sent.delete(requestId)
   })
   client.on('commandFailed', ({ requestId, duration, failure }) => {
-    const labels = sent.get(requestId)
-    if (labels) {
-      commandSeconds.observe(labels, duration / 1000)
-      commandFailures.inc({ ...labels, error: errorNameOf(failure) })
+    const command = sent.get(requestId)
+    if (command) {
+      const error = errorNameOf(failure)
+      commandSeconds.observe(command.labels, duration / 1000)
+      commandFailures.inc({ ...command.labels, error })
+      endSpan(command.span, error)
     }
     sent.delete(requestId)
   })
 }
+
+/** The attributes hold no value of a command. */
+const startCommandSpan = ({ command, collection }: SentCommand['labels']) =>
+  startChildSpan(`${command} ${collection}`, {
+    kind: 'CLIENT',
+    attributes: {
+      'db.system.name': 'mongodb',
+      'db.operation.name': command,
+      'db.collection.name': collection,
+    },
+  })
 
 /** The collection of a command, or "none". A name outside the catalogue is "other". */
 function collectionOf({ commandName, command }: CommandStartedEvent): string {

@@ -63,7 +63,7 @@ export class Follows {
     idempotencyKey?: IdempotencyKey,
   ): Promise<FollowChange> {
     const { outbox, batcher } = this.parts
-    return batcher.write(followee, { follower: actor, idempotencyKey, jobs: outbox })
+    return batcher.write(followee, { follower: actor, idempotencyKey, jobs: outbox.tracedWriter() })
   }
 
   /**

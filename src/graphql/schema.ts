@@ -9,6 +9,7 @@ import { RelationResolver } from './resolvers/relation.resolver.ts'
 import { TimelineResolver } from './resolvers/timeline.resolver.ts'
 import { UserResolver } from './resolvers/user.resolver.ts'
 import { ViewerResolver } from './resolvers/viewer.resolver.ts'
+import { traceRootFields } from './trace.ts'
 import { engagementTypes } from './types/engagement.ts'
 import { Post } from './types/post.ts'
 import { User } from './types/user.ts'
@@ -40,6 +41,7 @@ export function createSchema(): GraphQLSchema {
   Object.assign(schema.getType('DateTimeISO') ?? {}, {
     description: 'A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30Z.',
   })
+  traceRootFields(schema)
   return schema
 }
 

@@ -23,6 +23,7 @@ import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
 import { refuseWrongHosts } from '../http/request-target.ts'
 import { limitRequestTime } from '../http/request-time.ts'
+import { traceRequests } from '../http/request-trace.ts'
 import { addSecurityHeaders, policyOf, securityHeaders } from '../http/security-headers.ts'
 import { receiveLimits, refuseUnreadable } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -39,6 +40,7 @@ import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
 import { RateLimiter } from './rate-limit.ts'
 import { createSchema } from './schema.ts'
+import { tracePlugin } from './trace.ts'
 
 /** The dependencies of the HTTP server. */
 export interface ServerParts {
@@ -79,6 +81,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const { production, operations } = parts.config
   const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
+  traceRequests(http)
   addSecurityHeaders(http)
   answerErrorsInJson(http, parts.log)
   const { corsOrigins } = parts.config.http
@@ -125,6 +128,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       errorPlugin(log),
       costPlugin(new RateLimiter(config.http.rateLimits)),
       scopePlugin,
+      tracePlugin,
     ],
   })
   await apollo.start()

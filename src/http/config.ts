@@ -13,6 +13,8 @@ export interface OperationsConfig {
   readonly receiveMs: number
   /** From which duration on a request is logged as slow, in milliseconds. */
   readonly slowMs: number
+  /** The base URL of the collector that spans are sent to. Undefined: tracing is off. */
+  readonly traceEndpoint: string | undefined
 }
 
 const secondsMax = 600
@@ -28,6 +30,9 @@ const variables = z.object({
   STOP_SECONDS: seconds(1).default(15),
   RECEIVE_SECONDS: seconds(1).default(30),
   SLOW_REQUEST_MS: z.coerce.number().int().min(1).default(1_000),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+    .optional(),
 })
 
 /** The names of the environment variables of operation. */
@@ -45,6 +50,7 @@ export function readOperationsConfig(
     stopMs: e.STOP_SECONDS * 1_000,
     receiveMs: e.RECEIVE_SECONDS * 1_000,
     slowMs: e.SLOW_REQUEST_MS,
+    traceEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
   }
   return { config, problems }
 }

@@ -5,6 +5,7 @@ import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
+import { currentTraceparent, type Traceparent } from '../tracing/spans.ts'
 import type { InlineRunner } from './inline.ts'
 import { inMs, type Job } from './queue.ts'
 
@@ -37,23 +38,33 @@ export class Outbox {
    * @param delayMs when the jobs are due, in milliseconds from now.
    */
   async enqueue(tx: Tx, jobs: readonly NewJob[], delayMs = 0): Promise<void> {
-    const prepared = jobs.map((job) => this.prepare(tx, job))
+    const traceparent = currentTraceparent()
+    const prepared = jobs.map((job) => this.newJob(job, { traceparent }))
     await this.insert(tx, prepared, delayMs)
   }
 
-  /** Makes a job for the caller's transaction, without inserting it. No command. */
+  /** Makes a job for the caller's transaction, without inserting it, and without a trace. No command. */
   prepare(_: Tx, job: NewJob): Job {
-    return this.withId(job)
+    return this.newJob(job, {})
+  }
+
+  /** A writer of jobs that continue the current trace, also if another request's transaction prepares them. */
+  tracedWriter(): JobWriter {
+    const traceparent = currentTraceparent()
+    return { prepare: (_, job) => this.newJob(job, { traceparent }) }
   }
 
   /** Inserts prepared jobs. One command, none without jobs. */
   async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     if (jobs.length === 0) return
     // Upserts, because only an update can take `runAt` from the server's clock.
-    const upserts = jobs.map(({ id, kind, payload, queue, attempts, fence, leaseMs }) => {
+    const upserts = jobs.map(({ id, leaseMs, traceparent, ...job }) => {
+      const { kind, payload, queue, attempts, fence } = job
       const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
+      const traced = traceparent === undefined ? {} : { traceparent }
       const state = 'READY' as const
-      const fixed = { $literal: { kind, payload, state, queue, fence, attempts, ...leased } }
+      const fields = { kind, payload, state, queue, fence, attempts, ...leased, ...traced }
+      const fixed = { $literal: fields }
       const update = [
         { $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs + delayMs) }] } },
       ]
@@ -81,6 +92,7 @@ export class Outbox {
    */
   async runInline<T>(write: (jobs: JobWriter) => Promise<T>): Promise<T> {
     const own: Job[] = []
+    const traceparent = currentTraceparent()
     let slots = 0
     let lastTry: Tx | undefined
     const prepare: JobWriter['prepare'] = (tx, given) => {
@@ -89,7 +101,7 @@ export class Outbox {
       lastTry = tx
       if (own.length === slots && this.inline?.reserve()) slots++
       const leaseMs = own.length < slots ? this.inline?.leaseMs : undefined
-      const job = this.withId(given, leaseMs)
+      const job = this.newJob(given, { leaseMs, traceparent })
       if (leaseMs !== undefined) own.push(job)
       return job
     }
@@ -102,10 +114,18 @@ export class Outbox {
     }
   }
 
-  /** @param leaseMs if above 0, this process holds the job's lease from the start. */
-  private withId({ kind, payload, queue = 'QUICK' }: NewJob, leaseMs = 0): Job {
+  private newJob({ kind, payload, queue = 'QUICK' }: NewJob, made: Made): Job {
+    const { leaseMs = 0, traceparent } = made
     const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
-    return { id, kind, payload, queue, checkpoint: undefined, attempts, fence: attempts, leaseMs }
+    const begun = { checkpoint: undefined, attempts, fence: attempts }
+    return { id, kind, payload, queue, ...begun, leaseMs, traceparent }
   }
+}
+
+/** How a job is made. */
+interface Made {
+  /** If above 0, this process holds the job's lease from the start. */
+  readonly leaseMs?: number | undefined
+  readonly traceparent?: Traceparent | undefined
 }

@@ -6,6 +6,7 @@ import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { type TimeId, timeOf } from '../lib/ids.ts'
+import type { Traceparent } from '../tracing/spans.ts'
 
 /** A leased job. After a call threw {@link LeaseLost}, another process may hold the lease. */
 export interface Job {
@@ -20,10 +21,12 @@ export interface Job {
   /** Fencing token: no two leases on the job have the same number. */
   readonly fence: number
   readonly leaseMs: number
+  /** The span of the write that made the job. Undefined if the write was not traced. */
+  readonly traceparent: Traceparent | undefined
 }
 
 /** A job that no worker tries again until it is retried by hand, with the last error. */
-export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs'> {
+export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs' | 'traceparent'> {
   readonly error: string
   readonly parkedAt: Date
 }
@@ -283,11 +286,12 @@ const leaseFor = (leaseMs: number, leased: string) => [
 
 const plusOne = (field: string) => ({ $add: [field, 1] })
 
-const toJob = ({ _id, kind, payload, queue, checkpoint, attempts }: JobDoc) => ({
+const toJob = ({ _id, kind, payload, queue, checkpoint, attempts, traceparent }: JobDoc) => ({
   id: fromObjectId<TimeId>(_id),
   kind,
   payload,
   queue,
   checkpoint,
   attempts,
+  traceparent,
 })

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts'
 import { jobLagSeconds, jobRunSeconds, jobRuns } from '../metrics/jobs.ts'
+import { endSpan, runInSpan, startSpan } from '../tracing/spans.ts'
 import { Lease, type Run } from './lease.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
@@ -45,9 +46,22 @@ export class JobRunner {
    * @returns whether the job is unfinished and due again at once.
    */
   async run(job: Job, inline = false): Promise<boolean> {
+    const kind = Object.hasOwn(this.tasks, job.kind) ? job.kind : 'other'
+    const span = startSpan(`job ${kind}`, {
+      kind: 'CONSUMER',
+      attributes: {
+        ...attributesOf(job),
+        'feedline.job.kind': kind,
+        'feedline.job.inline': inline,
+      },
+      parent: job.traceparent,
+    })
+    return runInSpan(span && { span }, () => this.runAs(kind, job, inline, span))
+  }
+
+  private async runAs(kind: string, job: Job, inline: boolean, span: JobSpan): Promise<boolean> {
     const lease = new Lease(this.queue, job, inline)
     this.leases.add(lease)
-    const kind = Object.hasOwn(this.tasks, job.kind) ? job.kind : 'other'
     const endTimer = jobRunSeconds.startTimer({ kind })
     let outcome = 'left'
     try {
@@ -64,6 +78,8 @@ export class JobRunner {
     } finally {
       endTimer()
       jobRuns.inc({ kind, outcome })
+      span?.setAttribute('feedline.job.outcome', outcome)
+      endSpan(span, outcome === 'retried' || outcome === 'parked' ? outcome : undefined)
       lease.end()
       this.leases.delete(lease)
     }
@@ -111,5 +127,12 @@ export class JobRunner {
     return 'parked'
   }
 }
+
+type JobSpan = ReturnType<typeof startSpan>
+
+const attributesOf = ({ id, attempts }: Job) => ({
+  'feedline.job.id': id,
+  'feedline.job.attempts': attempts,
+})
 
 const fieldsOf = ({ id, kind, attempts }: Job) => ({ job: id, kind, attempts })

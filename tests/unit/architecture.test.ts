@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const order = [
   ['lib'],
   ['errors.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
-  ['metrics'],
+  ['metrics', 'tracing'],
   ['db'],
   ['dev'],
   ['jobs'],
@@ -33,6 +33,7 @@ const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
   [/^(graphql|type-graphql|@apollo|@as-integrations|@escape\.tech|@graphql-)/, 'graphql/'],
   [/^dataloader$/, 'graphql/loaders.ts'],
   [/^prom-client$/, 'metrics/'],
+  [/^@opentelemetry\//, 'tracing/'],
 ]
 
 const src = join(import.meta.dirname, '../../src')

@@ -1,0 +1,189 @@
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest'
+import { createLog } from '../../src/log.ts'
+import { startTracing } from '../../src/tracing/start.ts'
+import { useApp } from '../support/app.ts'
+import { type ReceivedSpan, useCollector } from '../support/collector.ts'
+import { recordingLog } from '../support/jobs.ts'
+import { feedline } from '../support/process.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp()
+const inline = useApp({ FEED_STRATEGY: 'INBOX' })
+const collector = useCollector()
+const silent = createLog('silent', { write: () => {} })
+const secretText = 'a text that only readers see'
+const [ann, bob] = [handle('ann-the-author'), handle('bob-the-reader')]
+
+const post = `mutation Publish($text: String!) { createPost(input: { text: $text }) { post { id } } }`
+const isSdkLoaded = () =>
+  Object.keys(createRequire(import.meta.url).cache).some((path) =>
+    /@opentelemetry\/(sdk|exporter)/.test(path),
+  )
+
+let traces = 0
+/** A client's position in a new trace. */
+function newTrace() {
+  const traceId = `${++traces}`.padStart(32, 'a')
+  return { traceId, headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` } }
+}
+
+/** The names from a span up to the root of its trace. */
+function pathOf(span: ReceivedSpan, spans: readonly ReceivedSpan[]): readonly string[] {
+  const above = spans.find(({ spanId }) => spanId === span.parentSpanId)
+  return above ? [span.name, ...pathOf(above, spans)] : [span.name]
+}
+
+const pathsOf = (spans: readonly ReceivedSpan[]) => spans.map((span) => pathOf(span, spans))
+
+let tracing: AsyncDisposable
+beforeAll(async () => {
+  await openAccounts(app.services, [ann, bob])
+  await openAccounts(inline.services, [ann, bob])
+})
+afterAll(async () => {
+  await tracing?.[Symbol.asyncDispose]()
+  vi.unstubAllEnvs()
+})
+
+test('without a collector, no SDK is loaded, no job has a trace and nothing is sent', async () => {
+  await using _ = await startTracing(undefined, silent)
+  const { headers } = newTrace()
+  const answer = await app.send({ as: ann, query: post, variables: { text: 'hi' }, headers })
+  expect(answer.errors).toEqual([])
+  const jobs = await app.database.collections.outbox.find().toArray()
+  expect(jobs.length).toBeGreaterThan(0)
+  expect(jobs.filter((job) => 'traceparent' in job)).toEqual([])
+  expect(isSdkLoaded()).toBe(false)
+  expect(collector.spans).toEqual([])
+  await app.rest()
+})
+
+test('a request with a traceparent continues its trace: request, operation, field and commands', async () => {
+  const env = collector.env()
+  vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', env.OTEL_BSP_SCHEDULE_DELAY)
+  tracing = await startTracing(env.OTEL_EXPORTER_OTLP_ENDPOINT, silent)
+  const { traceId, headers } = newTrace()
+  const query = 'query Card($who: String!) { user(handle: $who) { handle name } }'
+  const answer = await app.send({ as: ann, query, variables: { who: bob }, headers })
+  expect(answer.errors).toEqual([])
+  const spans = await collector.trace(traceId, ['POST /graphql'])
+  expect(pathsOf(spans)).toContainEqual(['find users', 'Query.user', 'query Card', 'POST /graphql'])
+  const root = spans.find(({ name }) => name === 'POST /graphql')
+  expect(root?.parentSpanId).toBe('00f067aa0ba902b7')
+  expect(root?.attributes).toMatchObject({
+    'http.response.status_code': 200,
+    'feedline.request.id': answer.headers.get('x-request-id'),
+  })
+  const commands = spans.filter(({ attributes }) => attributes['db.system.name'] === 'mongodb')
+  expect(commands).toHaveLength(Number(root?.attributes['feedline.request.commands']))
+})
+
+test.each([
+  ['a worker', () => app],
+  ['the server itself', () => inline],
+])('the job of a traced mutation that %s runs has the trace of the mutation', async (_, given) => {
+  const { send, rest } = given()
+  const { traceId, headers } = newTrace()
+  await send({ as: ann, query: post, variables: { text: secretText }, headers })
+  await rest()
+  const spans = await collector.trace(traceId, ['job post.created', 'POST /graphql'])
+  expect(pathsOf(spans)).toEqual(
+    expect.arrayContaining([
+      ['job post.created', 'Mutation.createPost', 'mutation Publish', 'POST /graphql'],
+      ['insert posts', 'Mutation.createPost', 'mutation Publish', 'POST /graphql'],
+    ]),
+  )
+  const writesOfJobs = spans.filter(
+    (span) => span.name === 'update outbox' && pathOf(span, spans)[1] === 'Mutation.createPost',
+  )
+  expect(writesOfJobs).toHaveLength(1)
+})
+
+test('posts that share a transaction have jobs in the traces of their own requests', async () => {
+  const sent = ['one', 'two', 'three', 'four', 'five'].map((text) => ({ text, ...newTrace() }))
+  await Promise.all(
+    sent.map(({ text, headers }) =>
+      app.send({ as: ann, query: post, variables: { text }, headers }),
+    ),
+  )
+  await app.rest()
+  for (const { traceId } of sent) {
+    const spans = await collector.trace(traceId, ['job post.created'])
+    expect(spans.filter(({ name }) => name === 'job post.created')).toHaveLength(1)
+  }
+})
+
+test('a job of a release that stored no traceparent runs, in a trace of its own', async () => {
+  const { outbox } = app.database.collections
+  await app.send({ as: ann, query: post, variables: { text: 'old' }, ...newTrace() })
+  await outbox.updateMany({}, { $unset: { traceparent: '' } })
+  const [job] = await outbox.find().toArray()
+  await app.rest()
+  expect(await outbox.countDocuments()).toBe(0)
+  const span = await vi.waitFor(() => {
+    const id = job?._id.toHexString()
+    const found = collector.spans.find((one) => one.attributes['feedline.job.id'] === id)
+    if (!found) throw new Error('the span of the job has not arrived')
+    return found
+  })
+  expect(span.parentSpanId ?? '').toBe('')
+})
+
+test('an invalid traceparent begins a new trace, and a refused mutation is a failed operation', async () => {
+  const headers = { traceparent: '00-nonsense' }
+  const query = 'mutation Refused { followUser(input: { handle: "nobody" }) { changed } }'
+  const { errors } = await app.send({ as: ann, query, headers })
+  expect(errors).toHaveLength(1)
+  const operation = await vi.waitFor(() => {
+    const found = collector.spans.find(({ name }) => name === 'mutation Refused')
+    if (!found) throw new Error('the operation has not arrived')
+    return found
+  })
+  expect(operation.traceId).toMatch(/^[0-9a-f]{32}$/)
+  expect(operation.status.code).toBe(2)
+  expect(operation.attributes['error.type']).toBe(errors[0]?.extensions.code)
+})
+
+test('spans hold no text, no handle and no token', async () => {
+  const { traceId, headers } = newTrace()
+  const authorization = `Dev ${bob}`
+  const query = `mutation { followUser(input: { handle: "${ann}" }) { changed } }`
+  await app.send({ query, headers: { ...headers, authorization, tracestate: `x=${bob}` } })
+  await collector.trace(traceId, ['POST /graphql'])
+  const all = collector.bodies.join('\n')
+  for (const secret of [secretText, ann, bob, 'Dev ']) expect(all).not.toContain(secret)
+})
+
+test('feedline serve sends its spans to the collector, also those that wait when it stops', async () => {
+  const server = feedline(['serve'], {
+    MONGODB_URI: inject('mongoUri'),
+    MONGODB_DATABASE: app.database.name,
+    PORT: '0',
+    ...collector.env(),
+    OTEL_BSP_SCHEDULE_DELAY: '60000',
+  })
+  const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
+  const { traceId, headers } = newTrace()
+  const body = JSON.stringify({ query: 'query Last { viewer { handle } }' })
+  const type = { 'content-type': 'application/json' }
+  await fetch(`${url}/graphql`, { method: 'POST', headers: { ...headers, ...type }, body })
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  await collector.trace(traceId, ['POST /graphql', 'query Last'])
+})
+
+test('without an answering collector, requests are served, the log warns, and the stop is in time', async () => {
+  await tracing[Symbol.asyncDispose]()
+  vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '200')
+  const { log, lines } = recordingLog()
+  tracing = await startTracing('http://127.0.0.1:9', log)
+  const { errors } = await app.send({ as: ann, query: '{ viewer { handle } }' })
+  expect(errors).toEqual([])
+  const warning = { level: 40, msg: 'spans could not be sent' }
+  await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining(warning)), 5_000)
+  await app.send({ as: ann, query: '{ viewer { handle } }' })
+  const begun = performance.now()
+  await tracing[Symbol.asyncDispose]()
+  expect(performance.now() - begun).toBeLessThan(2_500)
+})

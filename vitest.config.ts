@@ -30,6 +30,7 @@ export default defineConfig({
           name: 'database',
           include: databaseTests.map((folder) => `${folder}/**/*.test.ts`),
           globalSetup: 'tests/support/global-setup.ts',
+          setupFiles: 'tests/support/each-file.ts',
         },
       },
       {

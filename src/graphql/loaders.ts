@@ -10,7 +10,7 @@ import type { PostRef, TimeId, UserId } from '../lib/ids.ts'
 import { emptyPage, type Page, type Window } from '../lib/page.ts'
 import type { Services } from '../services.ts'
 import { readTimelines } from './timeline-reads.ts'
-import { type HiddenAmong, loadVisiblePages } from './visible-pages.ts'
+import { type HiddenAmong, loadVisiblePages, type ReadPages } from './visible-pages.ts'
 
 /** A page of one owner's list. Keys that differ only in the owner are read together. */
 export interface PageKey<Owner = UserId, More = unknown> {
@@ -54,14 +54,17 @@ const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<stri
     { maxBatchSize: batchMax, cacheKeyFn: postKey },
   )
 
+/** {@link ReadPages} of a kind of list. */
+type ReadPagesWith<Owner, T, More> = (
+  owners: readonly Owner[],
+  window: Window,
+  more: More,
+) => ReturnType<ReadPages<Owner, T>>
+
 /** A loader of pages. One read for each window, for any number of owners. A hidden owner has an empty page. */
 const pageLoader = <Owner extends UserId | PostRef, T, More>(
   hiddenAmong: HiddenAmong,
-  read: (
-    owners: readonly Owner[],
-    window: Window,
-    more: More,
-  ) => Promise<ReadonlyMap<string, Page<T>>>,
+  read: ReadPagesWith<Owner, T, More>,
 ) =>
   new DataLoader<PageKey<Owner, More>, Page<T>, string>(
     async (keys) => {
@@ -110,11 +113,7 @@ export function createLoaders(
   /** A loader of pages without the items of hidden persons. */
   const personalPages = <Owner extends UserId | PostRef, T extends { readonly id: TimeId }, More>(
     personOf: (item: T) => UserId,
-    read: (
-      owners: readonly Owner[],
-      window: Window,
-      more: More,
-    ) => Promise<ReadonlyMap<string, Page<T>>>,
+    read: ReadPagesWith<Owner, T, More>,
   ) =>
     pageLoader<Owner, T, More>(hiddenAmong, (owners, window, more) =>
       viewer

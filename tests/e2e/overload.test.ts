@@ -33,12 +33,13 @@ describe('a server with as many requests as it executes and lets wait', () => {
   test('more requests are refused with 503 and Retry-After, without a command, and the others are answered', async () => {
     await using _ = await failCommand(busy.database.client, {
       failCommands: ['find'],
-      blockMs: 300,
+      times: 1,
+      blockMs: 1_500,
     })
     const send = (length: number) => Array.from({ length }, () => busy.send({ query }))
     const { result, commands } = await recorded(busy.database.client, async () => {
       const served = send(5)
-      await sleep(150)
+      await sleep(400)
       const refused = await Promise.all(send(7))
       return { served: await Promise.all(served), refused }
     })
@@ -59,10 +60,11 @@ describe('a server with as many requests as it executes and lets wait', () => {
   test('a request is refused under each spelling of the URL', async () => {
     await using _ = await failCommand(busy.database.client, {
       failCommands: ['find'],
-      blockMs: 300,
+      times: 1,
+      blockMs: 1_500,
     })
     const others = Array.from({ length: 5 }, () => busy.send({ query }))
-    await sleep(100)
+    await sleep(400)
     for (const path of ['/graphql', '/%67raphql', '/graphql#x', 'http://x/graphql', '/graphql?x']) {
       const socket = sendRaw(JSON.stringify({ query }), undefined, path)
       const head = await new Promise((resolve) =>
@@ -77,10 +79,11 @@ describe('a server with as many requests as it executes and lets wait', () => {
   test('a request is refused before its body is sent, and health checks are answered', async () => {
     await using _ = await failCommand(busy.database.client, {
       failCommands: ['find'],
-      blockMs: 300,
+      times: 1,
+      blockMs: 1_500,
     })
     const others = Array.from({ length: 5 }, () => busy.send({ query }))
-    await sleep(100)
+    await sleep(400)
     const socket = sendRaw('{', 90_000)
     const head = await new Promise((resolve) =>
       socket.once('data', (data) => resolve(String(data))),
@@ -94,15 +97,16 @@ describe('a server with as many requests as it executes and lets wait', () => {
   test('a request that waits gives up its place when its client leaves', async () => {
     await using _ = await failCommand(busy.database.client, {
       failCommands: ['find'],
-      blockMs: 300,
+      times: 1,
+      blockMs: 1_500,
     })
     const first = busy.send({ query })
-    await sleep(50)
+    await sleep(300)
     const waiting = Array.from({ length: 4 }, () => sendRaw(JSON.stringify({ query })))
-    await sleep(50)
+    await sleep(300)
     expect((await busy.send({ query })).status).toBe(503)
     for (const one of waiting) one.destroy()
-    await sleep(50)
+    await sleep(200)
     expect((await busy.send({ query })).status).toBe(200)
     expect((await first).status).toBe(200)
   })

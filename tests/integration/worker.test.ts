@@ -38,7 +38,7 @@ describe('worker', () => {
     const worker = newWorker({
       greet: async ({ n }) => {
         most = Math.max(most, ++now)
-        await sleep(10)
+        await sleep(100)
         now--
         seen.push(n)
         if (n === 0) await append('later')

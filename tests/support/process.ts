@@ -6,11 +6,13 @@ export const root = join(import.meta.dirname, '../..')
 /** The folder of the compiled command line, relative to the root. Compiled before each test run. */
 export const compiled = 'test-dist'
 
-/** The processes that run. A test that fails leaves its processes to the end of its file. */
+/** The processes that run. */
 const running = new Set<ChildProcess>()
-process.once('exit', () => {
+
+/** Kills the processes that a failed test has left. */
+export function killProcesses(): void {
   for (const child of running) child.kill('SIGKILL')
-})
+}
 
 /** A `feedline` process and its output so far. */
 export interface FeedlineProcess {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { noteFact } from '../support/facts.ts'
 import { openAccounts, useServices } from '../support/services.ts'
 import { type Attack, accounts, documentAttack, existing, type Mode } from './attack.ts'
 import { type AttackedServer, startServer } from './server.ts'
@@ -98,7 +99,7 @@ describe.each(modes)('a %s process', (mode) => {
       const server = serverOf(mode)
       const begun = performance.now()
       const defects = await attackAll(server, rows)
-      console.info(
+      noteFact(
         `${mode}, ${name}: ${rowsOf(rows, mode).length} rows in ${Math.round(performance.now() - begun)} ms`,
       )
       expect(defects).toEqual([])
@@ -111,7 +112,7 @@ describe.each(modes)('a %s process', (mode) => {
     expect(await attackAll(server, distinctDocuments)).toEqual([])
     const after = await server.memory()
     const grown = (after.heap - before.heap) / megabyte
-    console.info(`${mode}: ${distinctDocuments.length} documents kept ${grown.toFixed(1)} MB`)
+    noteFact(`${mode}: ${distinctDocuments.length} documents kept ${grown.toFixed(1)} MB`)
     expect(grown).toBeLessThan(documentsMegabytesMax)
   })
 
@@ -124,7 +125,7 @@ describe.each(modes)('a %s process', (mode) => {
     const after = await server.memory()
     const heap = (after.heap - before.heap) / megabyte
     const resident = (after.resident - before.resident) / megabyte
-    console.info(`${mode}: heap ${heap.toFixed(1)} MB, resident ${resident.toFixed(1)} MB more`)
+    noteFact(`${mode}: heap ${heap.toFixed(1)} MB, resident ${resident.toFixed(1)} MB more`)
     expect(heap).toBeLessThan(heapMegabytesMax)
     expect(resident).toBeLessThan(residentMegabytesMax)
   })

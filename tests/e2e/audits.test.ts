@@ -1,6 +1,7 @@
 import { type AuditResult, serverAudits } from 'graphql-http'
 import { expect, test } from 'vitest'
 import { useApp } from '../support/app.ts'
+import { noteFact } from '../support/facts.ts'
 
 const app = useApp()
 
@@ -24,9 +25,9 @@ test('the server passes the audits of the GraphQL over HTTP specification', asyn
     counts[level] ??= {}
     counts[level][result.status] = (counts[level][result.status] ?? 0) + 1
   }
-  console.info(JSON.stringify(counts))
+  noteFact(JSON.stringify(counts))
   const wrong = results.filter(({ status }) => status !== 'ok')
-  console.info(wrong.map(({ name, status }) => `${status}: ${name}`).join('\n'))
+  noteFact(wrong.map(({ name, status }) => `${status}: ${name}`).join('\n'))
   expect(results.filter(({ status }) => status === 'error')).toEqual([])
   expect(counts).toEqual({ MUST: { ok: 13 }, SHOULD: { ok: 23 }, MAY: { ok: 22, notice: 3 } })
   expect(wrong.map(({ name }) => name)).toEqual(refusedGets)

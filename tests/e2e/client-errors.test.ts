@@ -16,7 +16,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { errorCodes } from '../../src/errors.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { type GraphqlRequest, useApp } from '../support/app.ts'
-import { handle, lawSeed, openAccounts } from '../support/services.ts'
+import { lawSeed } from '../support/seed.ts'
+import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
 beforeAll(() => openAccounts(app.services, [handle('ann')]))

@@ -3,6 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { noteFact } from '../support/facts.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -68,7 +69,7 @@ async function labelsFor(query: string, as?: string): Promise<string[]> {
 }
 
 const show = (name: string, labels: readonly string[]) =>
-  console.info(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
+  noteFact(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
 
 const pageInfo = 'pageInfo { startCursor endCursor hasNextPage hasPreviousPage }'
 const profile = 'handle name bio stats { followers following posts } viewerFollows'

@@ -3,6 +3,7 @@ import { limits } from '../../src/graphql/limits.ts'
 import { userNodeId } from '../../src/graphql/node-id.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
 import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
+import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'
 
@@ -134,7 +135,7 @@ const refused: Readonly<Record<string, Refusal>> = {
 
 function expectRefused(name: string, answer: Answer, { request: _, message, ...how }: Refusal) {
   const { status, data, errors } = answer
-  console.info(`${name}: ${status} ${errors[0]?.extensions.code}`)
+  noteFact(`${name}: ${status} ${errors[0]?.extensions.code}`)
   expect(errors).toHaveLength(1)
   const { code, limit, argument, requestId } = errors[0]?.extensions ?? {}
   expect(requestId).toBe(answer.headers.get('x-request-id'))
@@ -189,7 +190,7 @@ describe('a request beyond a limit is refused without a command', () => {
     const headers = { 'apollo-require-preflight': 'yes', authorization: 'Dev ann' }
     const mutation = 'mutation { createUser(input: {name: "Ann"}) { clientMutationId } }'
     const { result, commands } = await recorded(app.database.client, () => get(mutation, headers))
-    console.info(`a mutation by GET: ${result.status} ${result.errors[0]?.extensions.code}`)
+    noteFact(`a mutation by GET: ${result.status} ${result.errors[0]?.extensions.code}`)
     expect([result.status, result.errors[0]?.extensions.code]).toEqual([405, 'BAD_REQUEST'])
     expect(commands).toEqual([])
   })

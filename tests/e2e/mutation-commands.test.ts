@@ -3,6 +3,7 @@ import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import {
   forOwnEntries,
@@ -81,7 +82,7 @@ test.each(names)('%s has a fixed cost for any number of followers', async (name)
   await openAccounts(app.services, [quiet, loud])
   if (name !== 'createUser') await befriend(loud, crowd)
   const labels = await commandsOf(name, { viewer: quiet, other: unknown })
-  console.info(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
+  noteFact(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
   expect(labels).toContain('commitTransaction')
   expect(labels.length).toBeLessThanOrEqual(commandsMax[name])
   expect(await commandsOf(name, { viewer: loud, other: famous })).toEqual(labels)

@@ -7,6 +7,7 @@ import { type App, startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/environment.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { seedPosts } from '../../src/imports/seed-posts.ts'
+import { noteFact } from '../support/facts.ts'
 import { useDatabase } from '../support/mongo.ts'
 
 /** FEEDLINE_GRAPH names an edge list. Default: 300 synthetic users with 20 friendships each. */
@@ -59,7 +60,7 @@ test('timelines over HTTP agree with the imported edge list', async () => {
       posts: all.filter(({ author }) => author === reader).length,
     })
   }
-  console.info(
+  noteFact(
     `${friends.size} users, ${edges} edges, ${all.length} posts: ${readers.length} timelines agree`,
   )
 }, 120_000)

@@ -5,6 +5,7 @@ import { commandPrice } from '../../src/graphql/prices.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
+import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -129,7 +130,7 @@ test('a page past muted authors costs few commands, for any number of them', asy
     judge,
   )
   expect(data.timeline.edges).toEqual([])
-  console.info(`a page past ${authors.length} muted authors: ${commands.length} commands`)
+  noteFact(`a page past ${authors.length} muted authors: ${commands.length} commands`)
   expect(commands.length).toBeLessThanOrEqual(6)
 })
 

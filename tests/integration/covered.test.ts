@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
+import { noteFact } from '../support/facts.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -58,7 +59,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       expect.stringMatching(/find|aggregate/),
     ])
     const examined = await explained(commands[0] as RecordedCommand)
-    console.info(`${following}: ${name}: ${examined.keys} keys, ${examined.docs} documents`)
+    noteFact(`${following}: ${name}: ${examined.keys} keys, ${examined.docs} documents`)
     return examined
   }
 

@@ -6,6 +6,7 @@ import { readConfig } from '../../src/environment.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import { type EngagementId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { labelsOf, shardProblemOf } from '../support/commands.ts'
+import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -101,7 +102,7 @@ describe('the cost at 2,000 likes and at five times as many', () => {
 
   test.each(Object.entries(calls))('%s has the same cost at any popularity', async (name, call) => {
     const [less, more] = [await costOf(() => call(popular)), await costOf(() => call(viral))]
-    console.info(`${name}: ${more.labels.length} commands, ${less.bytes} and ${more.bytes} bytes`)
+    noteFact(`${name}: ${more.labels.length} commands, ${less.bytes} and ${more.bytes} bytes`)
     expect(more.labels).toEqual(less.labels)
     expect(more.bytes / less.bytes).toBeLessThan(2)
     expect(more.commands.flatMap((sent) => shardProblemOf(sent) ?? [])).toEqual([])

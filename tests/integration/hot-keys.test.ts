@@ -6,6 +6,7 @@ import type { Tx } from '../../src/db/transaction.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
+import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, problemsOf, servicesOver, useServices } from '../support/services.ts'
 
@@ -160,7 +161,7 @@ test('six processes that like one post, follow one user and post as one author r
     ),
   )
   const sent = (command: string) => commands.filter(({ name }) => name === command).length
-  console.info(`hot keys: ${sent('commitTransaction')} commits, ${sent('abortTransaction')} aborts`)
+  noteFact(`hot keys: ${sent('commitTransaction')} commits, ${sent('abortTransaction')} aborts`)
   // Each process collides once or twice on each key before it knows that the key is hot.
   expect(sent('abortTransaction')).toBeLessThan(60)
   expect(await walked(harness.services, 'likes', post)).toHaveLength(66)

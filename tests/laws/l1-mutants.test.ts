@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
+import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { anyPlan } from './model/histories.ts'
@@ -39,7 +40,7 @@ test.each(share(3, all))(
     )
     const path = shownAt[name] ?? '0'
     const outcome = await fc.check(law, { numRuns: 300, endOnFailure: true, seed: 1, path })
-    console.info(`L1 mutant: ${strategy}: ${name}: failed after ${outcome.numRuns} histories`)
+    noteFact(`L1 mutant: ${strategy}: ${name}: failed after ${outcome.numRuns} histories`)
     expect(outcome).toMatchObject({ failed: true, interrupted: false })
     expect(String(outcome.errorInstance)).toContain('AssertionError')
     expect(String(outcome.errorInstance)).toContain(strategy)

@@ -5,6 +5,7 @@ import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
 import {
   handle,
@@ -147,7 +148,7 @@ async function play(
 
 const served = new Set<FeedStrategyName>()
 let held = 0
-afterAll(() => console.info(`L1, races: held at ${held} calls, served by ${[...served]}`))
+afterAll(() => noteFact(`L1, races: held at ${held} calls, served by ${[...served]}`))
 
 /** Plays a race with its process held at each call that it makes; by day at one in sixteen. */
 const everywhere =

@@ -8,15 +8,8 @@ import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
-import {
-  drain,
-  handle,
-  lawRuns,
-  lawSeed,
-  openAccounts,
-  servicesOver,
-  useServices,
-} from '../support/services.ts'
+import { lawRuns, lawSeed } from '../support/seed.ts'
+import { drain, handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from './model/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })

@@ -5,7 +5,9 @@ import {
   feedStrategyNames,
   materialisedNames,
 } from '../../src/feed/strategies/list.ts'
-import { lawRuns, lawSeed, useServices } from '../support/services.ts'
+import { noteFact } from '../support/facts.ts'
+import { lawRuns, lawSeed } from '../support/seed.ts'
+import { useServices } from '../support/services.ts'
 import { anyPlan } from './model/histories.ts'
 import { type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
@@ -37,7 +39,9 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
   const { following, asked, registered } = settings[name]
   const harness = useServices(following)
   const tally = new Map<string, number>()
-  afterAll(() => console.info(Object.fromEntries([...tally].sort())))
+  afterAll(() =>
+    noteFact(`L1, ${following}: ${JSON.stringify(Object.fromEntries([...tally].sort()))}`),
+  )
 
   test(
     'every page of every strategy equals the model, for any order and failure of deliveries',
@@ -54,7 +58,7 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
         ...lawSeed(),
       })
       const perSecond = (histories * 1000) / (performance.now() - begun)
-      console.info(`L1, ${name}: ${histories} histories, ${perSecond.toFixed(1)} a second`)
+      noteFact(`L1, ${name}: ${histories} histories, ${perSecond.toFixed(1)} a second`)
       for (const one of registered) expect(tally.get(`${one} by ${one}`)).toBeGreaterThan(0)
     },
     budgetMs + 30_000,

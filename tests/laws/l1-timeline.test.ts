@@ -7,8 +7,10 @@ import type { PageFacts } from '../../src/feed/timeline/page-facts.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
+import { noteFact } from '../support/facts.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { lawRuns, lawSeed, type ServicesHarness, useServices } from '../support/services.ts'
+import { lawRuns, lawSeed } from '../support/seed.ts'
+import { type ServicesHarness, useServices } from '../support/services.ts'
 import {
   Actors,
   anyOp,
@@ -130,7 +132,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
         markInterruptAsFailure: true,
         ...lawSeed(),
       })
-      console.info(`L1, ${following}: ${histories} histories`)
+      noteFact(`L1, ${following}: ${histories} histories`)
     },
     budgetMs + 30_000,
   )
@@ -178,7 +180,7 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
     async (name) => {
       const options = { numRuns: 200, endOnFailure: true, seed: 1 }
       const outcome = await fc.check(timelineLaw(harness, mutants[name]), options)
-      console.info(`L1 mutant: ${name}: failed after ${outcome.numRuns} histories`)
+      noteFact(`L1 mutant: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },

@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits } from '../support/engagement.ts'
+import { noteFact } from '../support/facts.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
-import { lawRuns, lawSeed, servicesOver, useServices } from '../support/services.ts'
+import { lawRuns, lawSeed } from '../support/seed.ts'
+import { servicesOver, useServices } from '../support/services.ts'
 import { engagementLaw, raceLaw } from './model/engagement-law.ts'
 
 const histories = lawRuns(8)
@@ -23,7 +25,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
     'every count, page and viewer field of engagement equals the model after any history',
     async () => {
       await fc.assert(engagementLaw(harness, limits), { ...options, numRuns: histories })
-      console.info(`L2, threshold ${threshold}: ${histories} histories`)
+      noteFact(`L2, threshold ${threshold}: ${histories} histories`)
     },
     budgetMs + 30_000,
   )
@@ -36,7 +38,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
       const law = raceLaw({ ...harness, all: [harness.services, other] }, limits, tally)
       await fc.assert(law, { ...options, numRuns: races })
       const summary = JSON.stringify(Object.fromEntries(tally))
-      console.info(`L2, threshold ${threshold}: ${races} races, ${summary}`)
+      noteFact(`L2, threshold ${threshold}: ${races} races, ${summary}`)
       expect(tally.get('changed')).toBeGreaterThan(races * 20)
     },
     budgetMs + 30_000,
@@ -118,7 +120,7 @@ describe('L2 mutants', () => {
       const path = shownAt[name] ?? '0'
       const options = { numRuns: 200, endOnFailure: true, seed: 1, path }
       const outcome = await fc.check(law, options)
-      console.info(`L2 mutant: ${name}: failed after ${outcome.numRuns} histories`)
+      noteFact(`L2 mutant: ${name}: failed after ${outcome.numRuns} histories`)
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
@@ -132,7 +134,7 @@ describe('L2 mutants', () => {
     const all = [broken(change), broken(change)]
     const law = raceLaw({ ...harness, services: all[0] as Services, all }, limits, new Map())
     const outcome = await fc.check(law, { numRuns: 20, endOnFailure: true, seed: 1 })
-    console.info(`L2 mutant: no transaction: failed after ${outcome.numRuns} races`)
+    noteFact(`L2 mutant: no transaction: failed after ${outcome.numRuns} races`)
     expect(outcome).toMatchObject({ failed: true, interrupted: false })
     expect(await engagementProblems(harness.services, limits)).not.toEqual([])
   }, 120_000)

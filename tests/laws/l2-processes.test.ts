@@ -7,6 +7,7 @@ import { engagementKinds, entryKey } from '../../src/engagement/kinds.ts'
 import { groupBy } from '../../src/lib/batch.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
+import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 import type { Answer, Orders } from './processes/engage-child.ts'
@@ -37,7 +38,7 @@ test.each(share(2, [0, 3]))(
     expect(answers).toHaveLength(processes * writes)
     const outcomes = groupBy(answers, ({ outcome }) => outcome)
     const summary = [...outcomes].map(([outcome, { length }]) => `${length} ${outcome}`)
-    console.info(`L2, ${processes} processes, threshold ${threshold}: ${summary.join(', ')}`)
+    noteFact(`L2, ${processes} processes, threshold ${threshold}: ${summary.join(', ')}`)
     expect(outcomes.get('changed')?.length).toBeGreaterThan(writes)
     expect(outcomes.has('unknown')).toBe(false)
 

@@ -7,16 +7,11 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
+import { noteFact } from '../support/facts.ts'
 import { failCommand } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import {
-  handle,
-  lawRuns,
-  lawSeed,
-  openAccounts,
-  problemsOf,
-  useServices,
-} from '../support/services.ts'
+import { lawRuns, lawSeed } from '../support/seed.ts'
+import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { Actors, anyOp, type Op, type Outcome } from './model/model.ts'
 
 const histories = lawRuns(5)
@@ -64,7 +59,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         markInterruptAsFailure: true,
         ...lawSeed(),
       })
-      console.info(`L3, ${following}: ${histories} histories, ${JSON.stringify(tally)}`)
+      noteFact(`L3, ${following}: ${histories} histories, ${JSON.stringify(tally)}`)
       expect(tally.changed).toBeGreaterThan(0)
     },
     budgetMs + 30_000,

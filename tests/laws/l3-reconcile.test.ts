@@ -6,7 +6,9 @@ import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
 import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import { handle, lawSeed, openAccounts, problemsOf, useServices } from '../support/services.ts'
+import { noteFact } from '../support/facts.ts'
+import { lawSeed } from '../support/seed.ts'
+import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 import { beginnings, diceOf, drift, people } from './model/drift.ts'
 import { type Account, child, endAll, kill } from './processes/reconcile-child.ts'
@@ -106,7 +108,7 @@ test('reconcile during writes, kills and drift ends with counters, edges and his
   const last = await Promise.all([run(), run()])
   await harness.rest()
   const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
-  console.info(
+  noteFact(
     `L3: ${kills} kills, during them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
   )
   expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { randomAt } from '../../src/imports/random.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
-import { handle, lawSeed, openAccounts, useServices } from '../support/services.ts'
+import { noteFact } from '../support/facts.ts'
+import { lawSeed } from '../support/seed.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
 import { storedProblems } from './model/stored-timelines.ts'
 import type { DeliveryOrders } from './processes/delivery-child.ts'
 
@@ -111,7 +113,7 @@ test('processes that are killed at any moment of a delivery lose no post and sto
     }
   }
   const summary = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
-  console.info(`L4: ${kills} kills, ${summary}`)
+  noteFact(`L4: ${kills} kills, ${summary}`)
   expect(posts.length).toBeGreaterThan(kills)
   expect(await storedProblems(collections, expected, cacheSize)).toEqual([])
   expect(await collections.outbox.countDocuments()).toBe(0)

@@ -10,8 +10,10 @@ import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
 import { type AnsweredError, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
+import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
-import { handle, lawRuns, lawSeed, openAccounts } from '../support/services.ts'
+import { lawRuns, lawSeed } from '../support/seed.ts'
+import { handle, openAccounts } from '../support/services.ts'
 import { type RandomRequest, randomRequest, type Values } from './model/random-documents.ts'
 
 const maintained = feedStrategyNames.filter((name) => name !== 'HYBRID')
@@ -174,7 +176,7 @@ test(
       mkdirSync('test-results', { recursive: true })
       writeFileSync('test-results/request-cost.json', JSON.stringify({ outcomes, worst }, null, 1))
       const shares = measures.map((name) => `${name} ${worst[name].share.toFixed(2)}`)
-      console.info(`L5: ${JSON.stringify(outcomes)}, highest shares of the bounds: ${shares}`)
+      noteFact(`L5: ${JSON.stringify(outcomes)}, highest shares of the bounds: ${shares}`)
     }
     expect(outcomes.answered).toBeGreaterThan(runs / 3)
   },

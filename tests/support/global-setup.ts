@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { lifetimeArguments } from '../../src/db/lifetime.ts'
@@ -9,12 +10,16 @@ import { openMongod } from '../../src/dev/mongod/open.ts'
 import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { shapesFolder } from '../explained/statements/shapes.ts'
 import { binFolder } from './bin-folder.ts'
+import { factsFile } from './facts.ts'
 import { compiled, root } from './process.ts'
+import { lawSeed } from './seed.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** The run's MongoDB: one replica set for all test files. */
     mongoUri: string
+    /** Selects the cases that this run tries: `FEEDLINE_SEED`, or a random number. */
+    shareSeed: number
   }
 }
 
@@ -35,11 +40,21 @@ const memoryBytesMin = 4 * 1024 ** 3
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   // The tests that explain recorded statements need only a database.
   const isLast = project.name === 'explained'
-  if (!isLast) await rm(shapesFolder, { recursive: true, force: true })
+  if (!isLast) await clearResults()
   const [mongo] = await Promise.all([runMongo(), isLast ? undefined : compile()])
+  const seed = Math.abs(lawSeed().seed ?? randomInt(1_000_000))
   console.log(`MongoDB for the tests: ${mongo.description}`)
+  if (!isLast) console.log(`FEEDLINE_SEED=${seed} selects the same share of the cases`)
   project.provide('mongoUri', mongo.uri)
+  project.provide('shareSeed', seed)
   return () => mongo.stop()
+}
+
+/** Forgets the recorded commands and the facts of the run before. */
+async function clearResults(): Promise<void> {
+  await rm(shapesFolder, { recursive: true, force: true })
+  await mkdir(dirname(factsFile), { recursive: true })
+  await rm(factsFile, { force: true })
 }
 
 /** Compiles the command line, which many tests start. It starts in half the time of its source. */

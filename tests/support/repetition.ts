@@ -1,10 +1,7 @@
+import { inject } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
-import { lawSeed } from './services.ts'
 
-/** The seed of this run's share: `FEEDLINE_SEED`, or a random number, which is printed. */
-const seed = Math.abs(lawSeed().seed ?? Math.floor(Math.random() * 1_000_000))
 const isNightly = process.env.FEEDLINE_RUNS !== undefined
-if (!isNightly) console.info(`a share of the cases: FEEDLINE_SEED=${seed} draws it again`)
 
 /** The two ways to store edges: one of them by day. @param from differs between files, so that a run tries both. */
 export const sampledFollowing = (from: 0 | 1): readonly FollowingMode[] =>
@@ -16,4 +13,4 @@ export const sampledFollowing = (from: 0 | 1): readonly FollowingMode[] =>
  * @param from shifts the start, so that the shares of several lists differ.
  */
 export const share = <T>(stride: number, cases: readonly T[], from = 0): readonly T[] =>
-  isNightly ? cases : cases.filter((_, at) => (at + from + seed) % stride === 0)
+  isNightly ? cases : cases.filter((_, at) => (at + from + inject('shareSeed')) % stride === 0)

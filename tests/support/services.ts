@@ -108,13 +108,6 @@ export const settleDeletions = ({ users }: Pick<Collections, 'users'>) =>
 /** A handle from a literal. */
 export const handle = (name: string): UserId => name as UserId
 
-/** The number of histories of a law test: `FEEDLINE_RUNS`, or the number of a normal run. */
-export const lawRuns = (standard: number): number => Number(process.env.FEEDLINE_RUNS ?? standard)
-
-/** The seed that replays a failure: `FEEDLINE_SEED`, as printed by fast-check. */
-export const lawSeed = (): { seed?: number } =>
-  process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}
-
 /** Access to the stored form of a strategy under its current registration, as deliveries use it. */
 export async function storeOf(
   { registry, strategies }: Pick<Services, 'registry' | 'strategies'>,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { nameProblem, ReservedNames } from '../../src/users/names.ts'
-import { lawSeed } from '../support/services.ts'
+import { lawSeed } from '../support/seed.ts'
 
 describe('display names', () => {
   test.each([

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { loadVisiblePages, type PersonalLists } from '../../src/graphql/visible-pages.ts'
 import { type TimeId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { pageFrom, type Range, rangeOf, type Window } from '../../src/lib/page.ts'
-import { lawSeed } from '../support/services.ts'
+import { lawSeed } from '../support/seed.ts'
 
 interface Item {
   readonly id: TimeId

@@ -1,0 +1,11 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './process.ts'
+
+/** What the tests of a run have measured, a line each. Each run begins it anew. */
+export const factsFile = join(root, 'test-results/facts.log')
+
+/** Adds a line to the facts of the run. */
+export function noteFact(fact: string): void {
+  appendFileSync(factsFile, `${fact}\n`)
+}

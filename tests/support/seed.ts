@@ -1,0 +1,6 @@
+/** The number of histories of a law test: `FEEDLINE_RUNS`, or the number of a normal run. */
+export const lawRuns = (standard: number): number => Number(process.env.FEEDLINE_RUNS ?? standard)
+
+/** The seed that replays a failure: `FEEDLINE_SEED`, as printed by fast-check. */
+export const lawSeed = (): { seed?: number } =>
+  process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}

@@ -71,6 +71,7 @@ const variables = z.object({
   REQUESTS_MAX: z.coerce.number().int().min(1).max(10_000).default(100),
   RATE_LIMIT_COST: perMinute(10_000).optional(),
   RATE_LIMIT_MUTATIONS: perMinute(1).optional(),
+  RATE_LIMIT_STORE: z.enum(['memory', 'mongodb']).default('memory'),
   REQUEST_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(300).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MONGODB_URI: z
@@ -120,8 +121,8 @@ export interface Config {
     readonly trustedProxies: readonly string[]
     /** How many requests are executed at once, how many wait, and for how long. */
     readonly admission: Record<'runningMax' | 'waitingMax' | 'waitMsMax', number>
-    /** What one client may use in a minute. 0: no limit. */
-    readonly rateLimits: { readonly cost: number; readonly mutations: number }
+    /** What one client may use in a minute, of this process or of all together. 0: no limit. */
+    readonly rateLimits: Record<'cost' | 'mutations', number> & { readonly isShared: boolean }
   }
   readonly logLevel: string
   readonly database: {
@@ -227,6 +228,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       rateLimits: {
         cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
         mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),
+        isShared: e.RATE_LIMIT_STORE === 'mongodb',
       },
     },
     logLevel: e.LOG_LEVEL,

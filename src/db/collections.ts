@@ -14,6 +14,7 @@ import type {
   MetaDoc,
   OverflowDoc,
   PostDoc,
+  RateLimitDoc,
   ReconciliationDoc,
   RepairDoc,
   RestrictionDoc,
@@ -58,6 +59,7 @@ export interface Documents {
   imports: ImportDoc
   reconciliations: ReconciliationDoc
   repairs: RepairDoc
+  rate_limits: RateLimitDoc
   meta: MetaDoc
 }
 export type CollectionName = keyof Documents
@@ -222,6 +224,10 @@ export const catalogue = (
       { key: { '_id.run': 1, size: -1 } }, // the repairs of a run, the largest first
       { key: { at: 1 }, expireAfterSeconds: 31 * dayS },
     ],
+    shardKey: { _id: 1 },
+  },
+  rate_limits: {
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
   },
   meta: { indexes: [] },

@@ -231,3 +231,18 @@ export interface HotWriteDoc {
    */
   readonly answers?: readonly Readonly<Record<string, unknown>>[] | null
 }
+
+/** What is left to a client of what it may use in a minute, see `db/rate-limits.ts`. */
+export interface RateLimitDoc {
+  /** SHA-256 of the client, in hex: neither an address nor a handle is stored. */
+  readonly _id: string
+  readonly cost?: number
+  readonly mutations?: number
+  /** When the numbers above were true, by the server's clock. */
+  readonly at: Date
+  /** When the client has all again, so that no document is the same as this one. */
+  readonly expiresAt: Date
+  /** Whether the last request was within each limit. */
+  readonly hasMutations: boolean
+  readonly hasCost: boolean
+}

@@ -70,7 +70,8 @@ export const limitRules = [
 /**
  * Refuses an operation whose cost exceeds the limit, including page sizes in variables, or what the rate limits leave to
  * its client. Each response of a valid operation has `extensions.cost`, and `RateLimit-*` headers if there are limits.
- * One command if the operation reads several timelines, because their cost depends on the number of followees.
+ * One command if the operation reads several timelines, because their cost depends on the number of followees, and one
+ * if the rate limits are shared.
  */
 export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> => ({
   requestDidStart: async () => {
@@ -97,7 +98,7 @@ export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> =>
             `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`,
           )
         }
-        charge = limiter.charge(contextValue.client, requested, price.mutations)
+        charge = await limiter.charge(contextValue.client, requested, price.mutations)
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
       },

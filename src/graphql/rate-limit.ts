@@ -1,13 +1,10 @@
 import { isIPv6 } from 'node:net'
+import type { SharedBuckets, TakenTokens, Tokens } from '../db/rate-limits.ts'
+import { RequestEnded } from '../db/request-time.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { type BucketState, TokenBuckets } from '../lib/token-buckets.ts'
-
-/** The tokens of a minute. Zero: no limit. */
-export interface RateLimits {
-  readonly cost: number
-  readonly mutations: number
-}
+import type { Log } from '../log.ts'
 
 /** What is left to a client, as the schema shows it. */
 export interface RateLimitState {
@@ -42,48 +39,100 @@ export interface Charge {
   readonly refusal: DomainError | undefined
 }
 
-/** The buckets of costs and mutations of all clients. In the memory of this process, which they bound. */
-export class RateLimiter {
+/** Where the buckets of all clients are. */
+export interface TokenStore {
+  /** Takes mutations, then cost. Refused mutations take no cost. */
+  take(client: string, wanted: Tokens): TakenTokens | Promise<TakenTokens>
+}
+
+/** The buckets of the clients of this process, in its memory, which they bound. */
+export class MemoryStore implements TokenStore {
   private readonly costs: TokenBuckets | undefined
   private readonly mutations: TokenBuckets | undefined
 
-  constructor(limits: RateLimits) {
+  constructor(limits: Tokens) {
     this.costs = limits.cost > 0 ? new TokenBuckets(limits.cost) : undefined
     this.mutations = limits.mutations > 0 ? new TokenBuckets(limits.mutations) : undefined
   }
 
-  /** Takes mutations and cost from the buckets of a client. A refused request takes no cost. Sends no command. */
-  charge(client: string, cost: number, mutations: number): Charge | undefined {
-    const first =
-      mutations > 0 ? this.take(this.mutations, client, mutations, 'mutations') : undefined
-    if (first?.refusal) return first
-    const charge = this.take(this.costs, client, cost, 'units of cost')
-    return charge ?? first
+  /** Sends no command. */
+  take(client: string, wanted: Tokens): TakenTokens {
+    const mutations =
+      wanted.mutations > 0 ? this.mutations?.take(client, wanted.mutations) : undefined
+    const first = mutations ? { mutations } : {}
+    if (mutations && !mutations.isAllowed) return first
+    const cost = this.costs?.take(client, wanted.cost)
+    return { ...first, ...(cost ? { cost } : {}) }
+  }
+}
+
+/** How long no further warning is logged, in milliseconds. */
+const quietMs = 10_000
+
+/** The buckets of the database. While it does not answer, those of this process, with a warning every 10 s at most. */
+export class SharedStore implements TokenStore {
+  private readonly own: MemoryStore
+  private warnedMs = Number.NEGATIVE_INFINITY
+
+  constructor(
+    private readonly shared: Pick<SharedBuckets, 'take'>,
+    limits: Tokens,
+    private readonly log: Log,
+  ) {
+    this.own = new MemoryStore(limits)
   }
 
-  private take(
-    buckets: TokenBuckets | undefined,
-    client: string,
-    tokens: number,
-    what: string,
-  ): Charge | undefined {
-    if (!buckets) return undefined
-    const bucket = buckets.take(client, tokens)
-    const { remaining, fullInMs, retryInMs } = bucket
-    const limit = buckets.perMinute
-    const resetAt = new Date(Date.now() + fullInMs)
-    return {
-      headers: headersOf(limit, bucket),
-      state: buckets === this.costs ? { limit, remaining, resetAt, cost: tokens } : undefined,
-      refusal: bucket.isAllowed
-        ? undefined
-        : new DomainError(
-            'RATE_LIMITED',
-            `The limit is ${limit} ${what} per minute. Try again in ${secondsOf(retryInMs)} seconds.`,
-          ),
+  /** One command. @throws {RequestEnded} */
+  async take(client: string, wanted: Tokens): Promise<TakenTokens> {
+    try {
+      return await this.shared.take(client, wanted)
+    } catch (error) {
+      if (error instanceof RequestEnded) throw error
+      if (performance.now() - this.warnedMs >= quietMs) {
+        this.warnedMs = performance.now()
+        this.log.warn({ err: error }, 'rate limits are not shared')
+      }
+      return this.own.take(client, wanted)
     }
   }
 }
+
+/** Charges requests to the buckets of their clients. */
+export class RateLimiter {
+  constructor(
+    private readonly limits: Tokens,
+    private readonly store: TokenStore,
+  ) {}
+
+  /**
+   * Takes mutations and cost from the buckets of a client. A refused request takes no cost. The commands of the store.
+   * @returns undefined without limits.
+   */
+  async charge(client: string, cost: number, mutations: number): Promise<Charge | undefined> {
+    const { limits } = this
+    if (limits.cost === 0 && (limits.mutations === 0 || mutations === 0)) return undefined
+    const taken = await this.store.take(client, { cost, mutations })
+    if (taken.mutations && (!taken.mutations.isAllowed || !taken.cost)) {
+      return chargeOf(taken.mutations, limits.mutations, 'mutations')
+    }
+    if (!taken.cost) return undefined
+    const { remaining, fullInMs } = taken.cost
+    const resetAt = new Date(Date.now() + fullInMs)
+    const charge = chargeOf(taken.cost, limits.cost, 'units of cost')
+    return { ...charge, state: { limit: limits.cost, remaining, resetAt, cost } }
+  }
+}
+
+const chargeOf = (bucket: BucketState, limit: number, what: string): Charge => ({
+  headers: headersOf(limit, bucket),
+  state: undefined,
+  refusal: bucket.isAllowed
+    ? undefined
+    : new DomainError(
+        'RATE_LIMITED',
+        `The limit is ${limit} ${what} per minute. Try again in ${secondsOf(bucket.retryInMs)} seconds.`,
+      ),
+})
 
 const headersOf = (limit: number, { isAllowed, remaining, fullInMs, retryInMs }: BucketState) => ({
   'ratelimit-limit': String(limit),

@@ -13,6 +13,7 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify'
+import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
@@ -38,7 +39,7 @@ import { errorPlugin, formatError, requestError } from './errors.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
-import { RateLimiter } from './rate-limit.ts'
+import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { createSchema } from './schema.ts'
 import { tracePlugin } from './trace.ts'
 
@@ -126,7 +127,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginLandingPageDisabled(),
       errorPlugin(log),
-      costPlugin(new RateLimiter(config.http.rateLimits)),
+      costPlugin(createRateLimiter(parts)),
       scopePlugin,
       tracePlugin,
     ],
@@ -148,6 +149,13 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     },
   })
   http.addHook('onClose', async () => apollo.stop())
+}
+
+function createRateLimiter({ config, services, log }: ServerParts): RateLimiter {
+  const { isShared, ...limits } = config.http.rateLimits
+  if (!isShared) return new RateLimiter(limits, new MemoryStore(limits))
+  const shared = new SharedBuckets(services.collections.rate_limits, limits)
+  return new RateLimiter(limits, new SharedStore(shared, limits, log))
 }
 
 /** Gives a valid document's operation to the log and the metrics. */

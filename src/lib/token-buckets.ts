@@ -9,14 +9,30 @@ export interface BucketState {
   readonly retryInMs: number
 }
 
+const minuteMs = 60_000
+
 interface Bucket {
   readonly tokens: number
   readonly atMs: number
 }
 
+/** The state of a bucket after a request for `tokens`, which leaves `left` tokens. */
+export function bucketState(
+  perMinute: number,
+  tokens: number,
+  { isAllowed, left }: { readonly isAllowed: boolean; readonly left: number },
+): BucketState {
+  const timeFor = (missing: number) => Math.ceil((missing / perMinute) * minuteMs)
+  return {
+    isAllowed,
+    remaining: Math.floor(left),
+    fullInMs: timeFor(perMinute - left),
+    retryInMs: isAllowed ? 0 : timeFor(tokens - left),
+  }
+}
+
 /** The most buckets that are kept: about four megabytes. */
 const bucketsMax = 20_000
-const minuteMs = 60_000
 
 /**
  * Token buckets by key. A bucket holds the tokens of a minute and fills continuously. A full bucket is not kept. Beyond
@@ -48,20 +64,11 @@ export class TokenBuckets {
     if (left < this.perMinute) this.buckets.set(key, { tokens: left, atMs: nowMs })
     const [oldest] = this.buckets.keys()
     if (this.buckets.size > bucketsMax && oldest !== undefined) this.buckets.delete(oldest)
-    return {
-      isAllowed,
-      remaining: Math.floor(left),
-      fullInMs: this.timeFor(this.perMinute - left),
-      retryInMs: isAllowed ? 0 : this.timeFor(tokens - left),
-    }
+    return bucketState(this.perMinute, tokens, { isAllowed, left })
   }
 
   /** The number of buckets that are kept. */
   get size(): number {
     return this.buckets.size
-  }
-
-  private timeFor(tokens: number): number {
-    return Math.ceil((tokens / this.perMinute) * minuteMs)
   }
 }

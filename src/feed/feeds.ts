@@ -21,6 +21,7 @@ import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
+import { Inbox } from './strategies/inbox.ts'
 import {
   type ByStrategy,
   createFilters,
@@ -79,6 +80,7 @@ export function createFeeds(
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
   const pulled = new PulledAuthors(collections.pulled_authors)
+  const inbox = new Inbox(collections.inbox)
   const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
   const parts = {
     collections,
@@ -87,6 +89,7 @@ export function createFeeds(
     entries,
     pulled,
     fanoutOnRead,
+    inbox,
     celebrities,
     mint,
     now,

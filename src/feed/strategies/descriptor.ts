@@ -13,6 +13,7 @@ import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import type { AuthorFilter } from './author-filter.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
+import type { Inbox } from './inbox.ts'
 import type { Settings } from './setting.ts'
 import type { MaterialisedStrategy } from './strategy.ts'
 
@@ -24,6 +25,8 @@ export interface StrategyParts {
   readonly entries: EntryReader
   readonly pulled: PulledAuthors
   readonly fanoutOnRead: FanoutOnRead
+  /** The stored timelines of INBOX, and of HYBRID without celebrities. */
+  readonly inbox: Inbox
   /** The authors whose posts HYBRID reads instead of storing. */
   readonly celebrities: AuthorFilter
   readonly mint: IdMint

@@ -7,7 +7,7 @@ import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import { sortEntries } from '../entries.ts'
 import { defineStrategy } from './descriptor.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
-import { Inbox, inbox } from './inbox.ts'
+import { type Inbox, inbox } from './inbox.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
 
 /** The descriptor of HYBRID, which stores entries like INBOX. */
@@ -37,8 +37,8 @@ export const hybrid = defineStrategy({
   backfilled: true,
   authors: ({ celebrities }) => celebrities,
   storedForm: inbox.storedForm,
-  create: ({ collections, fanoutOnRead, pulled, follows }) =>
-    new Hybrid(new Inbox(collections.inbox), fanoutOnRead, pulled, follows),
+  create: ({ inbox, fanoutOnRead, pulled, follows }) =>
+    new Hybrid(inbox, fanoutOnRead, pulled, follows),
 })
 
 /**

@@ -44,7 +44,7 @@ export const inbox = defineStrategy({
   backfilled: true,
   authors: 'all',
   storedForm,
-  create: ({ collections }) => new Inbox(collections.inbox),
+  create: ({ inbox }) => inbox,
 })
 
 /**

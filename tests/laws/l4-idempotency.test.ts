@@ -1,5 +1,5 @@
 import type { CommandStartedEvent } from 'mongodb'
-import { describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { clientErrorOf } from '../../src/db/errors.ts'
 import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import { DomainError } from '../../src/errors.ts'
@@ -212,7 +212,7 @@ function hurry(): void {
 }
 const now = performance.now.bind(performance)
 let aheadMs = 0
-vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
+beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs))
 
 /** A commit that reports a write concern error counts as answered. */
 function onUnsure({ reply }: { reply: { writeConcernError?: unknown } }): void {

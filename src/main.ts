@@ -1,10 +1,4 @@
 #!/usr/bin/env node
-import { exitCodeOf, failureText } from './cli/failure.ts'
-import { buildProgram } from './cli/program.ts'
+import { runCommandLine } from './cli/program.ts'
 
-try {
-  await buildProgram().parseAsync()
-} catch (error) {
-  process.stderr.write(`feedline: ${failureText(error)}\n`)
-  process.exitCode = exitCodeOf(error)
-}
+await runCommandLine(process.argv.slice(2))

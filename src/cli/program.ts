@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { exitCodeOf, failureText } from './failure.ts'
 import { importRelationsCommand } from './import-relations.ts'
 import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
@@ -15,7 +16,17 @@ import { workerCommand } from './worker.ts'
 /** Two folders up, both in `src` and in `dist`. */
 const manifest = new URL('../../package.json', import.meta.url)
 
-/** The command line, one file for each command. The caller prints the error of a failed action. */
+/** Runs a command. Prints the error of one that fails, and sets the exit code of the process. */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  try {
+    await buildProgram().parseAsync(args, { from: 'user' })
+  } catch (error) {
+    process.stderr.write(`feedline: ${failureText(error)}\n`)
+    process.exitCode = exitCodeOf(error)
+  }
+}
+
+/** The command line, one file for each command. */
 export const buildProgram = (): Command =>
   new Command('feedline')
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')

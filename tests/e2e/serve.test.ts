@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
+import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
 
@@ -66,9 +67,9 @@ describe('a server', () => {
 
 describe('a server that cannot start prints one sentence and exits with 1:', () => {
   const refused = async (env: Readonly<Record<string, string>>) => {
-    const server = feedline(['serve'], { ...settings(), ...env })
-    expect(await server.ended).toBe(1)
-    const lines = server.err().trim().split('\n')
+    const { code, stderr } = await runCommand(['serve'], { ...settings(), ...env })
+    expect(code).toBe(1)
+    const lines = stderr.trim().split('\n')
     expect(lines).toHaveLength(1)
     return lines[0] ?? ''
   }
@@ -111,14 +112,14 @@ describe('a server that cannot start prints one sentence and exits with 1:', () 
 describe('the command line', () => {
   test('feedline token prints a token that the server accepts', async () => {
     const secret = { AUTH_JWT_SECRET: 's'.repeat(32), AUTH_DEV: 'false' }
-    const token = feedline(['token', 'ann'], { ...settings(), ...secret })
-    expect(await token.ended).toBe(0)
+    const token = await runCommand(['token', 'ann'], { ...settings(), ...secret })
+    expect(token.code).toBe(0)
     const { server, url } = await serving(secret)
     const answer = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        authorization: `Bearer ${token.out().trim()}`,
+        authorization: `Bearer ${token.stdout.trim()}`,
       },
       body: JSON.stringify({ query: '{ viewer { handle } }' }),
     })
@@ -151,9 +152,9 @@ describe('the command line', () => {
 
   test('feedline indexes shows a missing index, and creates it only with --apply', async () => {
     const indexes = async (...more: string[]) => {
-      const shown = feedline(['indexes', ...more], settings())
-      expect(await shown.ended).toBe(0)
-      return shown.out()
+      const { code, stdout } = await runCommand(['indexes', ...more], settings())
+      expect(code).toBe(0)
+      return stdout
     }
     const { posts } = database.collections
     expect(await indexes()).toMatch(/All indexes are present\.\n$/)
@@ -174,9 +175,9 @@ describe('the command line', () => {
   test.each([[], ['serve'], ['load'], ['token'], ['indexes']])(
     'feedline %s --help prints the help',
     async (...command) => {
-      const help = feedline([...command, '--help'])
-      expect(await help.ended).toBe(0)
-      expect(help.out()).toMatch(/^Usage: feedline/)
+      const { code, stdout } = await runCommand([...command, '--help'])
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^Usage: feedline/)
     },
   )
 

@@ -1,14 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Job } from '../../src/jobs/queue.ts'
+import { runCommand } from '../support/command-line.ts'
 import { leaseMs, useJobs } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
 
 const { database, newQueue, append, claimed, stored, outbox } = useJobs()
 
 async function run(...args: string[]) {
-  const command = feedline(args, { MONGODB_URI: database.uri, MONGODB_DATABASE: database.name })
-  const code = await command.ended
-  return { code, out: command.out(), err: command.err() }
+  const env = { MONGODB_URI: database.uri, MONGODB_DATABASE: database.name }
+  const { code, stdout, stderr } = await runCommand(args, env)
+  return { code, out: stdout, err: stderr }
 }
 
 /** A parked job with a checkpoint. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { feedline } from '../support/process.ts'
+import { runCommand } from '../support/command-line.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices('collection', undefined, {
@@ -7,15 +7,11 @@ const harness = useServices('collection', undefined, {
 })
 const [reader, author] = [handle('reader'), handle('author')]
 
-async function run(...args: string[]) {
-  const { ended, out, err } = feedline(['timelines', ...args], {
-    LOG_LEVEL: 'silent',
+const run = (...args: string[]) =>
+  runCommand(['timelines', ...args], {
     MONGODB_URI: harness.database.uri,
     MONGODB_DATABASE: harness.database.name,
   })
-  const code = await ended
-  return { stdout: out(), stderr: err(), code }
-}
 
 beforeAll(async () => {
   await openAccounts(harness.services, [reader, author])

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { runCommand } from '../support/command-line.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { feedline } from '../support/process.ts'
 import {
   handle,
   openAccounts,
@@ -15,15 +15,11 @@ import {
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const feed = { strategy: 'HYBRID', maintained: ['HYBRID'], hybridThreshold: 1_000 } as const
 
-async function run({ database }: ServicesHarness, ...args: string[]) {
-  const { ended, out, err } = feedline(['timelines', ...args], {
-    LOG_LEVEL: 'silent',
+const run = ({ database }: ServicesHarness, ...args: string[]) =>
+  runCommand(['timelines', ...args], {
     MONGODB_URI: database.uri,
     MONGODB_DATABASE: database.name,
   })
-  const code = await ended
-  return { stdout: out(), stderr: err(), code }
-}
 
 const registrationIn = ({ services }: ServicesHarness) =>
   services.collections.strategies.findOne({ _id: 'HYBRID' })

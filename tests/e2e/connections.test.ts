@@ -77,7 +77,7 @@ function relay(cursors: readonly string[], { first, last, after, before }: Windo
 const bounds = [undefined, ...Array.from({ length: made }, (_, at) => at)]
 const sizes = [{}, ...[0, 1, 3, 7].flatMap((size) => [{ first: size }, { last: size }])]
 const windows: readonly Window[] = share(
-  10,
+  20,
   bounds.flatMap((after) =>
     bounds.flatMap((before) =>
       sizes.map((size) => ({

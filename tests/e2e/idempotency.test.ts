@@ -70,7 +70,7 @@ async function state({ viewer, other }: Pair) {
   }
 }
 
-describe.each(share(2, names))('%s', (name) => {
+describe.each(share(4, names))('%s', (name) => {
   const { ready, undo, otherwise } = cases[name]
 
   test('a repeated mutation returns the first result and changes nothing', async () => {

@@ -7,20 +7,20 @@ import { schemaVersion } from '../../src/db/schema-version.ts'
 import { openMongod } from '../../src/dev/mongod/open.ts'
 import { openDatabase } from '../../src/open-database.ts'
 import { binFolder } from '../support/bin-folder.ts'
+import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
-import { feedline } from '../support/process.ts'
 import { share } from '../support/repetition.ts'
 
 const database = useDatabase()
 const records = () => database.db.collection<{ _id: string }>('meta')
 
 async function run(...args: string[]) {
-  const { ended, out, err } = feedline(args, {
+  const { code, stdout, stderr } = await runCommand(args, {
     MONGODB_URI: database.uri,
     MONGODB_DATABASE: database.name,
     PORT: '0',
   })
-  return { code: await ended, out: out(), err: err() }
+  return { code, out: stdout, err: stderr }
 }
 
 const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']

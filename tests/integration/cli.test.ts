@@ -38,7 +38,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
   start(args, env).ended
 
 describe('the error messages of commands', () => {
-  test('an unreachable MongoDB is reported with its hosts and the reason, without credentials', async () => {
+  test.concurrent('an unreachable MongoDB is reported with its hosts and the reason, without credentials', async () => {
     const uri = 'mongodb://me:secret@127.0.0.1:1/?replicaSet=rs'
     const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
     expect({ code, stderr }).toEqual({
@@ -49,7 +49,7 @@ describe('the error messages of commands', () => {
     })
   })
 
-  test('a replica set with another name is reported with the host and the expected name', async () => {
+  test.concurrent('a replica set with another name is reported with the host and the expected name', async () => {
     const host = database.client.options.hosts.join()
     const uri = `mongodb://${host}/?replicaSet=another`
     const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })

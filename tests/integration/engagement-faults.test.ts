@@ -164,7 +164,7 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
         const { steps } = await runScene(kind, scene)
         const inTransaction = steps.some((step) => step.inTransaction)
         expect(inTransaction).toBe(moment !== 'an entry leaves the post')
-        for (const [at, step] of share(6, [...steps.entries()])) {
+        for (const [at, step] of share(10, [...steps.entries()])) {
           const result = await runScene(kind, scene, at, failures[name])
           await isTrue(result)
           // The order of concurrent writes differs between runs, and with it the failing command.

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { feedline } from '../support/process.ts'
+import { runCommand } from '../support/command-line.ts'
 import { contradictions, csv, mixed, passedOver, written } from '../support/relations.ts'
 import { useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
@@ -18,8 +18,8 @@ describe('feedline import-relations', () => {
   async function command(...args: readonly string[]) {
     const { uri, name } = harness.database
     const env = { MONGODB_URI: uri, MONGODB_DATABASE: name }
-    const started = feedline(['import-relations', ...args], env)
-    return { code: await started.ended, out: started.out(), err: started.err() }
+    const { code, stdout, stderr } = await runCommand(['import-relations', ...args], env)
+    return { code, out: stdout, err: stderr }
   }
   const lastObject = (out: string) => JSON.parse(out.trim().split('\n').at(-1) ?? '')
 

@@ -12,6 +12,7 @@ import { smallImportMax } from '../../src/imports/upkeep.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from '../laws/model/stored-timelines.ts'
+import { runCommand } from '../support/command-line.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recordingLog } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
@@ -79,9 +80,8 @@ async function expectRestorable(): Promise<void> {
 
 async function command(...args: string[]) {
   const { uri, name } = harness.database
-  const started = feedline(args, { MONGODB_URI: uri, MONGODB_DATABASE: name })
-  const code = await started.ended
-  return { code, err: started.err() }
+  const { code, stderr } = await runCommand(args, { MONGODB_URI: uri, MONGODB_DATABASE: name })
+  return { code, err: stderr }
 }
 
 describe('a small import', () => {

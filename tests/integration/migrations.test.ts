@@ -55,7 +55,7 @@ describe.each(databases)('a database of e62058d, following by $following', (reco
   test('comes out the same when the migration fails at any command, and is repeated', async () => {
     const expected = await expectedOf()
     const cases = Array.from({ length: 64 }, (_, n) => n)
-    for (const skip of share(32, cases)) {
+    for (const skip of share(48, cases)) {
       await using database = await restored(recorded)
       const failed = await failingAfter(database, skip)
       await expireLease(database.db)
@@ -68,7 +68,7 @@ describe.each(databases)('a database of e62058d, following by $following', (reco
     const expected = await expectedOf()
     await using planned = await restored(recorded)
     const lines = [...(await planMigration(planned.db)).changes.keys()]
-    for (const line of share(12, lines)) {
+    for (const line of share(24, lines)) {
       await using database = await restored(recorded)
       const first = feedline(['migrate'], database.env)
       while (first.err().split('\n').length <= line + 1 && first.child.exitCode === null) {

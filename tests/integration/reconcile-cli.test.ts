@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { feedline } from '../support/process.ts'
+import { runCommand } from '../support/command-line.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 import { newId } from '../support/verify.ts'
 
@@ -26,15 +26,11 @@ beforeEach(async () => {
   await user_stats.updateOne({ _id: 'c4' }, { $set: { followers: 2 } })
 })
 
-async function run(command: string, ...args: string[]) {
-  const { ended, out, err } = feedline([command, ...args], {
-    LOG_LEVEL: 'silent',
+const run = (command: string, ...args: string[]) =>
+  runCommand([command, ...args], {
     MONGODB_URI: harness.database.uri,
     MONGODB_DATABASE: harness.database.name,
   })
-  const code = await ended
-  return { stdout: out(), stderr: err(), code }
-}
 
 const lastOf = (stdout: string) => JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 

@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
-import { feedline } from '../support/process.ts'
+import { runCommand } from '../support/command-line.ts'
+import { lawRuns } from '../support/seed.ts'
 import { handle, type ServicesHarness, storeOf, useServices } from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 
@@ -46,7 +47,7 @@ describe('a database on which nothing but the services wrote', () => {
       }
     })
     try {
-      for (let run = 0; run < 3; run++) {
+      for (let run = 0; run < Math.min(3, lawRuns(1)); run++) {
         expect((await verified(services)).differences).toEqual([])
       }
     } finally {
@@ -258,11 +259,10 @@ async function run(harness: ServicesHarness, ...args: (string | Record<string, s
   const { uri, name } = harness.database
   const options = args.filter((one) => typeof one === 'string')
   const env = Object.assign({}, ...args.filter((one) => typeof one !== 'string'))
-  const command = feedline(['verify', ...options], {
+  const { code, stdout, stderr } = await runCommand(['verify', ...options], {
     MONGODB_URI: uri,
     MONGODB_DATABASE: name,
     ...env,
   })
-  const code = await command.ended
-  return { code, out: command.out(), err: command.err() }
+  return { code, out: stdout, err: stderr }
 }

@@ -150,7 +150,7 @@ const served = new Set<FeedStrategyName>()
 let held = 0
 afterAll(() => noteFact(`L1, races: held at ${held} calls, served by ${[...served]}`))
 
-/** Plays a race with its process held at each call that it makes; by day at one in sixteen. */
+/** Plays a race with its process held at each call that it makes; by day at one in forty. */
 const everywhere =
   (which: Which) =>
   async (_: string, ...race: Race) => {
@@ -159,7 +159,7 @@ const everywhere =
     await race[0](services)
     const given = await readAll(services)
     const { points, problems } = await play(which, given, race)
-    for (const point of share(24, points)) {
+    for (const point of share(40, points)) {
       held++
       const found = await play(which, given, race, point)
       problems.push(...found.problems.map((problem) => `held before ${point}: ${problem}`))

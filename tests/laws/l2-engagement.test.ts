@@ -8,7 +8,7 @@ import { lawRuns, lawSeed } from '../support/seed.ts'
 import { servicesOver, useServices } from '../support/services.ts'
 import { engagementLaw, raceLaw } from './model/engagement-law.ts'
 
-const histories = lawRuns(8)
+const histories = lawRuns(5)
 const races = lawRuns(2)
 
 describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {

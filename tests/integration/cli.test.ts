@@ -79,7 +79,7 @@ describe('the error messages of commands', () => {
 
 test('an interrupted feedline load ends with its counts in one line of JSON', async () => {
   const file = join(folder, 'graph.txt')
-  const lines = Array.from({ length: 60_000 }, (_, n) => `a${n % 300} b${Math.floor(n / 300)}`)
+  const lines = Array.from({ length: 20_000 }, (_, n) => `a${n % 300} b${Math.floor(n / 300)}`)
   await writeFile(file, lines.join('\n'))
   const env = { MONGODB_URI: database.uri, MONGODB_DATABASE: database.name }
   const load = ['load', file, '--json']

@@ -93,6 +93,17 @@ test('docs/operations.md explains each alert once, and each runbook link has its
   for (const [, link] of rules.matchAll(/runbook: (\S+)/g)) expect(headings).toContain(link)
 })
 
+test('each alert has a test that it fires and tests that it stays silent', () => {
+  const alerts = [...read('deploy/prometheus-rules.yaml').matchAll(/- alert: (\w+)/g)].map(
+    ([, name]) => name,
+  )
+  const tests = read('deploy/prometheus-rules.test.yaml')
+  const firing = [...tests.matchAll(/alertname: (\w+)\n +exp_alerts:/g)].map(([, name]) => name)
+  const silent = [...tests.matchAll(/alertname: (\w+) \}/g)].map(([, name]) => name)
+  expect([...new Set(firing)]).toEqual(alerts)
+  expect([...new Set(silent)]).toEqual(alerts)
+})
+
 test('docs/operations.md explains every message of UNAVAILABLE', () => {
   const docs = read('docs/operations.md').toLowerCase()
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

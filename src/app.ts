@@ -9,9 +9,10 @@ import { Readiness } from './http/readiness.ts'
 import { DriftWatch } from './integrity/watch.ts'
 import { jobLeaseMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
+import { orDispose } from './lib/or-dispose.ts'
 import type { Log } from './log.ts'
 import { measureDatabase } from './observe.ts'
-import { openDatabase } from './open-database.ts'
+import { type OpenDatabase, openDatabase } from './open-database.ts'
 import { loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
 import { startTracing } from './tracing/start.ts'
@@ -37,63 +38,75 @@ export interface App extends AsyncDisposable {
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
   const tracing = await startTracing(config.operations.traceEndpoint, log)
-  const database = await openDatabase(config, {
-    profile: 'serving',
-    prepare: true,
-    log: (line) => log.info(line),
-    warn: (line) => log.warn(line),
+  return orDispose(tracing, async () => {
+    const database = await openDatabase(config, {
+      profile: 'serving',
+      prepare: true,
+      log: (line) => log.info(line),
+      warn: (line) => log.warn(line),
+    })
+    return orDispose(database, () => serve(config, log, { tracing, database, validators }))
   })
-  try {
-    const { client, db, clock } = database
-    const services = createServices(client, db, config, { validators, now: clock.now })
-    const worker = new Worker(services.queue, services.tasks, log, {
-      concurrency: 4,
-      pollMs: 1_000,
-      leaseMs: jobLeaseMs,
-    })
-    for (const warning of await registerStrategies(services, config.feed.maintained)) {
-      log.warn(warning)
-    }
-    const rebuilds = new RebuildWatch(services.registrations, log)
-    await rebuilds.checkStrategies()
-    services.inline.start(services.tasks, log)
-    const watch = new DriftWatch(services, config.drift, log)
-    const nudge = () => worker.nudge()
-    const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
-    measureDatabase(database, services)
-    const { http, requests } = await createServer({ config, services, log, readiness, nudge })
-    const url = await listenOn(http, config.http, 'PORT')
-    const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
-      await http.close()
-      throw error
-    })
-    worker.start()
-    watch.start()
-    rebuilds.start()
-    log.info(`database: ${database.description}`)
-    log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
-    log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
-    const { strategy, maintained } = config.feed
-    log.info(`timeline strategy: ${strategy}; maintained: ${maintained.join(', ')}`)
-    // A worker that stops at once leaves its jobs to other processes for the whole drain.
-    let stopped: Promise<unknown> | undefined
-    const drain = () => {
-      readiness.stop()
-      stopped ??= Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
-    }
-    const close = async () => {
-      await using _tracing = tracing
-      await using _ = database
-      await using _admin = admin
-      drain()
-      const { stopMs } = config.operations
-      await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
-      await stopped
-    }
-    const { lost } = database
-    return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }
-  } catch (error) {
-    await database[Symbol.asyncDispose]()
-    throw error
+}
+
+interface Opened {
+  readonly tracing: AsyncDisposable
+  readonly database: OpenDatabase
+  readonly validators: Awaited<ReturnType<typeof loadValidators>>
+}
+
+/** Starts server and worker on what is open. They close it at their end. */
+async function serve(
+  config: AppConfig,
+  log: Log,
+  { tracing, database, validators }: Opened,
+): Promise<App> {
+  const { client, db, clock } = database
+  const services = createServices(client, db, config, { validators, now: clock.now })
+  const worker = new Worker(services.queue, services.tasks, log, {
+    concurrency: 4,
+    pollMs: 1_000,
+    leaseMs: jobLeaseMs,
+  })
+  for (const warning of await registerStrategies(services, config.feed.maintained)) {
+    log.warn(warning)
   }
+  const rebuilds = new RebuildWatch(services.registrations, log)
+  await rebuilds.checkStrategies()
+  services.inline.start(services.tasks, log)
+  const watch = new DriftWatch(services, config.drift, log)
+  const nudge = () => worker.nudge()
+  const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
+  measureDatabase(database, services)
+  const { http, requests } = await createServer({ config, services, log, readiness, nudge })
+  const url = await listenOn(http, config.http, 'PORT')
+  const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
+    await http.close()
+    throw error
+  })
+  worker.start()
+  watch.start()
+  rebuilds.start()
+  log.info(`database: ${database.description}`)
+  log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
+  log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
+  const { strategy, maintained } = config.feed
+  log.info(`timeline strategy: ${strategy}; maintained: ${maintained.join(', ')}`)
+  // A worker that stops at once leaves its jobs to other processes for the whole drain.
+  let stopped: Promise<unknown> | undefined
+  const drain = () => {
+    readiness.stop()
+    stopped ??= Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
+  }
+  const close = async () => {
+    await using _tracing = tracing
+    await using _ = database
+    await using _admin = admin
+    drain()
+    const { stopMs } = config.operations
+    await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
+    await stopped
+  }
+  const { lost } = database
+  return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }
 }

@@ -4,9 +4,10 @@ import { startAdmin } from '../http/admin.ts'
 import { Readiness } from '../http/readiness.ts'
 import { jobLeaseMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
+import { orDispose } from '../lib/or-dispose.ts'
 import { createLog, type Log } from '../log.ts'
 import { measureDatabase } from '../observe.ts'
-import { openDatabase } from '../open-database.ts'
+import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { createServices } from '../services.ts'
 import { startTracing } from '../tracing/start.ts'
 import { wholeNumber } from './numbers.ts'
@@ -31,22 +32,36 @@ export const workerCommand = (): Command =>
 /** Starts a worker. Its disposal releases its jobs and closes the database. */
 async function startWorker(config: AppConfig, log: Log, concurrency: number): Promise<Running> {
   const tracing = await startTracing(config.operations.traceEndpoint, log)
-  const database = await openDatabase(config, {
-    profile: 'serving',
-    prepare: true,
-    log: (line) => log.info(line),
-    warn: (line) => log.warn(line),
+  return orDispose(tracing, async () => {
+    const database = await openDatabase(config, {
+      profile: 'serving',
+      prepare: true,
+      log: (line) => log.info(line),
+      warn: (line) => log.warn(line),
+    })
+    return orDispose(database, () => runJobs(config, log, { tracing, database, concurrency }))
   })
+}
+
+interface Opened {
+  readonly tracing: AsyncDisposable
+  readonly database: OpenDatabase
+  readonly concurrency: number
+}
+
+/** Starts the worker on what is open. It closes it at its end. */
+async function runJobs(
+  config: AppConfig,
+  log: Log,
+  { tracing, database, concurrency }: Opened,
+): Promise<Running> {
   const { client, db, clock } = database
   const services = createServices(client, db, config, { now: clock.now })
   const { queue, tasks } = services
   const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: jobLeaseMs })
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
-  const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
-    await database[Symbol.asyncDispose]()
-    throw error
-  })
+  const admin = await startAdmin(config.operations.admin, readiness)
   worker.start()
   log.info(`database: ${database.description}`)
   log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)

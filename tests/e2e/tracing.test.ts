@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest'
+import { startApp } from '../../src/app.ts'
+import { readConfig } from '../../src/environment.ts'
 import { createLog } from '../../src/log.ts'
+import { startSpan } from '../../src/tracing/spans.ts'
 import { startTracing } from '../../src/tracing/start.ts'
 import { useApp } from '../support/app.ts'
 import { type ReceivedSpan, useCollector } from '../support/collector.ts'
@@ -57,6 +60,23 @@ test('without a collector, no SDK is loaded, no job has a trace and nothing is s
   expect(isSdkLoaded()).toBe(false)
   expect(collector.spans).toEqual([])
   await app.rest()
+})
+
+test.each([
+  ['its port is in use', () => ({ PORT: new URL(app.url).port })],
+  [
+    'the port of its admin listener is in use',
+    () => ({ PORT: '0', ADMIN_PORT: new URL(app.url).port }),
+  ],
+  [
+    'the database is unreachable',
+    () => ({ MONGODB_URI: 'mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=50' }),
+  ],
+])('a server that does not start because %s stops its tracing', async (_, env) => {
+  const database = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: app.database.name }
+  const config = readConfig({ NODE_ENV: 'test', ...database, ...collector.env(), ...env() })
+  await expect(startApp(config, silent)).rejects.toThrow()
+  expect(startSpan('a span')).toBeUndefined()
 })
 
 test('a request with a traceparent continues its trace: request, operation, field and commands', async () => {

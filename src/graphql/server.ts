@@ -26,7 +26,7 @@ import { refuseWrongHosts } from '../http/request-target.ts'
 import { limitRequestTime } from '../http/request-time.ts'
 import { traceRequests } from '../http/request-trace.ts'
 import { addSecurityHeaders, policyOf, securityHeaders } from '../http/security-headers.ts'
-import { receiveLimits, refuseUnreadable } from '../http/slow-senders.ts'
+import { receiveLimits, UnreadableRequests } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { operationLabelOf } from '../metrics/requests.ts'
@@ -61,11 +61,12 @@ export interface FeedServer {
 
 /** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
 export async function createServer(parts: ServerParts): Promise<FeedServer> {
+  const unreadable = new UnreadableRequests()
   const http = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: parts.config.operations.receiveMs,
     http: { ...receiveLimits(parts.config.operations.receiveMs), requireHostHeader: false },
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: unreadable.refuse,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     // Requests on open connections are answered until the server has closed.
@@ -79,6 +80,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
         .send(body)
     },
   })
+  unreadable.watch(http.server)
   const { production, operations } = parts.config
   const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })

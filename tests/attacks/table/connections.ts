@@ -70,11 +70,26 @@ const connections: readonly Attack[] = [
   rawAttack('null bytes', bad, [Buffer.alloc(1_000)]),
   rawAttack('a line that never ends', ['431 BAD_REQUEST'], ['GET /', 'a'.repeat(40_000)]),
   rawAttack('two requests at once', ['200 OK', '200 OK'], ask(false) + ask(true)),
-  rawAttack('a bad request after a good one', ['400 BAD_REQUEST'], `${ask(false)}NO\r\n\r\n`),
+  rawAttack(
+    'a bad request after good ones',
+    ['200 OK', '200 OK', '400 BAD_REQUEST'],
+    `${ask(false).repeat(2)}NO\r\n\r\nNO\r\n\r\n`,
+  ),
+  rawAttack(
+    'a bad request after a good one, in pieces',
+    ['200 OK', '400 BAD_REQUEST'],
+    [`${ask(false)}N`, 'O\r\n', '\r\n', 'NO\r\n\r\n'],
+  ),
+  rawAttack(
+    'a bad chunk after a good request',
+    ['200 OK', '400 BAD_REQUEST'],
+    `${ask(false)}${chunked}zz\r\n{}\r\n0\r\n\r\n`,
+  ),
+  rawAttack('bytes after the last request', ['200 OK'], `${ask(true)}NO\r\n\r\n`),
   rawAttack('a request after a bad one', bad, `NO\r\n\r\n${ask(true)}`),
   rawAttack(
     'more bytes than the length',
-    ['400 BAD_REQUEST'],
+    ['400 BAD_REQUEST', '400 BAD_REQUEST'],
     `${head}Content-Length: 2\r\n\r\n{}{}`,
   ),
   rawAttack(

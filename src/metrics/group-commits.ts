@@ -34,10 +34,13 @@ const refused = new Counter({
   registers,
 })
 
-/** The metrics of one group commit. */
-export const groupMetrics = (group: string) => ({
-  sizes: sizes.labels(group),
-  waitSeconds: waitSeconds.labels(group),
-  waiting: waiting.labels(group),
-  refused: refused.labels(group),
-})
+/** The metrics of one group commit. Its refusals begin with 0, so that Prometheus sees the first one. */
+export function groupMetrics(group: string) {
+  refused.inc({ group }, 0)
+  return {
+    sizes: sizes.labels(group),
+    waitSeconds: waitSeconds.labels(group),
+    waiting: waiting.labels(group),
+    refused: refused.labels(group),
+  }
+}

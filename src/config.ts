@@ -42,7 +42,6 @@ const reservedHandles = [
 ]
 
 const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
-
 const threshold = (entriesByDefault: number) => entries(0).default(entriesByDefault)
 const thresholds = Object.fromEntries(
   Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
@@ -50,7 +49,6 @@ const thresholds = Object.fromEntries(
 
 /** The requests that wait for each request that is executed, and how long they wait, in milliseconds. */
 const [waitingPerRunning, waitMsMax] = [4, 2_000]
-
 /** A rate limit: 0, or at least what one request may need. */
 const perMinute = (min: number) =>
   z.coerce
@@ -71,6 +69,7 @@ const variables = z.object({
   REQUESTS_MAX: z.coerce.number().int().min(1).max(10_000).default(100),
   RATE_LIMIT_COST: perMinute(10_000).optional(),
   RATE_LIMIT_MUTATIONS: perMinute(1).optional(),
+  RATE_LIMIT_ADDRESS_VIEWERS: z.coerce.number().int().min(0).max(1e6).default(20),
   RATE_LIMIT_STORE: z.enum(['memory', 'mongodb']).default('memory'),
   REQUEST_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(300).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
@@ -121,8 +120,10 @@ export interface Config {
     readonly trustedProxies: readonly string[]
     /** How many requests are executed at once, how many wait, and for how long. */
     readonly admission: Record<'runningMax' | 'waitingMax' | 'waitMsMax', number>
-    /** What one client may use in a minute, of this process or of all together. 0: no limit. */
-    readonly rateLimits: Record<'cost' | 'mutations', number> & { readonly isShared: boolean }
+    /** What one client may use in a minute, of this process or of all together, and an address. 0: no limit. */
+    readonly rateLimits: Record<'cost' | 'mutations' | 'viewersPerAddress', number> & {
+      readonly isShared: boolean
+    }
   }
   readonly logLevel: string
   readonly database: {
@@ -228,6 +229,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       rateLimits: {
         cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
         mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),
+        viewersPerAddress: e.RATE_LIMIT_ADDRESS_VIEWERS,
         isShared: e.RATE_LIMIT_STORE === 'mongodb',
       },
     },

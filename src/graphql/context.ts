@@ -2,7 +2,7 @@ import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
-import { clientOf, type RateLimitState } from './rate-limit.ts'
+import { clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
 
 /** The state that all resolvers of one request share. */
 export class Context {
@@ -11,6 +11,8 @@ export class Context {
   readonly requestId: string
   /** The client in the rate limits. */
   readonly client: string
+  /** The signed-in requests that this one shares the limits of its address with. Undefined for an anonymous request. */
+  readonly crowd: string | undefined
   /** What the rate limit leaves to the client. Undefined without a limit. */
   rateLimit: RateLimitState | undefined
 
@@ -24,6 +26,7 @@ export class Context {
   ) {
     this.requestId = id
     this.client = clientOf(viewer, ip)
+    this.crowd = crowdOf(viewer, ip)
   }
 
   get loaders(): Loaders {

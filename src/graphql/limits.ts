@@ -98,7 +98,10 @@ export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> =>
             `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`,
           )
         }
-        charge = await limiter.charge(contextValue.client, requested, price.mutations)
+        charge = await limiter.charge(contextValue, {
+          cost: requested,
+          mutations: price.mutations,
+        })
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
       },

@@ -18,15 +18,24 @@ export interface RateLimitState {
 export const clientOf = (viewer: UserId | undefined, address: string): string =>
   viewer === undefined ? `address:${networkOf(address)}` : `viewer:${viewer}`
 
+/** The key of the buckets that signed-in requests of an address share. Undefined for an anonymous request. */
+export const crowdOf = (viewer: UserId | undefined, address: string): string | undefined =>
+  viewer === undefined ? undefined : `crowd:${networkOf(address)}`
+
+/** Some proxies add a port, and a dual-stack socket writes an IPv4 address in the form of IPv6. */
+const written = /^(?:::ffff:)?([\d.]+)(?::\d+)?$|^\[(.+)\](?::\d+)?$/i
+
 /** An IPv4 address, or the first 64 bits of an IPv6 address, which one client usually has for itself. */
-function networkOf(address: string): string {
-  // An IPv4 address in the form of IPv6 is an address of its own.
+function networkOf(given: string): string {
+  const [, ipv4, ipv6] = written.exec(given) ?? []
+  const address = ipv4 ?? ipv6 ?? given
   if (!isIPv6(address) || address.includes('.')) return address
-  const [head = '', tail] = address.toLowerCase().split('::')
+  const [head = '', tail] = address.split('::')
   const groups = head.split(':').filter((group) => group !== '')
   const missing = tail === undefined ? 0 : 4 - groups.length
   return [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')]
     .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')
 }
 
@@ -57,11 +66,20 @@ export class MemoryStore implements TokenStore {
 
   /** Sends no command. */
   take(client: string, wanted: Tokens): TakenTokens {
+    return this.use('take', client, wanted)
+  }
+
+  /** What `take` would return. Takes nothing, and sends no command. */
+  check(client: string, wanted: Tokens): TakenTokens {
+    return this.use('check', client, wanted)
+  }
+
+  private use(how: 'take' | 'check', client: string, wanted: Tokens): TakenTokens {
     const mutations =
-      wanted.mutations > 0 ? this.mutations?.take(client, wanted.mutations) : undefined
+      wanted.mutations > 0 ? this.mutations?.[how](client, wanted.mutations) : undefined
     const first = mutations ? { mutations } : {}
     if (mutations && !mutations.isAllowed) return first
-    const cost = this.costs?.take(client, wanted.cost)
+    const cost = this.costs?.[how](client, wanted.cost)
     return { ...first, ...(cost ? { cost } : {}) }
   }
 }
@@ -99,28 +117,56 @@ export class SharedStore implements TokenStore {
 
 /** Charges requests to the buckets of their clients. */
 export class RateLimiter {
+  private readonly crowdLimits: Tokens
+  private readonly crowds: MemoryStore
+
+  /** @param viewersPerAddress how many viewers' limits the signed-in requests of an address share. 0: any. */
   constructor(
     private readonly limits: Tokens,
+    viewersPerAddress: number,
     private readonly store: TokenStore,
-  ) {}
+  ) {
+    const { cost, mutations } = limits
+    this.crowdLimits = { cost: cost * viewersPerAddress, mutations: mutations * viewersPerAddress }
+    this.crowds = new MemoryStore(this.crowdLimits)
+  }
 
   /**
-   * Takes mutations and cost from the buckets of a client. A refused request takes no cost. The commands of the store.
+   * Takes mutations and cost from the buckets of a client and of its crowd. A refused request takes no cost, and nothing
+   * from the crowd. The commands of the store, or none if the crowd has too few tokens. Requests that are charged at the
+   * same time may pass a crowd that has enough for one of them.
    * @returns undefined without limits.
    */
-  async charge(client: string, cost: number, mutations: number): Promise<Charge | undefined> {
+  async charge(
+    { client, crowd }: { readonly client: string; readonly crowd: string | undefined },
+    wanted: Tokens,
+  ): Promise<Charge | undefined> {
     const { limits } = this
+    const { cost, mutations } = wanted
     if (limits.cost === 0 && (limits.mutations === 0 || mutations === 0)) return undefined
-    const taken = await this.store.take(client, { cost, mutations })
-    if (taken.mutations && (!taken.mutations.isAllowed || !taken.cost)) {
-      return chargeOf(taken.mutations, limits.mutations, 'mutations')
+    if (crowd !== undefined) {
+      const refusal = chargeIn(this.crowdLimits, this.crowds.check(crowd, wanted), addressOf)
+      if (refusal?.refusal) return refusal
     }
-    if (!taken.cost) return undefined
+    const taken = await this.store.take(client, wanted)
+    const charge = chargeIn(limits, taken, clientOnly)
+    if (crowd !== undefined && !charge?.refusal) this.crowds.take(crowd, wanted)
+    if (!charge || charge.refusal || !taken.cost) return charge
     const { remaining, fullInMs } = taken.cost
     const resetAt = new Date(Date.now() + fullInMs)
-    const charge = chargeOf(taken.cost, limits.cost, 'units of cost')
     return { ...charge, state: { limit: limits.cost, remaining, resetAt, cost } }
   }
+}
+
+const clientOnly = ''
+const addressOf = ' for all signed-in requests of an address'
+
+/** The bucket that refuses a request, or else the bucket of costs. */
+function chargeIn(limits: Tokens, taken: TakenTokens, whose: string): Charge | undefined {
+  if (taken.mutations && (!taken.mutations.isAllowed || !taken.cost)) {
+    return chargeOf(taken.mutations, limits.mutations, `mutations per minute${whose}`)
+  }
+  return taken.cost && chargeOf(taken.cost, limits.cost, `units of cost per minute${whose}`)
 }
 
 const chargeOf = (bucket: BucketState, limit: number, what: string): Charge => ({
@@ -130,7 +176,7 @@ const chargeOf = (bucket: BucketState, limit: number, what: string): Charge => (
     ? undefined
     : new DomainError(
         'RATE_LIMITED',
-        `The limit is ${limit} ${what} per minute. Try again in ${secondsOf(bucket.retryInMs)} seconds.`,
+        `The limit is ${limit} ${what}. Try again in ${secondsOf(bucket.retryInMs)} seconds.`,
       ),
 })
 

@@ -154,10 +154,10 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
 }
 
 function createRateLimiter({ config, services, log }: ServerParts): RateLimiter {
-  const { isShared, ...limits } = config.http.rateLimits
-  if (!isShared) return new RateLimiter(limits, new MemoryStore(limits))
+  const { isShared, viewersPerAddress, ...limits } = config.http.rateLimits
+  if (!isShared) return new RateLimiter(limits, viewersPerAddress, new MemoryStore(limits))
   const shared = new SharedBuckets(services.collections.rate_limits, limits)
-  return new RateLimiter(limits, new SharedStore(shared, limits, log))
+  return new RateLimiter(limits, viewersPerAddress, new SharedStore(shared, limits, log))
 }
 
 /** Gives a valid document's operation to the log and the metrics. */

@@ -50,21 +50,31 @@ export class TokenBuckets {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
+  /** The state of a bucket as `take` would return it. Takes nothing. */
+  check(key: string, tokens: number): BucketState {
+    const { isAllowed, left } = this.without(key, tokens, this.now())
+    return bucketState(this.perMinute, tokens, { isAllowed, left })
+  }
+
   /** Takes tokens, or none if the bucket holds fewer. @param key at most 100 characters. */
   take(key: string, tokens: number): BucketState {
     const nowMs = this.now()
+    const { isAllowed, left } = this.without(key, tokens, nowMs)
+    this.buckets.delete(key)
+    if (left < this.perMinute) this.buckets.set(key, { tokens: left, atMs: nowMs })
+    const [oldest] = this.buckets.keys()
+    if (this.buckets.size > bucketsMax && oldest !== undefined) this.buckets.delete(oldest)
+    return bucketState(this.perMinute, tokens, { isAllowed, left })
+  }
+
+  private without(key: string, tokens: number, nowMs: number) {
     const { tokens: before, atMs } = this.buckets.get(key) ?? {
       tokens: this.perMinute,
       atMs: nowMs,
     }
     const there = Math.min(this.perMinute, before + ((nowMs - atMs) / minuteMs) * this.perMinute)
     const isAllowed = tokens <= there
-    const left = isAllowed ? there - tokens : there
-    this.buckets.delete(key)
-    if (left < this.perMinute) this.buckets.set(key, { tokens: left, atMs: nowMs })
-    const [oldest] = this.buckets.keys()
-    if (this.buckets.size > bucketsMax && oldest !== undefined) this.buckets.delete(oldest)
-    return bucketState(this.perMinute, tokens, { isAllowed, left })
+    return { isAllowed, left: isAllowed ? there - tokens : there }
   }
 
   /** The number of buckets that are kept. */

@@ -171,8 +171,22 @@ describe('rate limits', () => {
     expect(of('2001:db8:1:2:3:4:5:6')).toBe(of('2001:db8:1:2::9'))
     expect(of('2001:db8::1')).toBe(of('2001:DB8::2'))
     expect(of('2001:db8:1:2::1')).not.toBe(of('2001:db8:1:3::1'))
+    expect(of('2001:0db8:0:0::1')).toBe(of('2001:db8::1'))
     expect(of('::1')).toBe(of('::2'))
     expect(of('::ffff:192.0.2.1')).not.toBe(of('::ffff:192.0.2.2'))
+  })
+
+  test('an address is one client, however a proxy writes it', () => {
+    const of = (address: string) => clientOf(undefined, address)
+    for (const written of [
+      '192.0.2.1:5000',
+      '192.0.2.1:5001',
+      '::ffff:192.0.2.1',
+      '::FFFF:192.0.2.1',
+    ]) {
+      expect(of(written)).toBe(of('192.0.2.1'))
+    }
+    expect(of('[2001:db8::1]:5000')).toBe(of('2001:db8::1'))
     expect(clientOf(ann, '192.0.2.1')).toBe(clientOf(ann, '192.0.2.2'))
   })
 })

@@ -24,6 +24,15 @@ test('a bucket allows the tokens of a minute, then refuses and says when they ar
   expect(buckets.take('b', 60)).toMatchObject({ isAllowed: true })
 })
 
+test('a check says what a request would get, and takes nothing', () => {
+  const { buckets } = bucketsAt(60)
+  expect(buckets.check('a', 61)).toMatchObject({ isAllowed: false, retryInMs: 1_000 })
+  expect(buckets.check('a', 50)).toEqual(buckets.take('a', 50))
+  expect(buckets.check('a', 11)).toMatchObject({ isAllowed: false, remaining: 10 })
+  expect(buckets.check('a', 10)).toEqual(buckets.take('a', 10))
+  expect(buckets.size).toBe(1)
+})
+
 test('a bucket fills continuously, and never beyond the tokens of a minute', () => {
   const { clock, buckets } = bucketsAt(60)
   buckets.take('a', 60)

@@ -30,7 +30,7 @@ const introspectionRefusal = /^GraphQL introspection is not allowed/
 const suggestion = / Did you mean [^?]*\?/g
 
 /** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
-const messageLengthMax = 400
+export const messageLengthMax = 400
 
 const shorten = (message: string): string =>
   message.length <= messageLengthMax

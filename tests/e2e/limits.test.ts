@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { messageLengthMax } from '../../src/graphql/errors.ts'
 import { limits } from '../../src/graphql/limits.ts'
 import { userNodeId } from '../../src/graphql/node-id.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
 import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
+import { root } from '../support/process.ts'
 import { handle } from '../support/services.ts'
 
 const app = useApp()
@@ -220,4 +224,16 @@ describe('a request within the limits is answered', () => {
       edges { cursor node { text author { ${author} } } } pageInfo { hasNextPage } } } }`
     expect(await app.send({ query })).toMatchObject({ status: 200, errors: [] })
   })
+})
+
+test('docs/architecture.md lists each limit of a request', () => {
+  const docs = readFileSync(join(root, 'docs/architecture.md'), 'utf8').replaceAll(
+    /(\d),(\d)/g,
+    '$1$2',
+  )
+  const rows = [...docs.matchAll(/^\| `(\w+)` \| (\d+) \|/gm)].map(([, name, most]) => [name, most])
+  const { bodyBytes, ...others } = limits
+  expect(rows).toEqual(Object.entries(others).map(([name, most]) => [name, String(most)]))
+  expect(docs).toContain(`A body has at most ${bodyBytes} bytes`)
+  expect(docs).toContain(`error has at most ${messageLengthMax} characters`)
 })

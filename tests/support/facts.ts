@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './process.ts'
 
-/** What the tests of a run have measured, a line each. Each run begins it anew. */
+/** What the tests of a run have measured, a line each. Each run begins with an empty file. */
 export const factsFile = join(root, 'test-results/facts.log')
 
 /** Adds a line to the facts of the run. */

@@ -47,8 +47,6 @@ const thresholds = Object.fromEntries(
   Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
 ) as Record<ThresholdVariable, ReturnType<typeof threshold>>
 
-/** The requests that wait for each request that is executed, and how long they wait, in milliseconds. */
-const [waitingPerRunning, waitMsMax] = [4, 2_000]
 /** A rate limit: 0, or at least what one request may need. */
 const perMinute = (min: number) =>
   z.coerce
@@ -118,8 +116,8 @@ export interface Config {
     readonly requestMsMax: number
     /** The addresses of proxies whose `X-Forwarded-For` names the client. */
     readonly trustedProxies: readonly string[]
-    /** How many requests are executed at once, how many wait, and for how long. */
-    readonly admission: Record<'runningMax' | 'waitingMax' | 'waitMsMax', number>
+    /** How many requests are executed at once, at most. */
+    readonly requestsMax: number
     /** What one client may use in a minute, of this process or of all together, and an address. 0: no limit. */
     readonly rateLimits: Record<'cost' | 'mutations' | 'viewersPerAddress', number> & {
       readonly isShared: boolean
@@ -221,11 +219,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       corsOrigins: e.CORS_ORIGINS,
       requestMsMax: e.REQUEST_TIMEOUT_SECONDS * 1_000,
       trustedProxies: e.TRUSTED_PROXIES,
-      admission: {
-        runningMax: e.REQUESTS_MAX,
-        waitingMax: waitingPerRunning * e.REQUESTS_MAX,
-        waitMsMax,
-      },
+      requestsMax: e.REQUESTS_MAX,
       rateLimits: {
         cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
         mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),

@@ -94,7 +94,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
   })
   refuseWrongHosts(http)
-  limitRequests(http, parts.config.http.admission)
+  limitRequests(http, parts.config.http.requestsMax)
   limitRequestTime(http, parts.config.http.requestMsMax, parts.log)
   addLiveness(http, '/healthz')
   addReadiness(http, parts.readiness)

@@ -43,6 +43,8 @@ export function handleRequests(
   process.on('message', async (message) => {
     process.send?.((await handle(message as never)) ?? {})
   })
+  // Ctrl+C signals the children too. They end when their parent does.
+  process.on('SIGINT', () => {})
   process.once('disconnect', async () => {
     await close()
     process.exit()

@@ -4,6 +4,7 @@ import { benchmarkEngagement } from './engagement/engagement.ts'
 import { benchmarkThresholds } from './engagement/thresholds.ts'
 import { benchmarkFeeds } from './feeds/feeds.ts'
 import { benchmarkFollows } from './follows/follows.ts'
+import { benchmarkOverload } from './overload/overload.ts'
 import { benchmarkProcesses } from './processes/processes.ts'
 import { benchmarkReconcile } from './reconcile/reconcile.ts'
 
@@ -12,6 +13,7 @@ const benchmarks = {
   thresholds: benchmarkThresholds,
   feeds: benchmarkFeeds,
   follows: benchmarkFollows,
+  overload: benchmarkOverload,
   processes: benchmarkProcesses,
   reconcile: benchmarkReconcile,
 }
@@ -26,11 +28,13 @@ function parsePositive(text: string): number {
 const numberOption = (flags: string, description: string, standard: number) =>
   new Option(flags, description).argParser(parsePositive).default(standard)
 
+let isInterrupted = false
 for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
   process.once(signal, async () => {
+    isInterrupted = true
     await stopDatabases()
     process.exit(code)
   })
@@ -50,12 +54,17 @@ await new Command('bench')
   .option('--json', 'print the result as JSON')
   .action(async (name: keyof typeof benchmarks, options) => {
     const { seconds, people, json, ...others } = options
-    const result = await benchmarks[name]({
+    const run = benchmarks[name]({
       ...others,
       ms: seconds * 1000,
       userCount: people,
       log: (line) => console.error(line),
       print: (line) => console.log(line),
+    })
+    const result = await run.catch((error) => {
+      // An interrupted benchmark fails at its next command, and ends when its databases have stopped.
+      if (isInterrupted) return new Promise(() => {})
+      throw error
     })
     if (json) console.log(JSON.stringify(result))
   })

@@ -1,0 +1,48 @@
+import { SignJWT } from 'jose'
+import type { UserId } from '../../src/lib/ids.ts'
+import type { LoadRequest } from './load-process.ts'
+
+/** The key of the tokens. */
+export const secret = 'the secret of the overload benchmark'
+
+/** Creates the headers of a request of `user`, with a token of a day. */
+export async function createHeaders(user: UserId): Promise<LoadRequest['headers']> {
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(user)
+    .setExpirationTime('1d')
+    .sign(new TextEncoder().encode(secret))
+  return { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+}
+
+const page = `query Page { timeline(first: 20) {
+  edges { node { id text author { handle } likeCount viewerHasLiked } cursor }
+  pageInfo { hasNextPage endCursor }
+} }`
+const post =
+  'mutation Post { createPost(input: { text: "The morning was cold." }) { post { id } } }'
+const like = 'mutation Like($post: ID!) { likePost(input: { postId: $post }) { changed } }'
+const unlike = 'mutation Unlike($post: ID!) { unlikePost(input: { postId: $post }) { changed } }'
+
+/** How often the requests contain each user. */
+const turns = 10
+
+/**
+ * Creates requests of all users in turn. Of twenty requests, one creates a post, and one likes a post or takes a like
+ * back. The others read the first page of a timeline.
+ */
+export async function createRequests(
+  users: readonly UserId[],
+  posts: readonly string[],
+): Promise<LoadRequest[]> {
+  const headers = await Promise.all(users.map(createHeaders))
+  return Array.from({ length: turns }, (_, turn) =>
+    headers.map((given, at) => {
+      const kind = at % 20
+      const isMark = kind === 14
+      const query = kind === 7 ? post : isMark ? (turn % 2 === 0 ? like : unlike) : page
+      const variables = isMark ? { post: posts[(at + Math.floor(turn / 2)) % posts.length] } : {}
+      return { headers: given, body: JSON.stringify({ query, variables }) }
+    }),
+  ).flat()
+}

@@ -15,5 +15,33 @@ export interface RequestScope {
   commands: number
 }
 
+/** The time in which a request may send commands. */
+export interface TimeLimit {
+  readonly hasEnded: boolean
+  /** The time that is left, in milliseconds. @throws {Error} if the request has ended. */
+  remainingMs(): number
+  /** Ends the time, for `reason`. */
+  end(reason: Error): void
+}
+
+/** One storage holds both, because each storage of Node 20 adds to the cost of every promise. */
+interface RequestContext {
+  readonly scope?: RequestScope | undefined
+  readonly time?: TimeLimit | undefined
+}
+
+const contexts = new AsyncLocalStorage<RequestContext>()
+
 /** The request that the running code belongs to. Undefined outside requests, for example in a worker. */
-export const requestScope = new AsyncLocalStorage<RequestScope>()
+export const currentScope = (): RequestScope | undefined => contexts.getStore()?.scope
+
+/** Runs `work` with all its continuations as part of a request. */
+export const runInScope = <T>(scope: RequestScope, work: () => T): T =>
+  contexts.run({ ...contexts.getStore(), scope }, work)
+
+/** The time limit of the running code. Undefined if it has none. */
+export const currentTime = (): TimeLimit | undefined => contexts.getStore()?.time
+
+/** Runs `work` with all its continuations under a time limit, or under none. */
+export const runInTime = <T>(time: TimeLimit | undefined, work: () => T): T =>
+  contexts.run({ ...contexts.getStore(), time }, work)

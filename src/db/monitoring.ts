@@ -7,7 +7,7 @@ import {
   poolWaiting,
   poolWaitSeconds,
 } from '../metrics/mongodb.ts'
-import { requestScope } from '../request-scope.ts'
+import { currentScope } from '../request-scope.ts'
 import { endSpan, startChildSpan } from '../tracing/spans.ts'
 import { collectionNames } from './collections.ts'
 
@@ -30,7 +30,7 @@ function countCommands(client: MongoClient): void {
   // By request id. As many as connections.
   const sent = new Map<number, SentCommand>()
   client.on('commandStarted', (event) => {
-    const scope = requestScope.getStore()
+    const scope = currentScope()
     if (scope) scope.commands++
     const labels = { command: event.commandName, collection: collectionOf(event) }
     sent.set(event.requestId, { labels, span: startCommandSpan(labels) })

@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { DomainError } from '../errors.ts'
+import { currentTime, runInTime, type TimeLimit } from '../request-scope.ts'
 
 /** The error of work for a request that has ended. The request itself is answered or its client is gone. */
 export class RequestEnded extends DomainError {
@@ -13,9 +13,9 @@ export class RequestEnded extends DomainError {
  * client closes its connection. Commands under way then end by their own time limits: aborting them would close
  * their connections to MongoDB.
  */
-export class RequestTime {
+export class RequestTime implements TimeLimit {
   private readonly endsAt: number
-  private ended: RequestEnded | undefined
+  private ended: Error | undefined
 
   /** @param ms the time until the deadline, in milliseconds. */
   constructor(ms: number) {
@@ -23,7 +23,7 @@ export class RequestTime {
   }
 
   /** From now on, no command of the request is sent. Has no effect on a time that has ended. */
-  end(reason: RequestEnded): void {
+  end(reason: Error): void {
     this.ended ??= reason
   }
 
@@ -43,24 +43,19 @@ export class RequestTime {
   }
 }
 
-const times = new AsyncLocalStorage<RequestTime>()
-
-/** Runs `work` with all its continuations in the time of a request, which bounds the commands that it sends. */
-export const runInTime = <T>(time: RequestTime, work: () => T): T => times.run(time, work)
-
 /** Ends the time of the current request, if there is one. */
-export const endRequest = (reason: RequestEnded): void => times.getStore()?.end(reason)
+export const endRequest = (reason: RequestEnded): void => currentTime()?.end(reason)
 
 /** Whether the current request has ended, so that the failures of its commands concern no one. */
-export const hasRequestEnded = (): boolean => times.getStore()?.hasEnded ?? false
+export const hasRequestEnded = (): boolean => currentTime()?.hasEnded ?? false
 
 /**
  * Runs work that ends even if its request does not wait: a mutation, and writes that other requests share.
  * @throws {RequestEnded} before `work` begins, if the request has ended.
  */
 export function runToEnd<T>(work: () => T): T {
-  times.getStore()?.remainingMs()
-  return times.exit(work)
+  currentTime()?.remainingMs()
+  return runInTime(undefined, work)
 }
 
 /** How much longer than the request a command may take, so that the deadline and not the command ends the request. */
@@ -72,4 +67,4 @@ const graceMs = 100
  * @throws {RequestEnded} if the request has ended.
  */
 export const commandMs = (max: number): number =>
-  Math.min(max, (times.getStore()?.remainingMs() ?? max) + graceMs)
+  Math.min(max, (currentTime()?.remainingMs() ?? max) + graceMs)

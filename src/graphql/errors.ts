@@ -10,7 +10,7 @@ import { hasRequestEnded } from '../db/request-time.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import { retryAfterSeconds } from '../http/error-body.ts'
 import type { Log } from '../log.ts'
-import { requestScope } from '../request-scope.ts'
+import { currentScope } from '../request-scope.ts'
 import type { Context } from './context.ts'
 
 /** The codes of errors in a client's document or variables. Their messages describe the document, not the server. */
@@ -80,7 +80,7 @@ const isArgumentError = ({ nodes, message }: GraphQLError): boolean =>
  */
 export function formatError(given: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const { code, message, details } = publicErrorOf(error, given)
-  const scope = requestScope.getStore()
+  const scope = currentScope()
   if (scope) scope.code ??= code
   return {
     message: shorten(message),
@@ -113,15 +113,12 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
   contextCreationDidFail: async ({ error }) => {
     const { code, details } = publicErrorOf(error, { message: error.message })
     if (errorCodes[code].status < 500) return
-    log.error(
-      { requestId: requestScope.getStore()?.id, code, err: details.cause },
-      'request failed',
-    )
+    log.error({ requestId: currentScope()?.id, code, err: details.cause }, 'request failed')
   },
   requestDidStart: async () => ({
     didEncounterErrors: async ({ errors, contextValue }) => {
       const { requestId } = contextValue
-      const operation = requestScope.getStore()?.operation
+      const operation = currentScope()?.operation
       for (const error of errors) {
         const { code, details } = publicErrorOf(error, error.toJSON())
         if (errorCodes[code].status < 500) continue

@@ -30,7 +30,7 @@ import { receiveLimits, UnreadableRequests } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { operationLabelOf } from '../metrics/requests.ts'
-import { requestScope } from '../request-scope.ts'
+import { currentScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
@@ -164,7 +164,7 @@ function createRateLimiter({ config, services, log }: ServerParts): RateLimiter 
 const scopePlugin: ApolloServerPlugin<Context> = {
   requestDidStart: async () => ({
     didResolveOperation: async ({ operationName }) => {
-      const scope = requestScope.getStore()
+      const scope = currentScope()
       if (scope) scope.operation = operationLabelOf(operationName ?? undefined)
     },
   }),

@@ -1,7 +1,7 @@
 import type { ApolloServerPlugin } from '@apollo/server'
 import { defaultFieldResolver, type GraphQLSchema } from 'graphql'
 import { operationLabelOf } from '../metrics/requests.ts'
-import { requestScope } from '../request-scope.ts'
+import { currentScope } from '../request-scope.ts'
 import { beginOperation, endSpan, inSpan } from '../tracing/spans.ts'
 import type { Context } from './context.ts'
 
@@ -21,7 +21,7 @@ export const tracePlugin: ApolloServerPlugin<Context> = {
         })
         end = (error) => endSpan(span, error)
       },
-      willSendResponse: async () => end(requestScope.getStore()?.code),
+      willSendResponse: async () => end(currentScope()?.code),
     }
   },
 }

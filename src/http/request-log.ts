@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { countRequest, requestsInFlight } from '../metrics/requests.ts'
-import { type RequestScope, requestScope } from '../request-scope.ts'
+import { type RequestScope, runInScope } from '../request-scope.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +39,7 @@ export function logRequests(http: FastifyInstance, logging: RequestLogging): voi
   })
   // Not earlier: the parser of the body leaves the context of the request.
   http.addHook('preHandler', ({ scope }, _, done) => {
-    if (scope) requestScope.run(scope, done)
+    if (scope) runInScope(scope, done)
     else done()
   })
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { endRequest, RequestEnded, RequestTime, runInTime } from '../db/request-time.ts'
+import { endRequest, RequestEnded, RequestTime } from '../db/request-time.ts'
 import { errorCodes } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { runInTime } from '../request-scope.ts'
 import { refusalOf, retryAfterSeconds } from './error-body.ts'
 
 const answered = new RequestEnded('The request has ended')

@@ -15,8 +15,11 @@ import {
 } from './loads.ts'
 import { measureProcessorTime } from './processor-time.ts'
 import { printLoads, printProcessorTimes } from './report.ts'
-import { createRequests, secret } from './requests.ts'
+import { createRequests } from './requests.ts'
 import { openTimelines, timelineEnv, users } from './timelines.ts'
+
+/** The key of the tokens. */
+const secret = 'the secret of the overload benchmark'
 
 /**
  * Measures the capacity of one production server by a closed loop, then offers it up to four times as much in open
@@ -27,7 +30,7 @@ import { openTimelines, timelineEnv, users } from './timelines.ts'
 export async function benchmarkOverload({ log, print, rounds, ms }: BenchOptions) {
   await using timelines = await openTimelines(log)
   const { database, posts } = timelines
-  const requests = await createRequests(users, posts)
+  const requests = await createRequests(users, posts, secret)
   const built = await buildServer()
   await using load = await startChild(join(import.meta.dirname, 'load-process.ts'))
   const start = (more: Record<string, string> = {}) =>

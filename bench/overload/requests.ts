@@ -2,11 +2,8 @@ import { SignJWT } from 'jose'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { LoadRequest } from './load-process.ts'
 
-/** The key of the tokens. */
-export const secret = 'the secret of the overload benchmark'
-
-/** Creates the headers of a request of `user`, with a token of a day. */
-export async function createHeaders(user: UserId): Promise<LoadRequest['headers']> {
+/** Creates the headers of a request of `user`, with a token of a day that `secret` signs. */
+async function createHeaders(user: UserId, secret: string): Promise<LoadRequest['headers']> {
   const token = await new SignJWT({})
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(user)
@@ -34,8 +31,9 @@ const turns = 10
 export async function createRequests(
   users: readonly UserId[],
   posts: readonly string[],
+  secret: string,
 ): Promise<LoadRequest[]> {
-  const headers = await Promise.all(users.map(createHeaders))
+  const headers = await Promise.all(users.map((user) => createHeaders(user, secret)))
   return Array.from({ length: turns }, (_, turn) =>
     headers.map((given, at) => {
       const kind = at % 20

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { postNodeId } from '../../src/graphql/node-id.ts'
-import type { PostId } from '../../src/lib/ids.ts'
-import { handle } from '../support/services.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Sending } from './wire.ts'
 
 /** One bad input, and what the server must do with it. */
@@ -22,9 +21,9 @@ export type Mode = 'development' | 'production'
 export const secret = 'the secret of the processes under attack'
 
 /** A post that exists, of a user who exists, like the viewer `ann`. */
-export const existing = { author: handle('ben'), id: '65f0000000000000000000aa' as PostId }
+export const existing = { author: 'ben' as UserId, id: '65f0000000000000000000aa' as PostId }
 export const existingPost = postNodeId(existing)
-export const accounts = [handle('ann'), handle('ben')]
+export const accounts = ['ann' as UserId, existing.author]
 
 export const base64 = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')

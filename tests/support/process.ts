@@ -25,12 +25,13 @@ export interface FeedlineProcess {
   readonly says: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** Starts the compiled command line. Of Feedline's environment variables, it gets only `env`. */
+/** Starts the command line that is compiled in `folder`. Of Feedline's environment variables, it gets only `env`. */
 export function feedline(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  folder = compiled,
 ): FeedlineProcess {
-  const child = spawn(process.execPath, [`${compiled}/main.js`, ...args], {
+  const child = spawn(process.execPath, [`${folder}/main.js`, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -42,7 +42,7 @@ const retired = [
   ...['lonelyEdges', 'unlikeEdges', 'isTorn', 'withSoFar', 'untilTold', 'Remedy', 'Cast', 'Spoil'],
 ]
 const retiredPattern = new RegExp(`\\b(?:${retired.join('|')})\\b`, 'g')
-const folders = ['src', 'tests', 'bench', 'faults', 'scripts']
+const folders = ['src', 'tests', 'bench', 'faults', 'soak', 'scripts']
 const ownPath = join('tests', 'unit', 'language.test.ts')
 const commentPattern = /\/\/.*|\/\*[\s\S]*?\*\//g
 const testNamePattern = /(?<=\b(?:test|it|describe)(?:\.\w+[^\n]*)?\(\s*)(?:'[^'\n]*'|`[^`]*`)/g

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { stopDatabases } from '../bench/database.ts'
 import { Cleanup } from '../faults/cleanup.ts'
+import { runRestarts } from './restarts.ts'
 import { runSoak } from './soak.ts'
 
 /** @throws {InvalidArgumentError} if the text is not a positive number. */
@@ -33,11 +34,14 @@ await new Command('soak')
     10,
   )
   .option('--seed <n>', 'the seed of the attacks', parseSeed, Math.floor(Math.random() * 1e6))
+  .option('--restarts <n>', 'instead, restart servers under load', parsePositive)
   .option('--json', 'print the result as JSON on one line')
-  .action(async ({ json, ...options }) => {
+  .action(async ({ json, restarts, ...options }) => {
     try {
-      log(`seed ${options.seed}`)
-      const report = await runSoak(options, cleanup, log)
+      if (!restarts) log(`seed ${options.seed}`)
+      const report = restarts
+        ? await runRestarts(restarts, cleanup, log)
+        : await runSoak(options, cleanup, log)
       console.log(JSON.stringify(report, undefined, json ? undefined : 2))
       for (const problem of report.problems) log(problem)
       exit(report.problems.length > 0 ? 1 : 0)

@@ -2,20 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, inject, test } from 'vitest'
 import { useDatabase } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
+import { type Backend, ReadyServers } from '../support/ready-servers.ts'
 
 const database = useDatabase()
 
-/** A process behind the balancer of this test. */
-interface Backend {
-  readonly url: string
-  ready: boolean
-  answered: number
-  readonly stop: () => Promise<void>
-}
+const servers = new ReadyServers()
 
-const backends: Backend[] = []
-
-async function start(): Promise<Backend> {
+/** Starts a server behind the balancer of this test. */
+async function start() {
   const server = feedline(['serve'], {
     MONGODB_URI: inject('mongoUri'),
     MONGODB_DATABASE: database.name,
@@ -23,25 +17,14 @@ async function start(): Promise<Backend> {
     DRAIN_SECONDS: '1',
   })
   const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
-  const backend: Backend = {
-    url,
-    ready: false,
-    answered: 0,
-    stop: async () => {
-      server.child.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-      backends.splice(backends.indexOf(backend), 1)
-    },
+  const backend = servers.add(url)
+  const stop = async () => {
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    servers.remove(backend)
   }
-  backends.push(backend)
-  return backend
+  return { backend, stop }
 }
-
-const isReady = ({ url }: Backend) =>
-  fetch(`${url}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 const documents = [
   '{ user(handle: "ann") { name stats { posts } } }',
@@ -55,20 +38,8 @@ test('a client that honours readiness loses no request while all servers restart
   const [first, second] = await Promise.all([start(), start()])
   const problems: string[] = []
   let running = true
-  let sent = 0
-  const probe = async () => {
-    while (running) {
-      await Promise.all(
-        backends.map(async (backend) => {
-          backend.ready = await isReady(backend)
-        }),
-      )
-      await sleep(200)
-    }
-  }
   const send = async (query: string) => {
-    const ready = backends.filter((backend) => backend.ready)
-    const backend = ready[sent++ % ready.length]
+    const backend = servers.pick()
     if (!backend) return void problems.push('no server is ready')
     try {
       const answer = await fetch(`${backend.url}/graphql`, {
@@ -83,8 +54,8 @@ test('a client that honours readiness loses no request while all servers restart
       problems.push(`${error} ${(error as Error).cause}`)
     }
   }
-  const probing = probe()
-  await expect.poll(() => backends.every(({ ready }) => ready)).toBe(true)
+  const probing = servers.probe()
+  await expect.poll(() => servers.areReady).toBe(true)
   await send('mutation { createUser(input: { name: "Ann" }) { user { handle } } }')
   const load = [0, 1, 2, 3].map(async (n) => {
     for (let at = n; running; at++) {
@@ -92,7 +63,7 @@ test('a client that honours readiness loses no request while all servers restart
       await sleep(20)
     }
   })
-  const answers = (backend: Backend) =>
+  const answers = ({ backend }: { readonly backend: Backend }) =>
     expect.poll(() => backend.answered, { timeout: 10_000 }).toBeGreaterThan(3)
   await answers(first)
   const [third] = await Promise.all([start(), first.stop()])
@@ -100,6 +71,7 @@ test('a client that honours readiness loses no request while all servers restart
   const [fourth] = await Promise.all([start(), second.stop()])
   await answers(fourth)
   running = false
+  servers.stop()
   await Promise.all([probing, ...load])
   expect(problems).toEqual([])
   await Promise.all([third.stop(), fourth.stop()])

@@ -15,6 +15,8 @@ export async function startChild(
   const child: ChildProcess = fork(file, {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, ...env },
+    // Its log must not be in the result.
+    stdio: ['ignore', process.stderr, process.stderr, 'ipc'],
   })
   const ended = once(child, 'exit')
   const unlessEnded = async (answer: Promise<unknown[]>) => {
@@ -45,9 +47,12 @@ export function handleRequests(
   })
   // Ctrl+C signals the children too. They end when their parent does.
   process.on('SIGINT', () => {})
-  process.once('disconnect', async () => {
+  const end = async () => {
     await close()
     process.exit()
-  })
+  }
+  // The parent may have ended while this process started.
+  if (!process.connected) return void end()
+  process.once('disconnect', end)
   process.send?.({ ready: true })
 }

@@ -6,6 +6,7 @@ import { benchmarkFeeds } from './feeds/feeds.ts'
 import { benchmarkFollows } from './follows/follows.ts'
 import { benchmarkOverload } from './overload/overload.ts'
 import { benchmarkProcesses } from './processes/processes.ts'
+import { benchmarkReads } from './reads/reads.ts'
 import { benchmarkReconcile } from './reconcile/reconcile.ts'
 
 const benchmarks = {
@@ -15,7 +16,13 @@ const benchmarks = {
   follows: benchmarkFollows,
   overload: benchmarkOverload,
   processes: benchmarkProcesses,
+  reads: benchmarkReads,
   reconcile: benchmarkReconcile,
+}
+
+/** Benchmarks with many loads, which take ten minutes at most with fewer and shorter rounds. */
+const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', number>>>> = {
+  reads: { rounds: 3, seconds: 1 },
 }
 
 /** @throws {InvalidArgumentError} if the text is not a positive number. */
@@ -23,6 +30,13 @@ function parsePositive(text: string): number {
   const value = Number(text)
   if (value > 0) return value
   throw new InvalidArgumentError('It must be a positive number.')
+}
+
+/** @throws {InvalidArgumentError} if the text is not a list of positive whole numbers. */
+function parseWholeNumbers(text: string): number[] {
+  const values = text.split(',').map(Number)
+  if (values.every((value) => Number.isInteger(value) && value > 0)) return values
+  throw new InvalidArgumentError('It must be a list of positive whole numbers, such as 16,32.')
 }
 
 const numberOption = (flags: string, description: string, standard: number) =>
@@ -44,6 +58,11 @@ await new Command('bench')
   .addArgument(new Argument('<name>', 'the benchmark').choices(Object.keys(benchmarks)))
   .addOption(numberOption('--rounds <n>', 'rounds; each measures all implementations', 5))
   .addOption(numberOption('--seconds <n>', 'how long each load lasts', 3))
+  .addOption(
+    new Option('--connections <list>', 'connections of the HTTP loads of reads')
+      .argParser(parseWholeNumbers)
+      .default([16, 32]),
+  )
   .addOption(numberOption('--likes <n>', 'likes of the most popular post', 1_000_000))
   .addOption(numberOption('--people <n>', 'users of a generated graph', 100_000))
   .addOption(
@@ -52,8 +71,10 @@ await new Command('bench')
   .option('--graph <file>', 'edge list instead of Reed98; each edge is a follow in both directions')
   .option('--plots <folder>', 'where plots are written', 'docs/plots')
   .option('--json', 'print the result as JSON')
-  .action(async (name: keyof typeof benchmarks, options) => {
-    const { seconds, people, json, ...others } = options
+  .action(async (name: keyof typeof benchmarks, given, command: Command) => {
+    const isGiven = (option: string) => command.getOptionValueSource(option) === 'cli'
+    const unlessGiven = Object.entries(shorter[name] ?? {}).filter(([option]) => !isGiven(option))
+    const { seconds, people, json, ...others } = { ...given, ...Object.fromEntries(unlessGiven) }
     const run = benchmarks[name]({
       ...others,
       ms: seconds * 1000,

@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly userCount: number
   /** The path of an edge list that replaces Reed98. Each edge becomes a follow in both directions. */
   readonly graph?: string | undefined
+  /** The numbers of connections of the HTTP loads. The first one is that of all loads, the others repeat a few. */
+  readonly connections: readonly number[]
   /** The first rate of the open loop, in operations per second. */
   readonly rate: number
   /** The folder for plots. */

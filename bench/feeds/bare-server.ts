@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BSON, type Db, type Document } from 'mongodb'
 import { connect } from '../../src/db/client.ts'
+import { type PostId, timeOf } from '../../src/lib/ids.ts'
 import { handleRequests } from '../child-process.ts'
+import { verifyAuthorization } from '../tokens.ts'
 import { socialiteCache } from './socialite.ts'
 
 /** What the bare server sends to the database for a page. */
@@ -12,18 +14,24 @@ export interface BareServerConfig {
   readonly name: string
   /** The recorded commands of each reader's page, as EJSON. If undefined, the server reads one document per reader. */
   readonly pages?: string | undefined
+  /** Whether requests carry Bearer tokens, which the server verifies. Default: they carry `Dev HANDLE`. */
+  readonly verifiesTokens?: boolean
+  /** Whether posts have the field createdAt. */
+  readonly createdAt?: boolean
 }
 
 type RecordedPages = Readonly<Record<string, readonly (readonly Document[])[]>>
 type Respond = (reader: string) => Promise<string>
 
 let respond: Respond = async () => ''
+let readHandle = (authorization: string | undefined): string => authorization?.slice(4) ?? ''
 const server = createServer(async (request, response) => {
-  const reader = await readReader(request)
-  const body = await respond(reader).catch((error: Error) => {
-    response.statusCode = 500
-    return error.message
-  })
+  const body = await readReader(request)
+    .then(respond)
+    .catch((error: Error) => {
+      response.statusCode = 500
+      return error.message
+    })
   response.setHeader('content-type', 'application/json; charset=utf-8')
   response.setHeader('content-length', Buffer.byteLength(body))
   response.end(body)
@@ -32,26 +40,31 @@ server.listen(0, '127.0.0.1')
 await once(server, 'listening')
 handleRequests(async (message: BareServerConfig | { cpu: true }) => {
   if ('cpu' in message) return process.cpuUsage()
+  if (message.verifiesTokens) readHandle = verifyAuthorization
   const db = (await connect(message.uri, 'serving', { maxPoolSize: 100 })).db(message.name)
   respond = message.pages
     ? replayCommands(db, BSON.EJSON.parse(message.pages, { relaxed: false }) as RecordedPages)
-    : readCacheDocument(db)
+    : readCacheDocument(db, message.createdAt ?? false)
   return { port: (server.address() as AddressInfo).port }
 })
 
-/** Reads the body to its end and returns the handle of the header `Authorization: Dev HANDLE`. */
+/** Reads the body to its end and returns the handle of the header Authorization. */
 async function readReader(request: IncomingMessage): Promise<string> {
   for await (const _ of request);
-  return request.headers.authorization?.slice(4) ?? ''
+  return readHandle(request.headers.authorization)
 }
 
 /** Reads one document of Socialite's cache. Reads nothing of the follow graph. */
 const readCacheDocument =
-  (db: Db): Respond =>
+  (db: Db, hasTime: boolean): Respond =>
   async (reader) => {
     const cache = await socialiteCache(db).findOne({ _id: reader })
     const posts = cache?._c ?? []
-    return formatPage(posts.map(({ _id, _a, _m }) => toEdge(String(_id), _m, _a)).reverse())
+    const edges = posts.map(({ _id, _a, _m }) => {
+      const id = String(_id)
+      return toEdge(id, _m, _a, hasTime ? timeOf(id as PostId) : undefined)
+    })
+    return formatPage(edges.reverse())
   }
 
 /** Sends the recorded commands of the reader's page and returns the posts in their results. */
@@ -71,8 +84,8 @@ const replayCommands =
 
 type Edge = ReturnType<typeof toEdge>
 
-const toEdge = (id: string, text: string, handle: string) => ({
-  ...{ node: { id, text, author: { handle } }, cursor: id },
+const toEdge = (id: string, text: string, handle: string, createdAt?: Date) => ({
+  ...{ node: { id, text, createdAt, author: { handle } }, cursor: id },
 })
 
 const pageSize = 50

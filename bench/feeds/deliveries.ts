@@ -66,7 +66,9 @@ export async function measureDeliveries(
   return rates
 }
 
-const countFollowers = ({ followers }: Graph, author: UserId) => followers.get(author)?.length ?? 0
+/** The number of an author's followers. */
+export const countFollowers = ({ followers }: Graph, author: UserId) =>
+  followers.get(author)?.length ?? 0
 
 /**
  * Selects authors in shuffled order until their followers add up to `deliveries`. The order is the same in each run.
@@ -88,7 +90,8 @@ export function selectAuthors(graph: Graph, deliveries: number): UserId[] {
   return authors
 }
 
-async function measureFeedline(
+/** Measures the delivery of a post of each author under one strategy. @returns the time and the stored entries. */
+export async function measureFeedline(
   database: FeedsDatabase,
   strategy: StoredStrategy,
   authors: readonly UserId[],

@@ -1,7 +1,9 @@
 import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { handleRequests } from '../child-process.ts'
 
-// The compiled server of `feedline serve`. It also answers its parent with its port and its processor time.
+// The compiled server of `feedline serve`. It also answers its parent with its port, its processor time and its memory.
 const urlOf = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href
 const { startApp } = (await import(urlOf('app.js'))) as typeof import('../../src/app.ts')
 const { readConfig } = (await import(
@@ -10,9 +12,20 @@ const { readConfig } = (await import(
 const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
 
 const config = readConfig()
-const app = await startApp(config, createLog('warn', 'json'))
+const app = await startApp(config, createLog('error', 'json'))
 handleRequests(
-  (message: { readonly cpu?: true }) =>
-    message.cpu ? process.cpuUsage() : { port: Number(new URL(app.url).port) },
+  (message: { readonly cpu?: true; readonly memory?: true }) => {
+    if (message.cpu) return process.cpuUsage()
+    if (message.memory) return measureMemory()
+    return { port: Number(new URL(app.url).port) }
+  },
   async () => app[Symbol.asyncDispose](),
 )
+
+/** The memory of this process after a garbage collection, in bytes. */
+function measureMemory() {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  const { rss, heapUsed, external } = process.memoryUsage()
+  return { rss, used: heapUsed + external }
+}

@@ -8,9 +8,17 @@ export interface Server extends AsyncDisposable {
   readonly port: number
   /** The processor time of the process in microseconds, in user and system mode. */
   readCpuTimeUs(): Promise<number>
+  /** The memory of the process after a garbage collection. Only Feedline's server answers it. */
+  readMemory(): Promise<Memory>
 }
 
-/** Starts a server. Its process must answer `message` with the port. */
+/** The resident memory of a process, and the part that its objects and buffers use, in bytes. */
+export interface Memory {
+  readonly rss: number
+  readonly used: number
+}
+
+/** Starts the server at `file`, relative to this folder. Its process must answer `message` with the port. */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>>,
@@ -24,6 +32,7 @@ export async function startServer(
       const { user, system } = await child.sendRequest<NodeJS.CpuUsage>({ cpu: true })
       return user + system
     },
+    readMemory: () => child.sendRequest<Memory>({ memory: true }),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   }
 }

@@ -6,52 +6,71 @@ import { quantile } from '../statistics.ts'
 /** One load: HTTP requests that are sent in turn over keep-alive connections, each after the last answer. */
 export interface LoadJob {
   readonly port: number
-  readonly requests: readonly Pick<Request, 'headers' | 'body'>[]
+  readonly requests: readonly Pick<Request, 'headers' | 'body' | 'method' | 'path'>[]
   readonly connections: number
   readonly ms: number
+  /** The number of requests in all, which replaces `ms`. Each connection sends its own share of `requests`. */
+  readonly amount?: number
+  /** The wanted status of every answer. Default: 200. */
+  readonly status?: number
 }
 
 /**
- * The result of a load. The load fails if an answer is not a 200, or if its body begins with errors.
- * `bytes` is the mean size of an answer.
+ * The result of a load. The load fails if an answer has another status, or if its body begins with errors.
+ * `bytes` is the mean size of an answer. Only a load with an amount lists its latencies.
  */
 export interface HttpLoadResult extends LoadResult {
   readonly count: number
   readonly bytes: number
+  readonly seconds: number
+  readonly latenciesMs?: readonly number[] | undefined
 }
 
-handleRequests(async ({ port, requests, connections, ms }: LoadJob): Promise<HttpLoadResult> => {
+handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
+  const { port, requests, connections, ms, amount, status = 200 } = job
   // The latencies of autocannon's report are whole milliseconds.
   const latenciesMs: number[] = []
-  let [bytes, opened] = [0, 0]
-  const begin = performance.now()
+  let [bytes, opened, wrong] = [0, 0, 0]
+  // autocannon ends with an interval, and it begins by preparing all requests.
+  let [begin, end] = [0, 0]
   const options: Options = {
     url: `http://127.0.0.1:${port}/graphql`,
     method: 'POST',
     connections,
-    duration: ms / 1000,
+    ...(amount === undefined ? { duration: ms / 1000 } : { amount }),
+    sampleInt: 100,
     verifyBody: (body) => !String(body).startsWith('{"errors"'),
     // Each connection begins with another request.
     setupClient: (client) => {
       const first = Math.floor((opened++ * requests.length) / connections)
-      client.setRequests([...requests.slice(first), ...requests.slice(0, first)])
+      const next = Math.floor((opened * requests.length) / connections)
+      const others = amount === undefined ? requests.slice(0, first) : []
+      const own = requests.slice(first, amount === undefined ? undefined : next)
+      client.setRequests([...own, ...others])
     },
   }
-  const { non2xx, errors, mismatches } = await new Promise<Result>((resolve, reject) => {
+  const { errors, mismatches } = await new Promise<Result>((resolve, reject) => {
     const load = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
-    load.on('response', (_: Client, _status: number, size: number, latencyMs: number) => {
+    load.on('response', (_: Client, code: number, size: number, latencyMs: number) => {
+      end = performance.now()
+      begin ||= end - latencyMs
+      if (code !== status) wrong++
       latenciesMs.push(latencyMs)
       bytes += size
     })
   })
-  if (non2xx + errors + mismatches > 0)
-    throw new Error(`${non2xx} answers are not 200, ${mismatches} have errors, ${errors} failed`)
-  const seconds = (performance.now() - begin) / 1000
+  if (wrong + errors + mismatches > 0)
+    throw new Error(
+      `${wrong} answers are not ${status}, ${mismatches} have errors, ${errors} failed`,
+    )
+  const seconds = (end - begin) / 1000
   return {
     perSecond: latenciesMs.length / seconds,
     p50Ms: quantile(latenciesMs, 0.5),
     p99Ms: quantile(latenciesMs, 0.99),
     count: latenciesMs.length,
     bytes: Math.round(bytes / Math.max(1, latenciesMs.length)),
+    seconds,
+    latenciesMs: amount === undefined ? undefined : latenciesMs,
   }
 })

@@ -50,7 +50,7 @@ export async function openFeedlineSystem(
 const idleTimeoutMs = 60_000
 
 /** Waits until the outbox is empty, in any process. @throws after 60 s. */
-async function waitForEmptyOutbox({ collections: { outbox } }: Services): Promise<void> {
+export async function waitForEmptyOutbox({ collections: { outbox } }: Services): Promise<void> {
   const deadline = performance.now() + idleTimeoutMs
   for (let job = await outbox.findOne({}); job; job = await outbox.findOne({})) {
     if (performance.now() > deadline) throw new Error(`a job did not end: ${JSON.stringify(job)}`)

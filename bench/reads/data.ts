@@ -1,0 +1,183 @@
+import { applyIndexes } from '../../src/db/indexes.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
+import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
+import { runDueJobs } from '../feeds/feeds-database.ts'
+import { followeesOf, type Graph } from '../feeds/graph.ts'
+import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
+
+/** The strategies whose pages are measured. */
+export const readStrategies = ['CACHE', 'INBOX'] as const
+export type ReadStrategy = (typeof readStrategies)[number]
+
+/** The strategy of a server or of services. Entries hold author and text. */
+export const strategyEnv = (strategy: ReadStrategy) => ({
+  ...{ FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy, TIMELINE_ENTRIES: 'text' },
+})
+
+/** Who takes part in the loads. */
+export interface Audience {
+  /** Followed by all readers. Adds the posts that change the readers' timelines. */
+  readonly hub: UserId
+  readonly readers: readonly UserId[]
+  /** All users with an account. */
+  readonly users: readonly UserId[]
+  /** Readers whose pages no check changes. */
+  readonly untouched: readonly UserId[]
+  /** Users with about forty followers. */
+  readonly composers: readonly UserId[]
+}
+
+const readersMax = 256
+const touchedReaders = 8
+const likingReaders = 32
+const likesPerReader = 10
+const postsPerUser = 8
+const composersMax = 64
+const [leastFollowers, mostFollowers] = [35, 45]
+const pageSize = 50
+
+/** Selects readers among the followers of the most followed user, and users with about forty followers. */
+function selectAudience({ users, followers }: Graph): Omit<Audience, 'untouched' | 'users'> {
+  const countOf = (user: UserId) => followers.get(user)?.length ?? 0
+  const [hub] = users.toSorted((a, b) => countOf(b) - countOf(a))
+  if (hub === undefined) throw new Error('the graph has no users')
+  // A user with eight followees has more than a page.
+  const readers = (followers.get(hub) ?? []).filter((user) => countOf(user) > postsPerUser)
+  const composers = users.filter(
+    (user) => countOf(user) >= leastFollowers && countOf(user) <= mostFollowers,
+  )
+  return { hub, readers: readers.slice(0, readersMax), composers: composers.slice(0, composersMax) }
+}
+
+/** The database of each strategy, with the same contents. */
+export interface ReadsData extends AsyncDisposable {
+  readonly databases: Readonly<Record<ReadStrategy, BenchDatabase>>
+  readonly audience: Audience
+}
+
+/**
+ * Stores the graph with eight posts per user, display names and likes. Then some readers unfollow, mute and block
+ * followees, are blocked, and a followee of many deletes the account.
+ */
+export async function openReadsData(graph: Graph, log: (line: string) => void): Promise<ReadsData> {
+  const first = await openBenchDatabase(log, strategyEnv('CACHE'))
+  try {
+    log(`storing ${graph.name}: ${graph.users.length} users`)
+    await storeGraph(first, graph)
+    await first.services.collections.users.updateMany({}, [
+      { $set: { name: { $concat: ['The name of ', '$_id'] } } },
+    ])
+    await storePosts(first, graph.users, postsPerUser)
+    const audience = selectAudience(graph)
+    await likePosts(first, audience.readers.slice(0, likingReaders))
+    const { untouched, deleted } = await changeRelations(first, graph, audience)
+    const withoutDeleted = (users: readonly UserId[]) => users.filter((user) => user !== deleted)
+    const second = await copyDatabase(first)
+    const databases = { CACHE: first, INBOX: second }
+    for (const strategy of readStrategies) {
+      const { services } = databases[strategy]
+      await services.registrations.register(strategy, services.configured[strategy])
+      await runDueJobs(services)
+    }
+    return {
+      databases,
+      audience: {
+        hub: audience.hub,
+        readers: withoutDeleted(audience.readers),
+        users: withoutDeleted(graph.users),
+        untouched: withoutDeleted(untouched),
+        composers: withoutDeleted(audience.composers),
+      },
+      [Symbol.asyncDispose]: async () => {
+        await second[Symbol.asyncDispose]()
+        await first[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await first[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** Reads the first page of a reader with fan-out on read. */
+export async function readNewestPosts({ services }: BenchDatabase, reader: UserId) {
+  const window = { limit: pageSize, backward: false } as const
+  const request = { window, strategy: 'FANOUT_ON_READ', projection: 'text' } as const
+  return (await services.feed.timeline(reader, request)).items
+}
+
+/** Each reader likes some of the newest posts in the own timeline. */
+async function likePosts(database: BenchDatabase, readers: readonly UserId[]): Promise<void> {
+  for (const reader of readers) {
+    const posts: readonly PostRef[] = await readNewestPosts(database, reader)
+    const { engagements } = database.services
+    await Promise.all(
+      posts
+        .slice(0, likesPerReader)
+        .map(({ id, author }) => engagements.add('likes', reader, { id, author })),
+    )
+  }
+}
+
+/** @returns the readers whose pages did not change, and the user who deleted the account. */
+async function changeRelations(
+  { services }: BenchDatabase,
+  graph: Graph,
+  { hub, readers }: Omit<Audience, 'untouched' | 'users'>,
+): Promise<{ untouched: UserId[]; deleted: UserId }> {
+  const followees = followeesOf(graph)
+  const touched = readers.slice(0, touchedReaders)
+  const deleted = followees.get(readers[touchedReaders] ?? hub)?.find((user) => user !== hub)
+  if (deleted === undefined) throw new Error('the graph has too few readers')
+  for (const reader of touched) {
+    const others = (followees.get(reader) ?? []).filter((user) => user !== hub && user !== deleted)
+    const [muted, blocked, blocker, unfollowed] = others.slice(-4)
+    if (!muted || !blocked || !blocker || !unfollowed) continue
+    await services.restrictions.mute(reader, muted)
+    await services.restrictions.block(reader, blocked)
+    await services.restrictions.block(blocker, reader)
+    await services.follows.unfollow(reader, unfollowed)
+  }
+  await services.users.delete(deleted)
+  // Without the jobs, the posts of the deleted account stay, and each page must leave them out.
+  await services.collections.outbox.deleteMany({})
+  const isChanged = (user: UserId) =>
+    [hub, ...touched].includes(user) ||
+    followees.get(user)?.includes(deleted) ||
+    followees.get(user)?.some((followee) => touched.includes(followee))
+  return { untouched: readers.filter((reader) => !isChanged(reader)), deleted }
+}
+
+/** Copies all collections into a second database of the same server. */
+async function copyDatabase({ uri, db }: BenchDatabase): Promise<BenchDatabase> {
+  const name = `${db.databaseName}_inbox`
+  for (const { name: coll, type } of await db.listCollections().toArray()) {
+    if (type !== 'collection' || coll.startsWith('system.') || coll === 'inbox') continue
+    await db
+      .collection(coll)
+      .aggregate([{ $out: { db: name, coll } }])
+      .toArray()
+  }
+  const opened = await openServices(uri, name, strategyEnv('INBOX'))
+  await applyIndexes(opened.db, 'collection')
+  return {
+    ...{ uri, ...opened },
+    [Symbol.asyncDispose]: async () => {
+      await opened.db.dropDatabase()
+      await opened.client.close()
+    },
+  }
+}
+
+/** Creates a post by the services, and returns its id when all deliveries have ended. */
+export async function addPost(
+  { services }: BenchDatabase,
+  author: UserId,
+  text: string,
+): Promise<string> {
+  const { id } = await services.posts.create(author, { text })
+  await runDueJobs(services)
+  await waitForEmptyOutbox(services)
+  return id
+}

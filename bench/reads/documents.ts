@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type FragmentDefinitionNode, Kind, parse, print, visit } from 'graphql'
+
+const pageInfo = 'pageInfo { hasNextPage endCursor }'
+const countFields = 'id text createdAt author { handle name } likeCount viewerHasLiked'
+
+/** The first page, with fields that never change: the rivals behind GraphQL take the same documents. */
+export const immutablePage = `query ImmutablePage($first: Int!) {
+  timeline(first: $first) { edges { node { id text createdAt author { handle } } cursor } ${pageInfo} }
+}`
+
+/** The first page with names, counts and the viewer's flags. */
+export const pageWithCounts = `query PageWithCounts($first: Int!) {
+  timeline(first: $first) { edges { node { ${countFields} } cursor } ${pageInfo} }
+}`
+
+/** The newest posts of an author. */
+export const profile = (type: 'ID' | 'String') => `query Profile($handle: ${type}!, $first: Int!) {
+  user(handle: $handle) {
+    handle
+    posts(first: $first) { edges { node { ${countFields} } cursor } ${pageInfo} }
+  }
+}`
+
+/**
+ * How a client polls Feedline: an operation of schema/operations, and its variables for the newest cursor. A client with
+ * conditional requests sends the same by GET with `If-None-Match`.
+ */
+export const pollOperation = {
+  name: 'TimelinePoll',
+  variables: (newest: string) => ({ last: 20, before: newest }),
+} as const
+
+/** An operation of schema/operations with its fragments. @throws if there is no such operation. */
+export function readOperation(name: string): string {
+  const folder = join(import.meta.dirname, '../../schema/operations')
+  const definitions = readdirSync(folder).flatMap(
+    (file) => parse(readFileSync(join(folder, file), 'utf8')).definitions,
+  )
+  const operation = definitions.find(
+    (definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION && definition.name?.value === name,
+  )
+  if (!operation) throw new Error(`schema/operations has no operation ${name}`)
+  const fragments = new Map(
+    definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  )
+  const used = new Set<FragmentDefinitionNode>()
+  const collectFragments = (node: Parameters<typeof visit>[0]): unknown =>
+    visit(node, {
+      FragmentSpread: ({ name }) => {
+        const fragment = fragments.get(name.value)
+        if (!fragment || used.has(fragment)) return
+        used.add(fragment)
+        collectFragments(fragment)
+      },
+    })
+  collectFragments(operation)
+  return [operation, ...used].map(print).join('\n')
+}

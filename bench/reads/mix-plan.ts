@@ -1,0 +1,56 @@
+import { randomAt, shuffled } from '../../src/imports/random.ts'
+
+/** An operation of the mix. */
+export type MixKind = 'home' | 'profile' | 'compose'
+
+/** Of each ten operations, six read a home page, three a profile, and one creates a post. */
+const tenKinds: readonly MixKind[] = [
+  ...Array<MixKind>(6).fill('home'),
+  ...Array<MixKind>(3).fill('profile'),
+  'compose',
+]
+
+/**
+ * The kind of operation number `at`. Each ten operations have exact shares, in an order that depends on `seed` and is the
+ * same for all sides.
+ */
+export function mixKindAt(at: number, seed: number): MixKind {
+  const block = Math.floor(at / tenKinds.length)
+  const order = shuffled(tenKinds.length, seed, block)
+  return tenKinds[order[at % tenKinds.length] ?? 0] as MixKind
+}
+
+/** One of `items` for operation number `at`. All are equally likely. */
+export function pickAt<T>(items: readonly T[], at: number, seed: number): T {
+  const item = items[Math.floor(randomAt(seed, at, 0) * items.length)]
+  if (item === undefined) throw new Error('there is nothing to pick')
+  return item
+}
+
+/** The growth of the rate from step to step. */
+export const rateStep = 1.15
+const triesMax = 2
+
+/**
+ * Raises a rate by 15 % until it is not sustained twice in a row. If the first rate is not sustained, it is halved first.
+ * @returns the highest sustained rate, 0 if none of at least 10 is.
+ */
+export async function findSustainedRate(
+  first: number,
+  isSustained: (rate: number) => Promise<boolean>,
+): Promise<number> {
+  const isHeld = async (rate: number) => {
+    for (let tries = 1; tries <= triesMax; tries++) if (await isSustained(rate)) return true
+    return false
+  }
+  let rate = Math.round(first)
+  while (!(await isHeld(rate))) {
+    rate = Math.round(rate / 2)
+    if (rate < 10) return 0
+  }
+  for (;;) {
+    const next = Math.ceil(rate * rateStep)
+    if (!(await isHeld(next))) return rate
+    rate = next
+  }
+}

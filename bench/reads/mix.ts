@@ -1,0 +1,79 @@
+import { Agent, request } from 'node:http'
+import { postText } from '../feeds/bulk-data.ts'
+import { runOpenLoop } from '../load.ts'
+import type { Audience } from './data.ts'
+import { findSustainedRate, mixKindAt, pickAt } from './mix-plan.ts'
+import type { HttpRequest, Side } from './side.ts'
+
+const p99MsMax = 100
+const achievedMin = 0.95
+
+/**
+ * Finds the highest rate of the mix that a side sustains: p99 of at most 100 ms, no failed request and 95 % of the rate.
+ * 60 % home pages with counts, 30 % profiles, 10 % posts of users with about forty followers. This process is the load.
+ * @returns undefined for a side that has no such requests.
+ */
+export async function measureMix(
+  side: Side,
+  { readers, composers }: Audience,
+  { rate, ms, log }: { rate: number; ms: number; log: (line: string) => void },
+): Promise<number | undefined> {
+  const { profile, compose, server } = side
+  if (!profile || !compose) return undefined
+  const agent = new Agent({ keepAlive: true, maxSockets: 512 })
+  const createRequest = (at: number, seed: number): HttpRequest | undefined => {
+    const kind = mixKindAt(at, seed)
+    if (kind === 'compose') return compose(pickAt(composers, at, seed), postText(at))
+    const reader = pickAt(readers, at, seed)
+    if (kind === 'home') return side.page(reader, 'counts')
+    return profile(reader, pickAt(composers, at, seed))
+  }
+  try {
+    const sustained = await findSustainedRate(rate, async (perSecond) => {
+      const {
+        p99Ms,
+        failed,
+        perSecond: achieved,
+      } = await runOpenLoop(perSecond, ms, async (at) => {
+        const next = createRequest(at, perSecond)
+        if (next) await sendOn(agent, server.port, next)
+      })
+      await side.waitUntilIdle()
+      const isHeld = p99Ms <= p99MsMax && failed === 0 && achieved >= achievedMin * perSecond
+      const outcome = isHeld ? '' : `, ${failed} failed, not sustained`
+      log(`${side.name}: mix at ${perSecond} per second, p99 ${p99Ms.toFixed(0)} ms${outcome}`)
+      return isHeld
+    })
+    return sustained
+  } finally {
+    agent.destroy()
+  }
+}
+
+/** Sends a request and reads its answer. @throws unless it is a 200 without errors. */
+const sendOn = (
+  agent: Agent,
+  port: number,
+  { method = 'POST', path = '/graphql', headers = {}, body }: HttpRequest,
+) =>
+  new Promise<void>((resolve, reject) => {
+    const text = body === undefined ? undefined : String(body)
+    const length = text === undefined ? {} : { 'content-length': Buffer.byteLength(text) }
+    const sent = request(
+      { agent, port, host: '127.0.0.1', method, path, headers: { ...headers, ...length } },
+      (answer) => {
+        let first: Buffer | undefined
+        answer.on('data', (chunk: Buffer) => {
+          first ??= chunk
+        })
+        answer.on('error', reject)
+        answer.on('end', () => {
+          const isRight = answer.statusCode === 200 && !first?.toString().startsWith('{"errors"')
+          if (isRight) resolve()
+          else reject(new Error(`${path} answers ${answer.statusCode}`))
+        })
+      },
+    )
+    sent.on('error', reject)
+    sent.end(text)
+  })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Collection, Document, ObjectId } from '../../src/db/mongo.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
@@ -61,7 +62,7 @@ describe('a document that another process locks', () => {
       }
     }
     const all = Promise.all(fans.slice(0, 3).map(everyPost))
-    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, lockMs))])
+    await Promise.race([all, sleep(lockMs)])
     isLocked = false
     await unlock()
     await all
@@ -82,10 +83,10 @@ describe('a document that another process locks', () => {
     const waits = follow(stuck).then((result) => ({ result, isLocked }))
     const works = Promise.all(fans.map((fan) => follow(fan).then(() => isLocked)))
     await first
-    setTimeout(async () => {
-      isLocked = false
-      await unlock()
-    }, 2_500)
+    // The locked follow gives up after 4 s.
+    await Promise.race([works, sleep(3_500)])
+    isLocked = false
+    await unlock()
     expect(await works).toEqual(fans.map(() => true))
     expect(await waits).toMatchObject({ result: { changed: true }, isLocked: false })
     expect(await problemsOf(harness, 'lk-')).toEqual([])

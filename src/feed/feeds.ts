@@ -31,9 +31,11 @@ import {
 } from './strategies/list.ts'
 import type { MaterialisedStrategy } from './strategies/strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
+import { NewsReader } from './timeline/news.ts'
 import { PageFactsReader } from './timeline/page-facts.ts'
 import { Pending } from './timeline/pending.ts'
 import { Reasons } from './timeline/reasons.ts'
+import { Watermarks } from './timeline/watermark.ts'
 
 /** The parts from which {@link createFeeds} builds the timeline services. */
 export interface FeedParts {
@@ -54,6 +56,8 @@ export interface FeedParts {
 /** The services that read timelines, and the services that maintain stored timelines. */
 export interface Feeds {
   readonly feed: FeedService
+  readonly news: NewsReader
+  readonly watermarks: Watermarks
   readonly pending: Pending
   readonly reasons: Reasons
   readonly pageFacts: PageFactsReader
@@ -99,6 +103,7 @@ export function createFeeds(
   const registrations = new Registrations({ collections, outbox, transactions, mint, filters })
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
+  const watermarks = new Watermarks(pending, now)
   const feed = new FeedService({
     strategies: {
       FANOUT_ON_READ: fanoutOnRead,
@@ -108,8 +113,10 @@ export function createFeeds(
     registry,
     pageFacts,
     pending,
+    watermarks,
     posts,
   })
+  const news = new NewsReader(feed, watermarks)
   const delivery = new Delivery({
     strategies,
     filters,
@@ -143,6 +150,8 @@ export function createFeeds(
   const configured = configuredOptions(config)
   return {
     feed,
+    news,
+    watermarks,
     pending,
     reasons,
     pageFacts,

@@ -31,7 +31,7 @@ export class ConnectionArgs {
   @Field(() => String, {
     nullable: true,
     description:
-      'Returns only items before this cursor. To poll for new items, combine the first known cursor with last.',
+      'Returns only items before this cursor. In a list sorted newest first, these are newer.',
   })
   readonly before?: string | null
 }

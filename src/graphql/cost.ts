@@ -23,6 +23,7 @@ import {
   fieldCommands,
   followeesPerPrice,
   type Load,
+  listSizes,
   loads,
   mutationCommands,
   pageCommands,
@@ -126,10 +127,12 @@ class Pricing {
     if (coordinate === 'Query.timeline') {
       for (const side of ['page', ...probes]) this.timelines.add(timelineKey(given, side))
     }
+    // Its aliases share no read.
+    if (coordinate === 'Query.timelineNews') this.timelines.add(`news ${this.timelines.size}`)
     const below = node.selectionSet
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
-    return 1 + below * Math.max(1, sizeOf(definition, given))
+    return 1 + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
   }
 
   /** The sides of a page on which the selected `pageInfo` needs another read. */

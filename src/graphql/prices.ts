@@ -1,4 +1,5 @@
 import { engagementKinds, kinds, viewerFields } from '../engagement/kinds.ts'
+import { newsAuthorsMax } from '../feed/timeline/news.ts'
 
 /** What one value of a response costs. All other prices are multiples of it. */
 export const valuePrice = 1
@@ -55,7 +56,15 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.nodes': 10,
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
+  // The watermark, and a page.
+  'Query.timelineNews': 10,
   'Timeline.pending': 2,
+  'Timeline.pollCursor': 2,
+}
+
+/** The most items of lists that have no page size. */
+export const listSizes: Readonly<Record<string, number>> = {
+  'TimelineNews.authors': newsAuthorsMax,
 }
 
 /** The commands of a mutation: those of its transaction. */

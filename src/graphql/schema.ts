@@ -7,6 +7,7 @@ import { PostResolver } from './resolvers/post.resolver.ts'
 import { QueryResolver } from './resolvers/query.resolver.ts'
 import { RelationResolver } from './resolvers/relation.resolver.ts'
 import { TimelineResolver } from './resolvers/timeline.resolver.ts'
+import { TimelineNewsResolver } from './resolvers/timeline-news.resolver.ts'
 import { UserResolver } from './resolvers/user.resolver.ts'
 import { ViewerResolver } from './resolvers/viewer.resolver.ts'
 import { traceRootFields } from './trace.ts'
@@ -20,6 +21,7 @@ export function createSchema(): GraphQLSchema {
     resolvers: [
       QueryResolver,
       TimelineResolver,
+      TimelineNewsResolver,
       ViewerResolver,
       UserResolver,
       AccountResolver,

@@ -2,7 +2,7 @@ import type { FeedService } from '../feed/timeline/feed-service.ts'
 import type { Projection, TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
-import { narrowPage } from '../lib/page.ts'
+import { narrowPage, type Window } from '../lib/page.ts'
 
 /** From the smallest part of a post to the whole post. */
 const projections: readonly Projection[] = ['ref', 'text', 'content']
@@ -23,12 +23,18 @@ export async function readTimelines(
       const page = await feed.timeline(reader, largestOf(alike)).catch((error: Error) => error)
       for (const one of alike) {
         const isError = page instanceof Error
-        pages.set(one, isError ? page : { ...page, ...narrowPage(page, one.window) })
+        pages.set(one, isError ? page : narrowTimeline(page, one.window))
       }
     }),
   )
   return requests.map((one) => pages.get(one) as TimelinePage | Error)
 }
+
+const narrowTimeline = (page: TimelinePage, window: Window): TimelinePage => ({
+  ...page,
+  ...narrowPage(page, window),
+  isCut: page.isCut || page.items.length > window.limit,
+})
 
 /** The same for timelines that can share a read. */
 export const readKeyOf = ({ window, strategy, group }: TimelineRequest): string =>
@@ -42,5 +48,6 @@ function largestOf(alike: readonly TimelineRequest[]): TimelineRequest {
     window: { ...first.window, limit: Math.max(...alike.map(({ window }) => window.limit)) },
     projection: projections[Math.max(...ranks)] as Projection,
     pending: alike.some(({ pending }) => pending),
+    watermark: alike.some(({ watermark }) => watermark),
   }
 }

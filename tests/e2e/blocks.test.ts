@@ -1,6 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { engagementKinds } from '../../src/engagement/kinds.ts'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
+import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
 import { type EngagementId, IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import {
@@ -23,6 +25,7 @@ const [ann, dan, cat, eve] = ['ann', 'dan', 'cat', 'eve'].map(handle) as [
 ]
 const world = new BlockedWorld([ann, dan, cat, eve])
 const mint = new IdMint(Date.now)
+const oldest = '0'.repeat(24) as PostId
 /** The viewer and the other user of the block that ann makes. */
 const sides = [
   [ann, dan],
@@ -51,6 +54,7 @@ function queryPaths(user: UserId, actor: UserId): SchemaPath[] {
   const argumentsOf = (field: string, type: string) => {
     if (field === 'Query.user') return `(handle: "${user}")`
     if (field === 'Query.node') return `(id: "${world.idOf(type, user, actor)}")`
+    if (field === 'Query.timelineNews') return `(since: "${encodePollCursor(startingAt(oldest))}")`
     if (field === 'Query.nodes') return `(ids: ["${world.idOf(type, user, actor)}"])`
     return ''
   }

@@ -75,13 +75,19 @@ test('a timeline shows the posts of followees newest first, and polling returns 
   expect(why.whyInTimeline).toMatchObject([{ code: 'FOLLOWED', since: expect.any(String) }])
   expect(why.whyNotInTimeline).toBeNull()
 
-  const before = newest?.cursor ?? ''
+  const before = timeline.pollCursor ?? ''
   const poll = () => ask('reader', operations.TimelinePollDocument, { before })
-  expect((await poll()).timeline.edges).toEqual([])
+  const news = () => ask('reader', operations.TimelineNewsDocument, { since: before })
+  const nothing = { count: 0, hasMore: false, authors: [], changed: false }
+  expect((await news()).timelineNews).toMatchObject(nothing)
   const fresh = [await publish('writer', 'newer'), await publish('writer', 'newest')]
-  expect((await poll()).timeline.edges.map(({ node }) => node?.id)).toEqual(
-    fresh.map(({ id }) => id).reverse(),
-  )
+  const authors = [{ handle: 'writer', name: 'writer by name' }]
+  expect((await news()).timelineNews).toMatchObject({ ...nothing, count: 2, authors })
+  expect((await poll()).timeline.edges.map(({ node }) => node?.id)).toEqual([
+    ...fresh.map(({ id }) => id).reverse(),
+    theirs.id,
+    own.id,
+  ])
 })
 
 test('a group has members, a timeline and a name', async () => {

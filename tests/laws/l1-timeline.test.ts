@@ -143,7 +143,7 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
 
   const withStrategy =
     (wrap: (right: FeedStrategy) => FeedStrategy, omitted?: keyof PageFacts) =>
-    ({ follows, posts, restrictions, registry, pageFacts, pending }: Services) => {
+    ({ follows, posts, restrictions, registry, pageFacts, pending, watermarks }: Services) => {
       const standard = 'FANOUT_ON_READ'
       const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts, restrictions)) }
       const mutantFacts = withoutFacts(pageFacts, omitted)
@@ -153,6 +153,7 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
         registry,
         pageFacts: mutantFacts,
         pending,
+        watermarks,
         posts,
       })
     }

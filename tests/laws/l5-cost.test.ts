@@ -4,7 +4,9 @@ import { BSON, type CommandSucceededEvent } from 'mongodb'
 import { beforeAll, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { feedStrategyNames, isMaterialised } from '../../src/feed/strategies/list.ts'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { cursorOf, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
 import { commandPrice, followeesPerPrice } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
@@ -103,6 +105,7 @@ beforeAll(async () => {
     group: ['close', 'work', 'none'],
     strategy: maintained,
     code: ['CONFLICT'],
+    since: posts.map(({ id }) => encodePollCursor(startingAt(id))),
   }
 })
 

@@ -612,8 +612,10 @@ export type Query = {
   nodes: Array<Maybe<Node>>;
   /** The rate limit of the client. Null if the server has no limit. */
   rateLimit?: Maybe<RateLimit>;
-  /** The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before. */
+  /** The viewer's home timeline, newest first. To poll for new posts, use timelineNews. To read them, pass last, and the pollCursor as before. */
   timeline?: Maybe<Timeline>;
+  /** What is new in the viewer's home timeline since a poll. Without changed, it reads only new posts. */
+  timelineNews?: Maybe<TimelineNews>;
   /** The user with this handle, or null if there is no such user. A block hides the profile, but not the handle. */
   user?: Maybe<User>;
   /** The signed-in viewer, or null for an anonymous request. */
@@ -650,6 +652,14 @@ export type QueryTimelineArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
   group?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
+  strategy?: InputMaybe<FeedStrategy>;
+};
+
+
+/** Queries read data and change nothing. */
+export type QueryTimelineNewsArgs = {
+  group?: InputMaybe<Scalars['String']['input']>;
+  since: Scalars['String']['input'];
   strategy?: InputMaybe<FeedStrategy>;
 };
 
@@ -758,6 +768,8 @@ export type Timeline = {
   pageInfo: PageInfo;
   /** Whether a post of this timeline may be missing because its delivery has not ended. If false, the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ. */
   pending: Scalars['Boolean']['output'];
+  /** The cursor for polls by a client that holds this page. It is below every post that may still appear, so a page read from it may repeat posts. Null for a page after a cursor, because newer posts are not on it. */
+  pollCursor?: Maybe<Scalars['String']['output']>;
   /** The strategy that produced this page. It is FANOUT_ON_READ if the requested strategy does not reach back far enough or does not cover the viewer yet. */
   servedBy: FeedStrategy;
   /** The requested strategy, or the configured default strategy. */
@@ -771,6 +783,21 @@ export type TimelineEdge = {
   cursor: Scalars['String']['output'];
   /** The post, or null if it was deleted while this page was being read. */
   node?: Maybe<Post>;
+};
+
+/** What is new in a home timeline, for a client that polls. It is not a part of the timeline. */
+export type TimelineNews = {
+  __typename?: 'TimelineNews';
+  /** The authors of the newest such posts, newest first, at most 3. */
+  authors: Array<User>;
+  /** Whether the posts that the client holds differ from the timeline, for example after a follow, a block or a deletion. Then load the first page again. If false, they are up to date, down to the oldest post of the first page. */
+  changed: Scalars['Boolean']['output'];
+  /** The number of posts that the client does not hold yet, at most 20. */
+  count: Scalars['Int']['output'];
+  /** Whether there are more than 20 such posts. */
+  hasMore: Scalars['Boolean']['output'];
+  /** The cursor of the next poll, if the client does not read the new posts now. */
+  pollCursor: Scalars['String']['output'];
 };
 
 /** A reason why a timeline shows or does not show a post, with details. */

@@ -23,6 +23,7 @@ import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
 import { containText, keepExistingPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
+import type { Watermarks } from './watermark.ts'
 
 /** The parts that {@link FeedService} works with. */
 export interface FeedServiceParts {
@@ -32,6 +33,7 @@ export interface FeedServiceParts {
   readonly registry: Registry
   readonly pageFacts: PageFactsReader
   readonly pending: Pending
+  readonly watermarks: Watermarks
   readonly posts: Posts
 }
 
@@ -51,25 +53,20 @@ export class FeedService {
    * Loads one page of the reader's timeline, newest first, without gaps or repeats along its cursors.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
    * Cost: the strategy's commands and one for facts and contents, and the same again for each refill.
-   * With `pending`, one or two more, unless FANOUT_ON_READ was requested.
+   * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the reader waits. None
+   * for FANOUT_ON_READ.
    */
   async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
     const { window, projection } = request
-    const { strategies, standard, pending } = this.parts
-    const strategy = request.strategy ?? standard
-    if (!strategies[strategy]) {
-      const maintained = Object.keys(strategies).join(', ')
-      throw badInput(
-        'strategy',
-        `this server does not maintain ${strategy}. Maintained strategies: ${maintained}`,
-      )
-    }
+    const { pending, watermarks } = this.parts
+    const strategy = this.chooseStrategy(request.strategy)
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
     // Read before the candidates, so that a delivery that ends in between has written its entries.
+    const mark = request.watermark ? await watermarks.load(reader, strategy, group) : undefined
     const waits =
       request.pending &&
       strategy !== 'FANOUT_ON_READ' &&
-      (await pending.hasPendingPosts(reader, group))
+      (await pending.hasPendingPosts(reader, group, mark?.waiting))
     const query = { reader, group, projection, range: rangeOf(window) }
     const { items, servedBy, isStored, facts } = await this.readSlice(strategy, query)
     // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
@@ -81,16 +78,34 @@ export class FeedService {
       strategy,
       servedBy,
       pending: request.pending && isStored && waits,
+      watermark: mark?.watermark,
+      isCut: items.length > window.limit,
       facts,
     }
+  }
+
+  /**
+   * The requested strategy, or the configured one.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
+   */
+  chooseStrategy(requested: FeedStrategyName | undefined): FeedStrategyName {
+    const { strategies, standard } = this.parts
+    const strategy = requested ?? standard
+    if (strategies[strategy]) return strategy
+    const maintained = Object.keys(strategies).join(', ')
+    throw badInput(
+      'strategy',
+      `this server does not maintain ${strategy}. Maintained strategies: ${maintained}`,
+    )
   }
 
   /**
    * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
    * registrations, it reads again under these.
    * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
+   * Cost: the strategy's commands and one for facts, and the same again for each refill.
    */
-  private async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
+  async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry } = this.parts
     let registered = await registry.lastSeen()
     for (let tries = 1; ; tries++) {

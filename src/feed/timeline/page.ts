@@ -1,4 +1,4 @@
-import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
@@ -17,6 +17,8 @@ export interface TimelineRequest {
   readonly projection: Projection
   /** Whether {@link TimelinePage.pending} is needed. Default: no. */
   readonly pending?: boolean
+  /** Whether {@link TimelinePage.watermark} is needed. Default: no. */
+  readonly watermark?: boolean
 }
 
 /** A post on a page: the whole post, or the part that the projection needs. */
@@ -37,6 +39,10 @@ export interface TimelinePage extends Page<TimelineItem> {
    * Undefined if the request did not ask for it.
    */
   readonly pending: boolean | undefined
+  /** See {@link Watermarks}. Read before the page. Undefined if the request did not ask for it. */
+  readonly watermark: PostId | undefined
+  /** Whether the limit ended the page, so that more posts follow in the direction of the window. */
+  readonly isCut: boolean
   /** The facts that were read about the authors, for resolvers that need them too. */
   readonly facts: readonly PageFacts[]
 }

@@ -3,7 +3,7 @@ import type { Collections } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { subscriptions } from '../../events.ts'
 import type { Edges } from '../../follows/edges.ts'
-import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Pair } from '../delivery/backfill.ts'
 
 const deliveries = subscriptions['post.created'].timelines
@@ -17,13 +17,19 @@ const waitingMax = 2_000
 /** Number of waiting deliveries to the reader whose posts are checked. With more, the answer is yes. */
 const deliveriesMax = 200
 
-interface Row {
-  /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
-  readonly waiting: number
+/** The waiting deliveries and back-fills that concern a reader. */
+export interface Waiting {
+  /** Whether too many wait to list them all, so that `delivered` or `filled` may lack authors. */
+  readonly isMany: boolean
   /** Authors with waiting deliveries whose posts the timeline shows. */
   readonly delivered: UserId[]
   /** Authors with waiting back-fills whose posts the timeline shows. */
   readonly filled: UserId[]
+}
+
+interface Row extends Omit<Waiting, 'isMany'> {
+  /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
+  readonly waiting: number
 }
 
 /** Finds deliveries that have not ended. A parked delivery has not ended. */
@@ -39,12 +45,61 @@ export class Pending {
    * True means that a delivery of such a post, or a back-fill of such an author, has not ended.
    * Also true if deliveries of more than 2,000 authors wait, or more than 2,000 back-fills of the reader, or at least
    * 200 deliveries of authors that the reader sees.
-   * One command with at most 2,000 index seeks per part, and one more while a delivery to the reader waits.
+   * @param waiting the result of {@link findWaiting}, if the caller has it. Saves a command.
+   * The commands of {@link findWaiting}, and one more while a delivery to the reader waits.
    */
-  async hasPendingPosts(reader: UserId, group?: string): Promise<boolean> {
-    const { waiting, delivered, filled } = await this.loadWaiting(reader, group)
-    if (waiting > waitingMax || filled.length > 0) return true
+  async hasPendingPosts(reader: UserId, group?: string, waiting?: Waiting): Promise<boolean> {
+    const { isMany, delivered, filled } = waiting ?? (await this.findWaiting(reader, group))
+    if (isMany || filled.length > 0) return true
     return delivered.length > 0 && this.isPosted(delivered)
+  }
+
+  /**
+   * Finds the authors whose posts wait for delivery or back-fill, and whose posts the reader, or one of the reader's
+   * groups, sees. One command with at most 2,000 index seeks per part.
+   */
+  async findWaiting(reader: UserId, group?: string): Promise<Waiting> {
+    const { waiting, ...authors } = await this.loadWaiting(reader, group)
+    return { ...authors, isMany: waiting > waitingMax }
+  }
+
+  /**
+   * The first post above `above` whose delivery waits, among posts of these authors. Also a deleted post.
+   * One command with one index seek per author. None without authors.
+   */
+  async firstUndelivered(authors: readonly UserId[], above: PostId): Promise<PostId | undefined> {
+    if (authors.length === 0) return undefined
+    const { outbox } = this.collections
+    const [row] = await outbox.db
+      .aggregate<{ first: PostId | null }>(
+        [
+          { $documents: authors.map((author) => ({ author })) },
+          {
+            $lookup: {
+              from: outbox.collectionName,
+              localField: 'author',
+              foreignField: 'payload.author',
+              pipeline: [
+                {
+                  $match: {
+                    kind: deliveries,
+                    'payload.follower': null,
+                    'payload.post': { $gt: above },
+                  },
+                },
+                { $sort: { 'payload.post': 1 } },
+                { $limit: 1 },
+                { $project: { _id: 0, post: '$payload.post' } },
+              ],
+              as: 'jobs',
+            },
+          },
+          { $group: { _id: null, first: { $min: { $first: '$jobs.post' } } } },
+        ],
+        singleBatch,
+      )
+      .toArray()
+    return row?.first ?? undefined
   }
 
   /** Whether the delivery of a post, or the back-fill of an edge, has not ended. One command. */

@@ -1,11 +1,16 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
+import type { TimelinePage } from '../../feed/timeline/page.ts'
+import { cursorAfterPage, type PollCursor, positionOf } from '../../feed/timeline/poll-cursor.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
+import type { PostId } from '../../lib/ids.ts'
+import type { Window } from '../../lib/page.ts'
 import { ConnectionArgs, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
+import { decodePollCursor, encodePollCursor } from '../poll-cursor.ts'
 import { presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
@@ -45,7 +50,7 @@ export class TimelineResolver {
   @Query(() => Timeline, {
     nullable: true,
     description:
-      "The viewer's home timeline, newest first. To poll for new posts, pass last, and the first known cursor as before.",
+      "The viewer's home timeline, newest first. To poll for new posts, use timelineNews. To read them, pass last, and the pollCursor as before.",
   })
   async timeline(
     @Args(() => TimelineArgs) args: TimelineArgs,
@@ -55,16 +60,25 @@ export class TimelineResolver {
     ctx.requireViewer()
     const group = args.group ?? undefined
     const selection = selectionOf(info)
+    const { window, base } = timelineWindowOf(args)
     const page = await ctx.loaders.timeline.load({
-      window: windowOf(args),
+      window,
       strategy: args.strategy ?? undefined,
       group,
       projection: projectionOf(selection.of('edges', 'node')),
       pending: selection.has('pending'),
+      watermark: selection.has('pollCursor'),
     })
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentPostPage(ctx, page, selection)
-    return { ...presented, strategy: page.strategy, servedBy: page.servedBy, pending: page.pending }
+    const { strategy, servedBy, pending } = page
+    return {
+      ...presented,
+      strategy,
+      servedBy,
+      pending,
+      pollCursor: presentPollCursor(page, window, base),
+    }
   }
 
   @Query(() => [TimelineReason], {
@@ -95,6 +109,34 @@ const explainPost = async (ctx: Context, { post, group }: WhyArgs) =>
     parsePostNodeId('post', post),
     group ?? undefined,
   )
+
+/** The window of a timeline, which may also begin at a poll cursor, and where it begins. */
+function timelineWindowOf(args: TimelineArgs): {
+  readonly window: Window
+  readonly base: PollCursor | PostId | undefined
+} {
+  const poll = args.before == null ? undefined : decodePollCursor(args.before)
+  if (!poll) {
+    const window = windowOf(args)
+    return { window, base: window.before as PostId | undefined }
+  }
+  return {
+    window: { ...windowOf({ ...args, before: null }), before: positionOf(poll) },
+    base: poll,
+  }
+}
+
+/** The cursor of a client that holds the page. Null if it was not selected, or for a page after a cursor. */
+function presentPollCursor(
+  { items, watermark, isCut }: TimelinePage,
+  window: Window,
+  base: PollCursor | PostId | undefined,
+): string | null {
+  if (watermark === undefined) return null
+  const posts = items.map(({ id }) => id)
+  const cursor = cursorAfterPage(window, base, { posts, watermark, isCut })
+  return cursor ? encodePollCursor(cursor) : null
+}
 
 const presentReason = ({ code, since, groups }: Reason): TimelineReason => ({
   code,

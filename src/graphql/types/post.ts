@@ -1,6 +1,7 @@
 import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import { kinds } from '../../engagement/kinds.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
+import { newsAuthorsMax, newsMax } from '../../feed/timeline/news.ts'
 import { type ReasonCode, reasonCodes } from '../../feed/timeline/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
@@ -94,6 +95,44 @@ export class Timeline extends connectionOf(() => TimelineEdge) {
       'Whether a post of this timeline may be missing because its delivery has not ended. If false, the page holds every post that belonged to it when the query began. Always false for FANOUT_ON_READ.',
   })
   readonly pending!: boolean
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The cursor for polls by a client that holds this page. It is below every post that may still appear, so a page read from it may repeat posts. Null for a page after a cursor, because newer posts are not on it.',
+  })
+  readonly pollCursor!: string | null
+}
+
+@ObjectType({
+  simpleResolvers: true,
+  description:
+    'What is new in a home timeline, for a client that polls. It is not a part of the timeline.',
+})
+export class TimelineNews {
+  @Field(() => Int, {
+    description: `The number of posts that the client does not hold yet, at most ${newsMax}.`,
+  })
+  readonly count!: number
+
+  @Field(() => Boolean, { description: `Whether there are more than ${newsMax} such posts.` })
+  readonly hasMore!: boolean
+
+  @Field(() => [User], {
+    description: `The authors of the newest such posts, newest first, at most ${newsAuthorsMax}.`,
+  })
+  readonly authors!: readonly User[]
+
+  @Field(() => Boolean, {
+    description:
+      'Whether the posts that the client holds differ from the timeline, for example after a follow, a block or a deletion. Then load the first page again. If false, they are up to date, down to the oldest post of the first page.',
+  })
+  readonly changed!: boolean
+
+  @Field(() => String, {
+    description: 'The cursor of the next poll, if the client does not read the new posts now.',
+  })
+  readonly pollCursor!: string
 }
 
 export const TimelineReasonCodeEnum = asEnum(Object.keys(reasonCodes) as ReasonCode[])

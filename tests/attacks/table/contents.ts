@@ -8,6 +8,7 @@ import {
 import { encodeOpaque } from '../../../src/lib/opaque.ts'
 import { pageSizeMax } from '../../../src/lib/page.ts'
 import { type Attack, base64, documentAttack, existing, existingPost } from '../attack.ts'
+import { pollEnds, wrongPollCursors } from './poll-cursors.ts'
 import { allArguments } from './values.ts'
 
 /** Of the right type, and still wrong: the field is null, and the request is answered. */
@@ -219,6 +220,7 @@ const argumentContents: Readonly<Record<string, readonly unknown[]>> = {
   last: [-1, pageSizeMax + 1, 2_147_483_647, -2_147_483_648],
   after: cursors,
   before: cursors,
+  since: [...cursors, encodeOpaque('Cursor', id), ...wrongPollCursors],
   id: [...forgedIds, 1e308],
   ids: [...forgedIds.map((one) => [one]), Array(pageSizeMax + 1).fill(existingPost)],
   post: [...forgedIds, otherIds.user, otherIds.comment, otherIds.like],
@@ -276,4 +278,10 @@ const absent: readonly Attack[] = [
   ),
 )
 
-export const contentAttacks: readonly Attack[] = [...inputs, ...leaves, ...ends, ...absent]
+export const contentAttacks: readonly Attack[] = [
+  ...inputs,
+  ...leaves,
+  ...ends,
+  ...pollEnds(extremeCursors),
+  ...absent,
+]

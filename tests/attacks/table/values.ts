@@ -12,7 +12,10 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql'
+import { startingAt } from '../../../src/feed/timeline/poll-cursor.ts'
+import { encodePollCursor } from '../../../src/graphql/poll-cursor.ts'
 import { createSchema } from '../../../src/graphql/schema.ts'
+import type { PostId } from '../../../src/lib/ids.ts'
 import { type Attack, documentAttack, existingPost } from '../attack.ts'
 
 const schema = createSchema()
@@ -87,6 +90,11 @@ export interface Argument {
   readonly query: string
 }
 
+/** Valid values of required arguments, by name, where the type alone has none. */
+const validArguments: Readonly<Record<string, string>> = {
+  since: encodePollCursor(startingAt('6'.repeat(24) as PostId)),
+}
+
 /** Every argument of every field of the schema. */
 export const allArguments: readonly Argument[] = Object.values(schema.getTypeMap())
   .filter((type): type is GraphQLObjectType => isObjectType(type) && !type.name.startsWith('__'))
@@ -97,7 +105,10 @@ export const allArguments: readonly Argument[] = Object.values(schema.getTypeMap
         if (!place) throw new Error(`no document reaches ${type.name}.${field.name}`)
         const given = field.args
           .filter((other) => other !== argument && isRequiredArgument(other))
-          .map((other) => `${other.name}: ${JSON.stringify(validValue(other.type))}`)
+          .map(
+            ({ name, type }) =>
+              `${name}: ${JSON.stringify(validArguments[name] ?? validValue(type))}`,
+          )
         const selection = isLeafType(getNamedType(field.type)) ? '' : '{ __typename }'
         const use = place(
           `${field.name}(${[`${argument.name}: $v`, ...given].join(', ')}) ${selection}`,

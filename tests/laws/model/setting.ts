@@ -53,7 +53,7 @@ export async function emptied({ collections }: Services, { registered }: Setting
  */
 export async function begin(
   services: Services,
-  { edges, posts, crowd }: Plan,
+  { edges, posts, crowd }: Pick<Plan, 'edges' | 'posts' | 'crowd'>,
   actors: Actors,
   model: Model,
   now: () => number,

@@ -1,0 +1,282 @@
+import { expect } from 'vitest'
+import type { Db } from '../../../src/db/mongo.ts'
+import { registerStrategies } from '../../../src/feed/feeds.ts'
+import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
+import { newsMax } from '../../../src/feed/timeline/news.ts'
+import { cursorAfterPage, positionOf } from '../../../src/feed/timeline/poll-cursor.ts'
+import {
+  decodePollCursor,
+  encodePollCursor,
+  parsePollCursor,
+} from '../../../src/graphql/poll-cursor.ts'
+import type { PostId, UserId } from '../../../src/lib/ids.ts'
+import type { Services } from '../../../src/services.ts'
+import { sameLimits } from '../../support/engagement.ts'
+import { Killed, killedAtWrite } from '../../support/faulty.ts'
+import { intercepted } from '../../support/intercept.ts'
+import { gate } from '../../support/jobs.ts'
+import { type Polled, Poller, type PollQueries } from '../../support/poller.ts'
+import { servicesOver, type TestClock } from '../../support/services.ts'
+import { Deliveries } from './deliveries.ts'
+import { Actors, Model, outcomeOf } from './model.ts'
+import type { LatePostStep, PollPlan, PollPlanStep, PollStep, SlowPollStep } from './poll-plans.ts'
+import { begin, emptied, type Setting } from './setting.ts'
+
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
+
+/** A clock that only reads and steps move, so that a busy machine delays nothing. */
+function virtualClock(): TestClock {
+  let at = Date.now()
+  return {
+    now: () => ++at,
+    advance: (ms) => {
+      at += ms
+    },
+  }
+}
+
+/** Holds one read of polls before it begins: a watermark or a slice of a timeline. */
+function heldAtRead({ watermarks, feed }: Services, at: number) {
+  const [reached, going] = [gate(), gate()]
+  let left = at
+  const hold = async () => {
+    if (left-- > 0) return
+    reached.open()
+    await going.opened
+  }
+  const load = watermarks.load.bind(watermarks)
+  watermarks.load = async (...asked) => hold().then(() => load(...asked))
+  const readSlice = feed.readSlice.bind(feed)
+  feed.readSlice = async (...asked) => hold().then(() => readSlice(...asked))
+  return { reached: reached.opened, go: going.open }
+}
+
+/** Runs one history with pollers, and compares what they hold with the model: law L7. */
+export class PollSimulation {
+  private readonly clock = virtualClock()
+  private readonly services: Services
+  private readonly actors: Actors
+  private readonly model = new Model()
+  private readonly deliveries: Deliveries
+  /** The strategy that is polled. */
+  private readonly strategy: FeedStrategyName
+  private readonly pollers = new Map<UserId, Poller>()
+  /** The services of the poll under way, whose calls may be held. */
+  private polling: Services
+  /** Whether the transaction of a post waits before its commit. */
+  private isPostOpen = false
+
+  private constructor(
+    private readonly setting: Setting,
+    private readonly plan: PollPlan,
+  ) {
+    this.services = this.process(setting.harness.database.db)
+    this.polling = this.services
+    const { asked } = setting
+    this.strategy = asked[plan.strategy % asked.length] as FeedStrategyName
+    this.actors = new Actors(this.services)
+    this.deliveries = new Deliveries(this.services.collections.outbox, (what) => this.count(what))
+  }
+
+  /** Opens an empty database with four users, the edges of the plan, and undelivered posts. */
+  static async open(setting: Setting, plan: PollPlan): Promise<PollSimulation> {
+    const simulation = new PollSimulation(setting, plan)
+    const { services, actors, model, clock } = simulation
+    await emptied(services, setting)
+    await registerStrategies(services, setting.registered)
+    await simulation.drain()
+    await begin(services, { ...plan, crowd: false }, actors, model, clock.now)
+    return simulation
+  }
+
+  /** Runs all steps and all jobs. Then each poller polls, and must hold its timeline. */
+  async run(): Promise<void> {
+    for (const step of this.plan.steps) await this.apply(step)
+    await this.drain()
+    for (const [reader, poller] of this.pollers) {
+      if (!this.model.users().includes(reader)) continue
+      await this.pollAtRest(poller)
+      const all = this.model.timeline(reader)
+      const { oldest = '' } = poller
+      const expected = all.filter((id) => id >= oldest)
+      expect(poller.held, `${this.strategy} polled at rest`).toEqual(expected)
+      const { news } = await poller.poll()
+      const nothing = { count: 0, hasMore: false, changed: false }
+      expect(news, `${this.strategy} polled again`).toMatchObject(nothing)
+    }
+  }
+
+  private async apply(step: PollPlanStep): Promise<void> {
+    await this.applyStep(step)
+    await this.updateFreedHandles()
+  }
+
+  private async applyStep(step: PollPlanStep): Promise<void> {
+    const { deliveries, services } = this
+    switch (step.kind) {
+      case 'poll':
+        return this.poll(step)
+      case 'late':
+        return this.postLate(step)
+      case 'slow':
+        return this.pollSlowly(step)
+      case 'work': {
+        const job = await deliveries.nth(step.job)
+        // Other jobs would wait for the open transaction.
+        if (job && (!this.isPostOpen || job.kind === 'post.created')) {
+          await deliveries.run(services, job, step)
+        }
+        return
+      }
+      case 'kill': {
+        const job = await deliveries.nth(step.job)
+        if (!job) return
+        const { db, ended } = killedAtWrite(this.setting.harness.database.db, step.at, step.effect)
+        await deliveries.run(this.process(db), job).catch((error) => {
+          if (!(error instanceof Killed)) throw error
+          this.count(`killed ${job.kind}`)
+        })
+        return ended()
+      }
+      case 'advance':
+        return this.clock.advance(step.ms)
+      case 'expire':
+        await services.collections.timeline_cache.deleteOne({ _id: this.actors.user(step.user) })
+        return
+      case 'rest':
+        return this.drain()
+      default:
+        await this.actors.apply(step, this.model)
+    }
+  }
+
+  /** Polls, or begins to. */
+  private async poll({ user }: PollStep): Promise<void> {
+    const reader = this.actors.user(user)
+    if (!this.model.users().includes(reader)) return
+    const known = this.pollers.get(reader)
+    if (known) return void (await this.pollOnce(known))
+    const poller = new Poller(this.queriesOf(reader), this.plan.sizes)
+    this.pollers.set(reader, poller)
+    await poller.load()
+  }
+
+  /** Posts alone never change what a poller holds. */
+  private async pollOnce(poller: Poller): Promise<Polled> {
+    const { strategy } = this
+    const polled = await poller.poll()
+    const { changed, count } = polled.news
+    this.count(`${strategy} ${changed ? 'changed' : count > 0 ? 'news' : 'nothing'}`)
+    if (this.plan.isQuiet) expect(changed, `${strategy} changed by posts alone`).toBe(false)
+    return polled
+  }
+
+  /** Polls while nothing else happens. The count of new posts is exact. */
+  private async pollAtRest(poller: Poller): Promise<void> {
+    const { news, added } = await this.pollOnce(poller)
+    if (news.changed) return
+    const { count, hasMore } = news
+    const expected = { count: Math.min(added.length, newsMax), hasMore: added.length > newsMax }
+    expect({ count, hasMore }, `${this.strategy} counts news`).toEqual(expected)
+  }
+
+  private async pollSlowly({ poll, at, concurrent }: SlowPollStep): Promise<void> {
+    this.polling = this.process(this.setting.harness.database.db)
+    const { reached, go } = heldAtRead(this.polling, at)
+    const polled = this.poll(poll).catch((error) => ({ error }))
+    await Promise.race([reached, polled])
+    try {
+      for (const step of concurrent) await this.apply(step)
+    } finally {
+      go()
+      await polled
+      this.polling = this.services
+    }
+    const failed = await polled
+    if (failed) throw failed.error
+  }
+
+  private async postLate({ author: n, behindMs, waitMs, concurrent }: LatePostStep): Promise<void> {
+    const author = this.actors.user(n)
+    if (!this.model.users().includes(author)) return
+    const [reached, going] = [gate(), gate()]
+    const { db } = this.setting.harness.database
+    const held = intercepted(db, {
+      before: async ({ collection, method }) => {
+        if (collection !== 'outbox' || method !== 'bulkWrite') return
+        reached.open()
+        await going.opened
+      },
+    })
+    const behind = { ...this.clock, now: () => this.clock.now() - behindMs }
+    const posted = this.process(held, behind).posts.create(author, { text: `by ${author}` })
+    await reached.opened
+    this.isPostOpen = true
+    this.clock.advance(waitMs)
+    try {
+      for (const step of concurrent) await this.apply(step)
+    } finally {
+      going.open()
+      this.isPostOpen = false
+      expect(await outcomeOf(posted)).toBe('changed')
+    }
+    const { id } = await posted
+    this.actors.posts.push({ id, author })
+    this.model.post(author, id)
+  }
+
+  private queriesOf(reader: UserId): PollQueries {
+    const { strategy } = this
+    return {
+      timeline: async (asked) => {
+        const base = 'before' in asked ? decodePollCursor(asked.before) : undefined
+        const window =
+          'first' in asked
+            ? { limit: asked.first, backward: false }
+            : { limit: asked.last, backward: true, before: base && positionOf(base) }
+        const request = { window, strategy, projection: 'ref' as const, watermark: true }
+        const { items, isCut, watermark } = await this.polling.feed.timeline(reader, request)
+        const ids = items.map(({ id }) => id)
+        const page = { posts: ids, isCut, watermark: watermark as PostId }
+        const cursor = cursorAfterPage(window, base, page)
+        const [hasNextPage, hasPreviousPage] = [isCut && !window.backward, isCut && window.backward]
+        const pollCursor = cursor ? encodePollCursor(cursor) : ''
+        return { ids, pollCursor, hasNextPage, hasPreviousPage }
+      },
+      news: async (since) => {
+        const asked = { since: parsePollCursor('since', since), strategy, changed: true }
+        const { cursor, ...news } = await this.polling.news.findNews(reader, asked)
+        return { ...news, pollCursor: encodePollCursor(cursor) }
+      },
+    }
+  }
+
+  private process(db: Db, clock = this.clock): Services {
+    const { harness, feed, mutate } = this.setting
+    const { client } = harness.database
+    const services = servicesOver({ client, db }, clock, engagement, harness.following, feed)
+    mutate?.(services)
+    return services
+  }
+
+  private async drain(): Promise<void> {
+    for (let tries = 0; tries < 500; tries++) {
+      const job = await this.deliveries.nth(0)
+      if (!job) return this.updateFreedHandles()
+      await this.deliveries.run(this.services, job)
+    }
+    throw new Error('jobs do not end')
+  }
+
+  /** Updates the model with the handles that purges released. */
+  private async updateFreedHandles(): Promise<void> {
+    for (const user of this.model.leavers()) {
+      if (!(await this.services.users.leavingSince(user))) this.model.purged(user)
+    }
+  }
+
+  private count(what: string): void {
+    const { tally } = this.setting
+    tally.set(what, (tally.get(what) ?? 0) + 1)
+  }
+}

@@ -9,13 +9,11 @@ import { Readiness } from './http/readiness.ts'
 import { DriftWatch } from './integrity/watch.ts'
 import { jobLeaseMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
-import { orDispose } from './lib/or-dispose.ts'
 import type { Log } from './log.ts'
 import { measureDatabase } from './observe.ts'
-import { type OpenDatabase, openDatabase } from './open-database.ts'
-import { loadValidators } from './posts/content.ts'
+import { type Opened, openProcess } from './open-process.ts'
+import { type ContentValidator, loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
-import { startTracing } from './tracing/start.ts'
 
 /** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
 const stopReserveMs = 2_000
@@ -37,29 +35,14 @@ export interface App extends AsyncDisposable {
  */
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
-  const tracing = await startTracing(config.operations.traceEndpoint, log)
-  return orDispose(tracing, async () => {
-    const database = await openDatabase(config, {
-      profile: 'serving',
-      prepare: true,
-      log: (line) => log.info(line),
-      warn: (line) => log.warn(line),
-    })
-    return orDispose(database, () => serve(config, log, { tracing, database, validators }))
-  })
-}
-
-interface Opened {
-  readonly tracing: AsyncDisposable
-  readonly database: OpenDatabase
-  readonly validators: Awaited<ReturnType<typeof loadValidators>>
+  return openProcess(config, log, (opened) => serve(config, log, { ...opened, validators }))
 }
 
 /** Starts server and worker on what is open. They close it at their end. */
 async function serve(
   config: AppConfig,
   log: Log,
-  { tracing, database, validators }: Opened,
+  { tracing, database, validators }: Opened & { readonly validators: readonly ContentValidator[] },
 ): Promise<App> {
   const { client, db, clock } = database
   const services = createServices(client, db, config, { validators, now: clock.now })

@@ -4,12 +4,10 @@ import { startAdmin } from '../http/admin.ts'
 import { Readiness } from '../http/readiness.ts'
 import { jobLeaseMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
-import { orDispose } from '../lib/or-dispose.ts'
 import { createLog, type Log } from '../log.ts'
 import { measureDatabase } from '../observe.ts'
-import { type OpenDatabase, openDatabase } from '../open-database.ts'
+import { type Opened, openProcess } from '../open-process.ts'
 import { createServices } from '../services.ts'
-import { startTracing } from '../tracing/start.ts'
 import { wholeNumber } from './numbers.ts'
 import { type Running, runUntilSignal } from './run-until-signal.ts'
 
@@ -26,34 +24,17 @@ export const workerCommand = (): Command =>
     .action(async ({ concurrency }: { readonly concurrency: number }) => {
       const config = readConfig()
       const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
-      runUntilSignal(await startWorker(config, log, concurrency), config.operations, log)
+      const worker = await openProcess(config, log, (opened) =>
+        startWorker(config, log, { ...opened, concurrency }),
+      )
+      runUntilSignal(worker, config.operations, log)
     })
 
-/** Starts a worker. Its disposal releases its jobs and closes the database. */
-async function startWorker(config: AppConfig, log: Log, concurrency: number): Promise<Running> {
-  const tracing = await startTracing(config.operations.traceEndpoint, log)
-  return orDispose(tracing, async () => {
-    const database = await openDatabase(config, {
-      profile: 'serving',
-      prepare: true,
-      log: (line) => log.info(line),
-      warn: (line) => log.warn(line),
-    })
-    return orDispose(database, () => runJobs(config, log, { tracing, database, concurrency }))
-  })
-}
-
-interface Opened {
-  readonly tracing: AsyncDisposable
-  readonly database: OpenDatabase
-  readonly concurrency: number
-}
-
-/** Starts the worker on what is open. It closes it at its end. */
-async function runJobs(
+/** Starts a worker on what is open. Its disposal releases its jobs, and closes what is open. */
+async function startWorker(
   config: AppConfig,
   log: Log,
-  { tracing, database, concurrency }: Opened,
+  { tracing, database, concurrency }: Opened & { readonly concurrency: number },
 ): Promise<Running> {
   const { client, db, clock } = database
   const services = createServices(client, db, config, { now: clock.now })

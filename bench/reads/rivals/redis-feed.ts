@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { IdMint, type PostId, timeOf } from '../../../src/lib/ids.ts'
+import type { PagePost } from '../side.ts'
 
 /** The keys of the feed in Redis. An entry of a timeline is `POST:AUTHOR`, with the time of the post as its score. */
 export const redisKeys = {
@@ -20,16 +21,6 @@ export const redisKeys = {
 /** The number of newest entries that a timeline keeps. */
 export const timelineLength = 400
 
-/** A post of a page. Its last three fields are loaded with the counts. */
-export interface FeedPost {
-  readonly id: string
-  readonly text: string
-  readonly createdAt: string
-  readonly author: { readonly handle: string; readonly name?: string }
-  readonly likeCount?: number
-  readonly viewerHasLiked?: boolean
-}
-
 /** What is read. */
 export interface FeedQuery {
   readonly limit: number
@@ -41,7 +32,7 @@ export interface FeedQuery {
 
 /** A page, and whether another one follows. */
 export interface FeedPage {
-  readonly posts: readonly FeedPost[]
+  readonly posts: readonly PagePost[]
   readonly hasNextPage: boolean
 }
 
@@ -68,7 +59,7 @@ export class RedisFeed {
 
   /** The newest posts of a reader's timeline. Two round trips, and two more for each refill. */
   async readTimeline(reader: string, query: FeedQuery): Promise<FeedPage> {
-    const posts: FeedPost[] = []
+    const posts: PagePost[] = []
     const wanted = query.limit + oneMore
     for (let offset = 0; posts.length < wanted; offset += wanted) {
       const entries = await this.readEntries(redisKeys.timeline(reader), query, offset, wanted)
@@ -128,7 +119,7 @@ export class RedisFeed {
     entries: readonly Entry[],
     counts: boolean,
     followedOnly: boolean,
-  ): Promise<FeedPost[]> {
+  ): Promise<PagePost[]> {
     if (entries.length === 0) return []
     const ids = entries.map(({ id }) => id)
     const authors = [...new Set(entries.map(({ author }) => author))]

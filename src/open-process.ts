@@ -1,0 +1,32 @@
+import type { AppConfig } from './environment.ts'
+import { orDispose } from './lib/or-dispose.ts'
+import type { Log } from './log.ts'
+import { type OpenDatabase, openDatabase } from './open-database.ts'
+import { startTracing } from './tracing/start.ts'
+
+/** What a process that runs until a signal has opened, and closes at its end. */
+export interface Opened {
+  readonly tracing: AsyncDisposable
+  readonly database: OpenDatabase
+}
+
+/**
+ * Starts tracing, opens the database of a process that runs until a signal, and starts the process on both. If the start
+ * fails, they are closed.
+ */
+export async function openProcess<T>(
+  config: AppConfig,
+  log: Log,
+  start: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const tracing = await startTracing(config.operations.traceEndpoint, log)
+  return orDispose(tracing, async () => {
+    const database = await openDatabase(config, {
+      profile: 'serving',
+      prepare: true,
+      log: (line) => log.info(line),
+      warn: (line) => log.warn(line),
+    })
+    return orDispose(database, () => start({ tracing, database }))
+  })
+}

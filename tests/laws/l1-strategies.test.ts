@@ -6,8 +6,9 @@ import {
   materialisedNames,
 } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
-import { lawRuns, lawSeed } from '../support/seed.ts'
+import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
+import { checkLaw } from './model/check-law.ts'
 import { anyPlan } from './model/histories.ts'
 import { type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
@@ -50,15 +51,7 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
       const law = fc.asyncProperty(anyPlan, async (plan) =>
         (await Simulation.open(setting, plan)).run(),
       )
-      const begun = performance.now()
-      await fc.assert(law, {
-        numRuns: histories,
-        interruptAfterTimeLimit: budgetMs,
-        markInterruptAsFailure: true,
-        ...lawSeed(),
-      })
-      const perSecond = (histories * 1000) / (performance.now() - begun)
-      noteFact(`L1, ${name}: ${histories} histories, ${perSecond.toFixed(1)} a second`)
+      await checkLaw(law, { name: `L1, ${name}`, histories, budgetMs })
       for (const one of registered) expect(tally.get(`${one} by ${one}`)).toBeGreaterThan(0)
     },
     budgetMs + 30_000,

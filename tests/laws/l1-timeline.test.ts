@@ -9,8 +9,9 @@ import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 import { noteFact } from '../support/facts.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { lawRuns, lawSeed } from '../support/seed.ts'
+import { lawRuns } from '../support/seed.ts'
 import { type ServicesHarness, useServices } from '../support/services.ts'
+import { checkLaw } from './model/check-law.ts'
 import {
   Actors,
   anyOp,
@@ -126,13 +127,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
   test(
     'every timeline page of FANOUT_ON_READ equals the model after any history',
     async () => {
-      await fc.assert(timelineLaw(harness), {
-        numRuns: histories,
-        interruptAfterTimeLimit: budgetMs,
-        markInterruptAsFailure: true,
-        ...lawSeed(),
-      })
-      noteFact(`L1, ${following}: ${histories} histories`)
+      await checkLaw(timelineLaw(harness), { name: `L1, ${following}`, histories, budgetMs })
     },
     budgetMs + 30_000,
   )

@@ -4,8 +4,9 @@ import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
-import { lawRuns, lawSeed } from '../support/seed.ts'
+import { lawRuns } from '../support/seed.ts'
 import { servicesOver, useServices } from '../support/services.ts'
+import { checkLaw } from './model/check-law.ts'
 import { engagementLaw, raceLaw } from './model/engagement-law.ts'
 
 const histories = lawRuns(5)
@@ -15,17 +16,12 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
   const limits = { threshold, capacity: 2 }
   const harness = useServices('collection', sameLimits(limits))
   const budgetMs = 30_000 + histories * 3_000
-  const options = {
-    interruptAfterTimeLimit: budgetMs,
-    markInterruptAsFailure: true,
-    ...lawSeed(),
-  }
+  const name = `L2, threshold ${threshold}`
 
   test(
     'every count, page and viewer field of engagement equals the model after any history',
     async () => {
-      await fc.assert(engagementLaw(harness, limits), { ...options, numRuns: histories })
-      noteFact(`L2, threshold ${threshold}: ${histories} histories`)
+      await checkLaw(engagementLaw(harness, limits), { name, histories, budgetMs })
     },
     budgetMs + 30_000,
   )
@@ -36,9 +32,8 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
       const other = servicesOver(harness.database, harness.clock, sameLimits(limits))
       const tally = new Map<string, number>()
       const law = raceLaw({ ...harness, all: [harness.services, other] }, limits, tally)
-      await fc.assert(law, { ...options, numRuns: races })
-      const summary = JSON.stringify(Object.fromEntries(tally))
-      noteFact(`L2, threshold ${threshold}: ${races} races, ${summary}`)
+      await checkLaw(law, { name: `${name}, races`, histories: races, budgetMs })
+      noteFact(`${name}, races: ${JSON.stringify(Object.fromEntries(tally))}`)
       expect(tally.get('changed')).toBeGreaterThan(races * 20)
     },
     budgetMs + 30_000,

@@ -10,8 +10,9 @@ import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { noteFact } from '../support/facts.ts'
 import { failCommand } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { lawRuns, lawSeed } from '../support/seed.ts'
+import { lawRuns } from '../support/seed.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
+import { checkLaw } from './model/check-law.ts'
 import { Actors, anyOp, type Op, type Outcome } from './model/model.ts'
 
 const histories = lawRuns(5)
@@ -53,13 +54,8 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         await harness.rest()
         expect(await problemsOf(harness, actors.prefix)).toEqual([])
       })
-      await fc.assert(law, {
-        numRuns: histories,
-        interruptAfterTimeLimit: budgetMs,
-        markInterruptAsFailure: true,
-        ...lawSeed(),
-      })
-      noteFact(`L3, ${following}: ${histories} histories, ${JSON.stringify(tally)}`)
+      await checkLaw(law, { name: `L3, ${following}`, histories, budgetMs })
+      noteFact(`L3, ${following}: ${JSON.stringify(tally)}`)
       expect(tally.changed).toBeGreaterThan(0)
     },
     budgetMs + 30_000,

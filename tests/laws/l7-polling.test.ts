@@ -3,8 +3,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
-import { lawRuns, lawSeed } from '../support/seed.ts'
+import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
+import { checkLaw } from './model/check-law.ts'
 import { pollMutants } from './model/poll-mutants.ts'
 import { anyPollPlan } from './model/poll-plans.ts'
 import { PollSimulation } from './model/poll-simulation.ts'
@@ -44,15 +45,7 @@ describe.each(Object.entries(settings))('%s', (name, asked) => {
       const law = fc.asyncProperty(anyPollPlan, async (plan) =>
         (await PollSimulation.open(setting, plan)).run(),
       )
-      const begun = performance.now()
-      await fc.assert(law, {
-        numRuns: histories,
-        interruptAfterTimeLimit: budgetMs,
-        markInterruptAsFailure: true,
-        ...lawSeed(),
-      })
-      const perSecond = (histories * 1000) / (performance.now() - begun)
-      noteFact(`L7, ${name}: ${histories} histories, ${perSecond.toFixed(1)} a second`)
+      await checkLaw(law, { name: `L7, ${name}`, histories, budgetMs })
       expect(tally.size).toBeGreaterThan(0)
     },
     budgetMs + 30_000,

@@ -57,15 +57,20 @@ describe('a failed transaction of the follow batcher', () => {
     },
   )
 
-  test('a follow batch that fails permanently changes nothing, and all users get an error', async () => {
-    // Every write begins with the first step. Writes that do not need the failing step succeed.
-    const result = await runScene(0, { ...failures['it conflicts'] })
-    expect(new Set(errorsOf(result))).toEqual(new Set(['UNAVAILABLE']))
-    expect(result.outcomes.every(({ message }) => message?.includes('Nothing was changed'))).toBe(
-      true,
-    )
-    await isTrue(result)
-  })
+  test.each([
+    // Every write begins with the first step. Unfollows insert no edge.
+    ['at its first read', 0, 9],
+    ['at its first write', 3, 6],
+  ] as const)(
+    'a follow batch that fails permanently %s changes nothing for users who need it, and they get an error',
+    async (_, step, count) => {
+      const result = await runScene(step, { ...failures['it conflicts'] })
+      expect(errorsOf(result)).toEqual(Array(count).fill('UNAVAILABLE'))
+      const messages = result.outcomes.flatMap(({ message }) => message ?? [])
+      expect(messages.every((one) => one.includes('Nothing was changed'))).toBe(true)
+      await isTrue(result)
+    },
+  )
 
   /** Six follows and three unfollows in one batch, whose step at `failing` fails. */
   async function runScene(failing?: number, how?: Omit<Failure, 'failCommands'>) {

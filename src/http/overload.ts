@@ -37,7 +37,9 @@ export function limitRequests(http: FastifyInstance, runningMax: number): void {
     // The end of a request whose client has left already would not be noticed.
     const admitted = reply.raw.destroyed ? undefined : queue.enter()
     if (admitted) reply.raw.once('close', () => queue.leave(admitted))
-    if (!(await admitted?.turn)) await refuse(request, reply)
+    const isTurn = await admitted?.turn
+    // At its deadline, a request that waits has been answered.
+    if (!isTurn && !reply.sent) await refuse(request, reply)
   })
 }
 

@@ -8,8 +8,9 @@ import { refusalOf, retryAfterSeconds } from './error-body.ts'
 const answered = new RequestEnded('The request has ended')
 
 /**
- * Answers each request within `ms` milliseconds: at the deadline with UNAVAILABLE and status 503. After the answer, and
- * after the client has closed its connection, the request sends no further command. Mutations that have begun end.
+ * Answers each request within `ms` milliseconds of its arrival, the wait for its turn included: at the deadline with
+ * UNAVAILABLE and status 503. After the answer, and after the client has closed its connection, the request sends no
+ * further command. Mutations that have begun end.
  */
 export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): void {
   http.addHook('preHandler', (request, reply, done) => {

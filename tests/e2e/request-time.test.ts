@@ -9,6 +9,8 @@ import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
 const hurried = useApp({ REQUEST_TIMEOUT_SECONDS: '0.5' })
+/** One request runs, and four wait. */
+const queued = useApp({ REQUESTS_MAX: '1', REQUEST_TIMEOUT_SECONDS: '0.5' })
 const reader = handle('reader')
 const people = Array.from({ length: 3_000 }, (_, n) => handle(`p${n}`))
 const blockMs = 100
@@ -137,4 +139,18 @@ test('after a field has ended the whole answer, the other fields send no further
   expect(data).toBeNull()
   await sleep(5 * blockMs)
   expect(sent.names.length).toBeLessThanOrEqual(1)
+})
+
+test('a request that waits for its turn is answered at its deadline too', async () => {
+  await using _ = await failCommand(queued.database.client, {
+    failCommands: ['find'],
+    blockMs: 2_000,
+  })
+  const begun = performance.now()
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => queued.send({ query: '{ user(handle: "ann") { name } }' })),
+  )
+  expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(503))
+  // One after another, they would take five times their deadline.
+  expect(performance.now() - begun).toBeLessThan(2_000)
 })

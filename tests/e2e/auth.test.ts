@@ -3,13 +3,17 @@ import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { type JWTPayload, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { userNodeId } from '../../src/graphql/node-id.ts'
+import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import type { PostId } from '../../src/lib/ids.ts'
 import { type Answer, useApp } from '../support/app.ts'
 import { schemaPaths } from '../support/schema-paths.ts'
 import { handle } from '../support/services.ts'
 import { expectUnauthenticated, now, who } from '../support/sign-in.ts'
 
 const secret = 'a secret of at least thirty-two characters'
+const oldest = '0'.repeat(24) as PostId
 
 const shared = useApp({
   AUTH_JWT_SECRET: secret,
@@ -240,8 +244,11 @@ describe('private data', () => {
       'Query.node': `(id: "${id}")`,
       'Query.nodes': `(ids: ["${id}"])`,
     }
-    const argumentsOf = (field: string, type: string) =>
-      given[field] && type !== 'User' ? undefined : (given[field] ?? '')
+    const argumentsOf = (field: string, type: string) => {
+      if (field === 'Query.timelineNews')
+        return `(since: "${encodePollCursor(startingAt(oldest))}")`
+      return given[field] && type !== 'User' ? undefined : (given[field] ?? '')
+    }
     return schemaPaths({ root: 'Query', targets: ['User'], argumentsOf, leaf })
   })
 

@@ -123,16 +123,24 @@ class Pricing {
       this.commands += mutationCommands
     }
     this.commands += fieldCommands[coordinate] ?? 0
-    this.commands += (page ?? 0) * (1 + probes.length)
-    if (coordinate === 'Query.timeline') {
-      for (const side of ['page', ...probes]) this.timelines.add(timelineKey(given, side))
-    }
+    const sides = ['page', ...probes]
+    const isTimeline = coordinate === 'Query.timeline'
+    // Each read of a list counts, but the aliases of one timeline share theirs.
+    const reads = isTimeline ? this.addTimelines(given, sides) : sides.length
+    this.commands += (page ?? 0) * reads
     // Its aliases share no read.
     if (coordinate === 'Query.timelineNews') this.timelines.add(`news ${this.timelines.size}`)
     const below = node.selectionSet
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
     return 1 + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
+  }
+
+  /** Adds the reads of a timeline. @returns how many no other field shares. */
+  private addTimelines(given: Arguments, sides: readonly string[]): number {
+    const before = this.timelines.size
+    for (const side of sides) this.timelines.add(timelineKey(given, side))
+    return this.timelines.size - before
   }
 
   /** The sides of a page on which the selected `pageInfo` needs another read. */

@@ -14,6 +14,12 @@ export const fanoutPrice = 100
 export const followeesPerPrice = 200
 
 /**
+ * How often one timeline fans out on read at most: to create a cache, for the page, and for its refill. The price of an
+ * operation with one timeline leaves out their commands for further followees.
+ */
+export const fanOutsOfTimeline = 3
+
+/**
  * The loads of objects, by type and field. A load is batched, so it costs its commands once for each selection set, for
  * any number of objects and of its fields.
  */
@@ -57,7 +63,7 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
   // The watermark, and a page.
-  'Query.timelineNews': 10,
+  'Query.timelineNews': 16,
   'Timeline.pending': 2,
   'Timeline.pollCursor': 2,
 }
@@ -74,8 +80,8 @@ export const mutationCommands = 12
  * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which `pageInfo` may need, costs as many.
  */
 export const pageCommands: Readonly<Record<string, number>> = {
-  // With one refill, because hidden items were dropped.
-  'Query.timeline': 8,
+  // With the creation of a cache, three rounds of stored entries and facts, and a refill by fan-out on read.
+  'Query.timeline': 14,
   'User.followers': 3,
   'User.following': 3,
   'User.posts': 3,

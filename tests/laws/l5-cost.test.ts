@@ -7,7 +7,7 @@ import { feedStrategyNames, isMaterialised } from '../../src/feed/strategies/lis
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { cursorOf, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
-import { commandPrice, followeesPerPrice } from '../../src/graphql/prices.ts'
+import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
 import { type AnsweredError, useApp } from '../support/app.ts'
@@ -39,9 +39,9 @@ let referenceMs = 1
 
 /** What one unit of cost may take, beyond {@link base}. Processor time is in units of {@link reference}. */
 const perCost = { commands: 1 / commandPrice, answerBytes: 200, replyBytes: 500, cpu: 1.5 / 1_000 }
-/** What every request may take. The commands are those of one timeline of FANOUT_ON_READ. */
+/** What every request may take. The commands are those of one timeline that fans out on read. */
 const base = {
-  commands: Math.floor(followees / followeesPerPrice) * 2,
+  commands: Math.floor(followees / followeesPerPrice) * fanOutsOfTimeline,
   answerBytes: 2_000,
   replyBytes: 50_000,
   cpu: 2,

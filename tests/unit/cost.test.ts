@@ -84,6 +84,11 @@ test('timelines that share a read count once, and each cursor, group, direction 
   const cursors = '{ edges { cursor } }'
   expect(timelines(`(first: 1) ${cursors}`, `(first: 9) ${cursors}`, cursors)).toBe(1)
   expect(timelines(`(last: 1) ${cursors}`, cursors)).toBe(2)
+  const commands = (query: string) => priceOf(query).commands
+  const one = commands(`{ timeline ${cursors} }`)
+  expect(one).toBe(pageCommands['Query.timeline'])
+  expect(commands(`{ a: timeline ${cursors} timeline(first: 3) ${cursors} }`)).toBe(one)
+  expect(commands(`{ a: timeline ${cursors} timeline(group: "a") ${cursors} }`)).toBe(2 * one)
   expect(timelines(`(group: "a") ${cursors}`, `(group: "b") ${cursors}`)).toBe(2)
   expect(timelines('(after: "x") { pageInfo { hasPreviousPage hasNextPage } }')).toBe(2)
 })

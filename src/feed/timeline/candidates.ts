@@ -19,10 +19,11 @@ export interface CandidatesQuery {
 }
 
 /**
- * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to 31
+ * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to seven
  * pages of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
+ * The price of a timeline contains these reads.
  */
-const storedRoundsMax = 5
+const storedRoundsMax = 3
 
 /** The first step of a page: the entries of a strategy, and then of FANOUT_ON_READ if the strategy has no more. */
 export class CandidateReader {

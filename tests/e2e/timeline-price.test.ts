@@ -1,0 +1,86 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import {
+  type FeedStrategyName,
+  feedStrategyNames,
+  isMaterialised,
+} from '../../src/feed/strategies/list.ts'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
+import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
+import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+import { useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
+import { noteFact } from '../support/facts.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join(), HYBRID_THRESHOLD: '1000' })
+const mint = new IdMint(Date.now)
+const authors = Array.from({ length: 90 }, (_, n) => handle(`p${n}`))
+/** Followees without accounts, so that only a timeline reads them. */
+const quiet = Array.from({ length: 700 }, (_, n) => handle(`q${n}`))
+const followees = [...quiet, ...authors]
+/** A reader for each first read of a strategy. */
+const readerOf = (strategy: FeedStrategyName, field: string, group?: string): UserId =>
+  handle(`${strategy}_${field}_${group ?? 'all'}`.toLowerCase().slice(0, 30))
+
+const requests = {
+  timeline: (args: string) => `{ timeline(${args}, first: 1) { edges { cursor } } }`,
+  larger: (args: string) => `{ timeline(${args}, first: 100) { edges { cursor } } }`,
+  news: (args: string) => `{ timelineNews(since: "${since}", ${args}) { count changed } }`,
+}
+const fields = Object.keys(requests) as (keyof typeof requests)[]
+const groups = [undefined, 'close']
+const since = encodePollCursor(startingAt(mint.next<PostId>()))
+
+beforeAll(async () => {
+  const { collections, transactions, edges, registrations } = app.services
+  const readers = feedStrategyNames.flatMap((strategy) =>
+    fields.flatMap((field) => groups.map((group) => readerOf(strategy, field, group))),
+  )
+  await openAccounts(app.services, [...readers, ...authors])
+  for (const reader of readers) {
+    const own = followees.map((followee) => ({
+      id: mint.next<EdgeId>(),
+      ...{ follower: reader, followee, source: 'FEEDLINE' as const },
+    }))
+    await transactions.run((tx) => edges.store(tx, own))
+  }
+  const { collection } = edges.following
+  await collection.updateMany({}, { $set: { groups: ['close'] } })
+  await collections.posts.insertMany(
+    authors.map((author) => ({ _id: toObjectId(mint.next<PostId>()), author, text: 'x' })),
+  )
+  // All but the oldest authors are muted, so that pages are refilled.
+  await collections.restrictions.insertMany(
+    readers.flatMap((owner) =>
+      authors.slice(2).map((other) => ({
+        _id: toObjectId(mint.next<TimeId>()),
+        ...{ owner, other, kind: 'MUTE' as const },
+      })),
+    ),
+  )
+  for (const name of feedStrategyNames) if (isMaterialised(name)) await registrations.rebuild(name)
+  await app.rest()
+})
+
+describe.each(feedStrategyNames)('the price of %s', (strategy) => {
+  test.each(fields.flatMap((field) => groups.map((group) => ({ field, group }))))(
+    'bounds the commands of the first read past muted authors: $field, $group',
+    async ({ field, group }) => {
+      const inGroup = group === undefined ? '' : `, group: "${group}"`
+      const query = requests[field](`strategy: ${strategy}${inGroup}`)
+      const { result, commands } = await recorded(app.database.client, () =>
+        app.send({ as: readerOf(strategy, field, group), query }),
+      )
+      expect(result.errors).toEqual([])
+      const { requested } = result.extensions.cost
+      const fanOut = Math.floor(followees.length / followeesPerPrice)
+      noteFact(`${strategy} ${field} ${group ?? ''}: ${commands.length} commands at ${requested}`)
+      expect(commands.length, labelsOf(commands).join(', ')).toBeLessThanOrEqual(
+        requested / commandPrice + fanOut * fanOutsOfTimeline,
+      )
+    },
+  )
+})

@@ -12,8 +12,8 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
-    // Tests wait for time and for processes, so two cores serve four of them.
-    maxWorkers: 4,
+    // Tests wait for time and for processes, so two cores serve three of them.
+    maxWorkers: 3,
     // Loading the server for each file would take a quarter of the time.
     isolate: false,
     restoreMocks: true,

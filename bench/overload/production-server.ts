@@ -12,8 +12,8 @@ const withouts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'http/request-log.js': 'export const logRequests = () => {}',
     'metrics/process.js':
       'export const measureProcess = () => {}; export const clockSkew = { readFrom() {} }',
-    'db/monitoring.js':
-      'export const monitorClient = (client) => { client.monitorCommands = false }',
+    'db/connection-metrics.js': 'export const countConnections = () => {}',
+    'db/measured-connection.js': 'export const MeasuredConnection = undefined',
   },
   tracing: {
     'http/request-trace.js': 'export const traceRequests = () => {}',

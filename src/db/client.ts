@@ -1,6 +1,7 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
+import { countConnections } from './connection-metrics.ts'
 import { readPastElections } from './elections.ts'
-import { monitorClient } from './monitoring.ts'
+import { MeasuredConnection } from './measured-connection.ts'
 import { commandMs } from './request-time.ts'
 
 /** How long a command of a request may take on the server, in milliseconds. */
@@ -39,6 +40,9 @@ const options: MongoClientOptions = {
   heartbeatFrequencyMS: 1_000,
 }
 
+/** An option that the driver accepts, but does not declare. */
+const measured: object = { connectionType: MeasuredConnection }
+
 /** How long a command waits for a primary or for a free connection to it, in milliseconds. */
 const selectionMsMax = 5_000
 
@@ -70,12 +74,12 @@ export async function connect(
       ? {
           socketTimeoutMS: silenceMsMax,
           waitQueueTimeoutMS: selectionMsMax,
-          monitorCommands: true,
+          ...measured,
         }
       : {}),
     ...extra,
   })
-  if (profile === 'serving') monitorClient(client)
+  if (profile === 'serving') countConnections(client)
   readPastElections(client)
   try {
     await client.connect()

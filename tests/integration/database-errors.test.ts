@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { type ClientSession, type Collection, type Document, MongoClient } from 'mongodb'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { clientErrorOf, isUnreachable } from '../../src/db/errors.ts'
 import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
@@ -189,9 +189,11 @@ describe('without a server', () => {
     try {
       const db = narrow.db(database.name)
       await things().insertOne({})
+      // Opens the connection, so that the slow command does not wait for it.
+      await vi.waitFor(() => db.command({ ping: 1 }), 10_000)
       const slow = db.command({
         find: 'things',
-        filter: { $where: 'sleep(300) || true' },
+        filter: { $where: 'sleep(1000) || true' },
         limit: 1,
       })
       const error = await db

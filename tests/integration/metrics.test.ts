@@ -93,6 +93,39 @@ test('concurrent likes of one post share batches, and each command counts once b
   expect(await readMetric('feedline_group_commit_waiting{group="engagement"}')).toBe(0)
 })
 
+test.each([
+  ['an error of the server', { errorCode: 11_601 }, 'Interrupted', 1],
+  ['a broken connection, which is tried again', { closeConnection: true }, 'MongoNetworkError', 2],
+])(
+  'each try of a command counts, and its failure by the name of the error: %s',
+  async (_, failure, error, tries) => {
+    const { client } = harness.database
+    const { posts } = harness.services.collections
+    const failures = `feedline_mongodb_command_failures_total{command="find",collection="posts",error="${error}"}`
+    const counted = 'feedline_mongodb_command_seconds_count{command="find",collection="posts"}'
+    const work = async () => {
+      await using _failing = await failCommand(client, {
+        failCommands: ['find'],
+        times: 1,
+        ...failure,
+      })
+      await posts.findOne({ author: handle('a') }).catch(() => {})
+    }
+    expect(await risen(failures, async () => expect(await risen(counted, work)).toBe(tries))).toBe(
+      1,
+    )
+  },
+)
+
+test('a command without a known collection counts under a name that bounds the series', async () => {
+  const { db } = harness.database
+  const series = (command: string, collection: string) =>
+    `feedline_mongodb_command_seconds_count{command="${command}",collection="${collection}"}`
+  const find = () => db.collection('unheard_of').findOne({})
+  expect(await risen(series('find', 'other'), find)).toBe(1)
+  expect(await risen(series('ping', 'none'), () => db.command({ ping: 1 }))).toBe(1)
+})
+
 test('metrics are answered within seconds while the database does not answer, without the counts of jobs', async () => {
   const { services } = harness
   measureDatabase({ clock: clock as never }, services)

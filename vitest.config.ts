@@ -19,7 +19,8 @@ export default defineConfig({
     restoreMocks: true,
     // Decorators run when a module is loaded, whichever of them a test imports first.
     setupFiles: ['reflect-metadata'],
-    testTimeout: 30_000,
+    // At night, tests try all their cases.
+    testTimeout: process.env.FEEDLINE_RUNS ? 150_000 : 30_000,
     hookTimeout: 120_000,
     reporters: ['default', 'json'],
     outputFile: { json: 'test-results/vitest.json' },

@@ -17,6 +17,7 @@ import { sameLimits } from '../support/engagement.ts'
 import { recordingLog } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
+import { timeOfCases } from '../support/seed.ts'
 import { drain, handle, servicesOver, useServices } from '../support/services.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
@@ -219,22 +220,26 @@ describe('the command', () => {
     },
   )
 
-  test('an import of a large file that SIGINT ends has timelines rebuilt at once', async () => {
-    const file = join(folder, `${files++}.txt`)
-    const lines = Array.from({ length: 12_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
-    await writeFile(file, lines.join('\n'))
-    const { uri, name } = harness.database
-    const load = feedline(['load', file], { MONGODB_URI: uri, MONGODB_DATABASE: name })
-    const { imports } = harness.services.collections
-    while (!(await imports.findOne({ path: file, position: { $gt: 0 } }))) await sleep(10)
-    load.child.kill('SIGINT')
-    expect(await load.ended).toBe(130)
-    expect(await isServed()).toBe(false)
-    for (const { runAt } of await backfills())
-      expect(runAt.getTime()).toBeLessThan(Date.now() + 9_000)
-    await expectRestorable()
-    await expectRight()
-  }, 60_000)
+  test(
+    'an import of a large file that SIGINT ends has timelines rebuilt at once',
+    async () => {
+      const file = join(folder, `${files++}.txt`)
+      const lines = Array.from({ length: 12_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
+      await writeFile(file, lines.join('\n'))
+      const { uri, name } = harness.database
+      const load = feedline(['load', file], { MONGODB_URI: uri, MONGODB_DATABASE: name })
+      const { imports } = harness.services.collections
+      while (!(await imports.findOne({ path: file, position: { $gt: 0 } }))) await sleep(10)
+      load.child.kill('SIGINT')
+      expect(await load.ended).toBe(130)
+      expect(await isServed()).toBe(false)
+      for (const { runAt } of await backfills())
+        expect(runAt.getTime()).toBeLessThan(Date.now() + 9_000)
+      await expectRestorable()
+      await expectRight()
+    },
+    timeOfCases(60_000),
+  )
 })
 
 test('a server enqueues the missing back-fill job of a strategy, and logs it once', async () => {

@@ -6,6 +6,7 @@ import { schemaVersion } from '../../src/db/schema-version.ts'
 import { failCommand } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
 import { share } from '../support/repetition.ts'
+import { timeOfCases } from '../support/seed.ts'
 import { drain } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 import { expireLease, migrated, outcome, restored, serve } from './migrations/migrated.ts'
@@ -52,37 +53,45 @@ describe.each(databases)('a database of e62058d, following by $following', (reco
     expect(await contents(database.db)).toEqual(after)
   })
 
-  test('comes out the same when the migration fails at any command, and is repeated', async () => {
-    const expected = await expectedOf()
-    const cases = Array.from({ length: 64 }, (_, n) => n)
-    for (const skip of share(48, cases)) {
-      await using database = await restored(recorded)
-      const failed = await failingAfter(database, skip)
-      await expireLease(database.db)
-      await migrated(database.db)
-      expect(await outcome(database.db), `failed at command ${skip}: ${failed}`).toEqual(expected)
-    }
-  }, 120_000)
-
-  test('comes out the same when the migrating process is killed at any step, and is repeated', async () => {
-    const expected = await expectedOf()
-    await using planned = await restored(recorded)
-    const lines = [...(await planMigration(planned.db)).changes.keys()]
-    for (const line of share(24, lines)) {
-      await using database = await restored(recorded)
-      const first = feedline(['migrate'], database.env)
-      while (first.err().split('\n').length <= line + 1 && first.child.exitCode === null) {
-        await Promise.race([once(first.child.stderr ?? first.child, 'data'), first.ended])
+  test(
+    'comes out the same when the migration fails at any command, and is repeated',
+    async () => {
+      const expected = await expectedOf()
+      const cases = Array.from({ length: 64 }, (_, n) => n)
+      for (const skip of share(48, cases)) {
+        await using database = await restored(recorded)
+        const failed = await failingAfter(database, skip)
+        await expireLease(database.db)
+        await migrated(database.db)
+        expect(await outcome(database.db), `failed at command ${skip}: ${failed}`).toEqual(expected)
       }
-      first.child.kill('SIGKILL')
-      await first.ended
-      await expireLease(database.db)
-      const second = feedline(['migrate'], database.env)
-      expect(await second.ended, second.err()).toBe(0)
-      expect(second.out()).toMatch(/version 2\.\n$|nothing to migrate/)
-      expect(await outcome(database.db)).toEqual(expected)
-    }
-  }, 120_000)
+    },
+    timeOfCases(120_000),
+  )
+
+  test(
+    'comes out the same when the migrating process is killed at any step, and is repeated',
+    async () => {
+      const expected = await expectedOf()
+      await using planned = await restored(recorded)
+      const lines = [...(await planMigration(planned.db)).changes.keys()]
+      for (const line of share(24, lines)) {
+        await using database = await restored(recorded)
+        const first = feedline(['migrate'], database.env)
+        while (first.err().split('\n').length <= line + 1 && first.child.exitCode === null) {
+          await Promise.race([once(first.child.stderr ?? first.child, 'data'), first.ended])
+        }
+        first.child.kill('SIGKILL')
+        await first.ended
+        await expireLease(database.db)
+        const second = feedline(['migrate'], database.env)
+        expect(await second.ended, second.err()).toBe(0)
+        expect(second.out()).toMatch(/version 2\.\n$|nothing to migrate/)
+        expect(await outcome(database.db)).toEqual(expected)
+      }
+    },
+    timeOfCases(120_000),
+  )
 
   test('is migrated by one process at a time: another one says who works, and waits', async () => {
     const expected = await expectedOf()

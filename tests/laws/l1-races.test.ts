@@ -7,6 +7,7 @@ import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
+import { timeOfCases } from '../support/seed.ts'
 import {
   handle,
   openAccounts,
@@ -207,7 +208,7 @@ describe('where all is stored', () => {
     ['a follow commits, a post is delivered', post(author), follow(), work],
     ['a post commits, a followee is back-filled', follow(), post(author), work],
     ['a post commits, a cache is made', made, post(author), readCache],
-  ])('%s', everywhere('stored'), 60_000)
+  ])('%s', everywhere('stored'), timeOfCases(60_000))
 })
 
 const more = all(follow(other), work)
@@ -279,5 +280,5 @@ describe('under HYBRID', () => {
       all(takeOver, follows),
     ],
     ['an account is purged by two workers and created again', leaves, work, all(takeOver, returns)],
-  ])('%s', everywhere('hybrid'), 60_000)
+  ])('%s', everywhere('hybrid'), timeOfCases(60_000))
 })

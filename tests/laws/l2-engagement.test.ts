@@ -4,7 +4,7 @@ import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
-import { lawRuns } from '../support/seed.ts'
+import { lawRuns, timeOfCases } from '../support/seed.ts'
 import { servicesOver, useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { engagementLaw, raceLaw } from './model/engagement-law.ts'
@@ -122,15 +122,19 @@ describe('L2 mutants', () => {
     120_000,
   )
 
-  test('the law finds batches that are no transactions during concurrent writes', async () => {
-    const change: Mutant = ({ args }) => {
-      for (const options of args) if (options?.session) delete options.session
-    }
-    const all = [broken(change), broken(change)]
-    const law = raceLaw({ ...harness, services: all[0] as Services, all }, limits, new Map())
-    const outcome = await fc.check(law, { numRuns: 20, endOnFailure: true, seed: 1 })
-    noteFact(`L2 mutant: no transaction: failed after ${outcome.numRuns} races`)
-    expect(outcome).toMatchObject({ failed: true, interrupted: false })
-    expect(await engagementProblems(harness.services, limits)).not.toEqual([])
-  }, 120_000)
+  test(
+    'the law finds batches that are no transactions during concurrent writes',
+    async () => {
+      const change: Mutant = ({ args }) => {
+        for (const options of args) if (options?.session) delete options.session
+      }
+      const all = [broken(change), broken(change)]
+      const law = raceLaw({ ...harness, services: all[0] as Services, all }, limits, new Map())
+      const outcome = await fc.check(law, { numRuns: 20, endOnFailure: true, seed: 1 })
+      noteFact(`L2 mutant: no transaction: failed after ${outcome.numRuns} races`)
+      expect(outcome).toMatchObject({ failed: true, interrupted: false })
+      expect(await engagementProblems(harness.services, limits)).not.toEqual([])
+    },
+    timeOfCases(120_000),
+  )
 })

@@ -2,6 +2,7 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jos
 import type { AuthConfig } from '../config.ts'
 import { DomainError } from '../errors.ts'
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import { cacheVerified } from './verified-tokens.ts'
 
 /**
  * Returns the viewer from the values of a request's Authorization headers; undefined for an anonymous request.
@@ -29,7 +30,7 @@ export function createAuthenticate(auth: AuthConfig): Authenticate {
     if (scheme.toLowerCase() !== 'bearer') throw refused('expected "Bearer <token>"')
     if (!verify)
       throw refused('this server has no key to verify tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
-    return subject(await verify(credentials))
+    return verify(credentials)
   }
 }
 
@@ -40,7 +41,10 @@ function subject(given: unknown): UserId {
   return handle
 }
 
-function createVerify(auth: AuthConfig): ((token: string) => Promise<unknown>) | undefined {
+/** How long after its expiry a token counts, in seconds, because clocks differ. */
+const toleranceSeconds = 5
+
+function createVerify(auth: AuthConfig): ((token: string) => Promise<UserId>) | undefined {
   const keys = keysOf(auth)
   if (keys === undefined) return undefined
   const options = {
@@ -48,11 +52,11 @@ function createVerify(auth: AuthConfig): ((token: string) => Promise<unknown>) |
     ...(auth.issuer === undefined ? {} : { issuer: auth.issuer }),
     ...(auth.audience === undefined ? {} : { audience: auth.audience }),
     requiredClaims: ['sub', 'exp'],
-    clockTolerance: 5,
+    clockTolerance: toleranceSeconds,
   }
-  return async (token) => {
+  const verify = async (token: string) => {
     try {
-      return (await jwtVerify(token, keys, options)).payload.sub
+      return (await jwtVerify(token, keys, options)).payload
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw refused('the token has expired', error)
       if (isKeyFault(error)) {
@@ -63,6 +67,10 @@ function createVerify(auth: AuthConfig): ((token: string) => Promise<unknown>) |
       throw refused('the token is not valid for this server', error)
     }
   }
+  return cacheVerified(async (token) => {
+    const { sub, exp = 0 } = await verify(token)
+    return { viewer: subject(sub), expiresAt: (exp + toleranceSeconds) * 1000 }
+  })
 }
 
 /** Whether the keys could not be fetched: their URL does not answer, or not with keys. The token may still be valid. */

@@ -1,6 +1,6 @@
 import type { DocumentNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { cacheBytes, cacheReads } from '../metrics/caches.ts'
+import { measureCache } from '../metrics/caches.ts'
 
 /** The most bytes of all documents in memory. */
 const bytesMax = 16 * 1024 ** 2
@@ -8,22 +8,17 @@ const bytesMax = 16 * 1024 ** 2
 /** What a token takes with its links, and a node for each byte of its JSON. */
 const [tokenBytes, bytesPerJsonByte] = [120, 2]
 
-const hits = cacheReads.labels('documents', 'hit')
-const misses = cacheReads.labels('documents', 'miss')
-
 /** The parsed documents that clients sent last, with a bound in bytes, as Apollo's store of documents. */
 export function createDocumentCache() {
   const documents = new LRUCache<string, DocumentNode>({
     maxSize: bytesMax,
     sizeCalculation: sizeOf,
   })
-  cacheBytes.readFrom(async () => [
-    { labels: { cache: 'documents' }, value: documents.calculatedSize },
-  ])
+  const { countRead } = measureCache('documents', () => documents.calculatedSize)
   return {
     get: async (key: string) => {
       const document = documents.get(key)
-      ;(document ? hits : misses).inc()
+      countRead(document !== undefined)
       return document
     },
     set: async (key: string, document: DocumentNode) => void documents.set(key, document),

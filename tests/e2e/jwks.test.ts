@@ -27,8 +27,8 @@ describe('keys at a URL', () => {
   const key = async (kid: string) => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     published.push({ ...(await exportJWK(publicKey)), kid, alg: 'ES256' })
-    return (sub: string) =>
-      new SignJWT({ sub, exp: now() + 60 })
+    return (sub: string, seconds = 60) =>
+      new SignJWT({ sub, exp: now() + seconds })
         .setProtectedHeader({ alg: 'ES256', kid })
         .sign(privateKey)
   }
@@ -47,7 +47,8 @@ describe('keys at a URL', () => {
   test('changed keys are fetched again, but not for every token of an unknown key', async () => {
     const old = await key('old')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
-    expect((await who(keyed, `Bearer ${await old('bob')}`)).data.viewer.handle).toBe('bob')
+    const token = await old('bob', 600)
+    expect((await who(keyed, `Bearer ${token}`)).data.viewer.handle).toBe('bob')
     published.length = 0
     const changed = await key('changed')
     const before = fetches
@@ -59,6 +60,9 @@ describe('keys at a URL', () => {
     expect((await who(keyed, `Bearer ${await changed('bob')}`)).data.viewer.handle).toBe('bob')
     expect(fetches).toBe(before + 1)
     expectUnauthenticated(await who(keyed, `Bearer ${await old('bob')}`))
+    // A verification counts for a minute.
+    vi.setSystemTime(Date.now() + 30_000)
+    expectUnauthenticated(await who(keyed, `Bearer ${token}`))
   })
 
   const faults: Readonly<Record<string, [TestApp, typeof sick]>> = {

@@ -176,17 +176,18 @@ export type Loaders = ReturnType<typeof createLoaders>
  * @param group the group of the pages. The viewer may also follow authors outside the group.
  */
 export function primeLoaders(
-  { viewerFollows, restrictions, stats }: Loaders,
+  { user, viewerFollows, restrictions, stats }: Loaders,
   pages: readonly PageFacts[],
   group: string | undefined,
 ): void {
-  for (const { authors, followed, restrictions: byAuthor, stats: counted } of pages) {
+  for (const { authors, followed, restrictions: byAuthor, stats: counted, profiles } of pages) {
     for (const author of authors) {
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))
       }
       restrictions.prime(author, byAuthor.get(author) ?? null)
       stats.prime(author, counted.get(author) ?? null)
+      if (profiles) user.prime(author, profiles.get(author) ?? null)
     }
   }
 }

@@ -23,6 +23,9 @@ export const needsContent = (post: Selection): boolean => post.beyond(...entryFi
 export const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
 
+/** Whether a selection on User needs the profile. */
+export const needsProfile = (user: Selection): boolean => user.has('name', 'bio', 'createdAt')
+
 /** The fields of a user that a block hides. */
 const hiddenFields = ['name', 'bio', 'stats'] as const
 
@@ -31,7 +34,7 @@ const hiddenFields = ['name', 'bio', 'stats'] as const
  * and a user leaves only the handle, `createdAt` and the viewer's own relations.
  *
  * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without a
- * profile, the stats decide whether the account exists. The stats of a timeline's authors are already loaded.
+ * profile, the stats decide whether the account exists. The stats and profiles of a timeline's authors are already loaded.
  */
 export async function presentUsers(
   { loaders }: Context,
@@ -41,7 +44,7 @@ export async function presentUsers(
   const distinct = [...new Set(handles)]
   const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
     needed ? Promise.all(distinct.map(load)) : undefined
-  const profile = selection.has('name', 'bio', 'createdAt')
+  const profile = needsProfile(selection)
   const [hidden, profiles, stats, follows, followed, groups, restrictions] = await Promise.all([
     selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
     when(profile, (handle) => loaders.user.load(handle)),

@@ -47,6 +47,7 @@ function largestOf(alike: readonly TimelineRequest[]): TimelineRequest {
     ...first,
     window: { ...first.window, limit: Math.max(...alike.map(({ window }) => window.limit)) },
     projection: projections[Math.max(...ranks)] as Projection,
+    profiles: alike.some(({ profiles }) => profiles),
     pending: alike.some(({ pending }) => pending),
     watermark: alike.some(({ watermark }) => watermark),
   }

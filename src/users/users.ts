@@ -54,9 +54,7 @@ export class Users {
 
   /** The accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
-    const found = await this.parts.collections.users
-      .find({ _id: { $in: [...ids] }, deletedAt: { $exists: false } }, singleBatch)
-      .toArray()
+    const found = await this.parts.collections.users.find(hasAccount(ids), singleBatch).toArray()
     return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
   }
 
@@ -200,6 +198,12 @@ export class Users {
   }
 }
 
+/** The documents of the accounts among `ids`. */
+export const hasAccount = (ids: readonly UserId[]) => ({
+  _id: { $in: [...ids] },
+  deletedAt: { $exists: false },
+})
+
 const leaving = (handle: UserId) => ({ _id: handle, deletedAt: { $exists: true } })
 
 function trimmed(argument: string, given: string, rules: TextRules): string {
@@ -208,7 +212,8 @@ function trimmed(argument: string, given: string, rules: TextRules): string {
   return text
 }
 
-const toUser = ({ _id, name, bio, createdAt }: UserDoc): User => ({
+/** The account of a document. */
+export const toUser = ({ _id, name, bio, createdAt }: UserDoc): User => ({
   handle: _id as UserId,
   name: name ?? _id,
   createdAt,

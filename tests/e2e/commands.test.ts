@@ -147,25 +147,26 @@ test.each(Object.entries(pages))(
 
 describe('only selected data is read', () => {
   const truth = 'read following, restrictions, user_stats, posts, strategies'
-  const entry = ['read following', 'read posts', truth]
+  const candidates = ['read following', 'read posts']
   const page = (node: string) => `{ timeline(first: 50) { edges { ${node} } } }`
-  const asked: Record<string, readonly [query: string, more: readonly string[]]> = {
-    'cursors alone': [page('cursor'), []],
-    'ids and handles': [page('node { id author { id handle } }'), []],
-    'a post': [page('node { text }'), []],
-    'a profile': [page('node { author { name } }'), ['read users']],
-    counters: [page('node { author { stats { posts } } }'), []],
-    'whom the viewer follows': [page('node { author { viewerFollows } }'), []],
-    'one relation': [page('node { author { followsViewer } }'), ['read followers']],
-    'what lies beyond the last': ['{ timeline(first: 50) { pageInfo { hasNextPage } } }', []],
+  const withProfiles = 'read following, restrictions, user_stats, users, posts, strategies'
+  const asked: Record<string, readonly [query: string, facts: readonly string[]]> = {
+    'cursors alone': [page('cursor'), [truth]],
+    'ids and handles': [page('node { id author { id handle } }'), [truth]],
+    'a post': [page('node { text }'), [truth]],
+    'a profile': [page('node { author { name bio createdAt } }'), [withProfiles]],
+    counters: [page('node { author { stats { posts } } }'), [truth]],
+    'whom the viewer follows': [page('node { author { viewerFollows } }'), [truth]],
+    'one relation': [page('node { author { followsViewer } }'), [truth, 'read followers']],
+    'what lies beyond the last': ['{ timeline(first: 50) { pageInfo { hasNextPage } } }', [truth]],
   }
 
   test.each(Object.entries(asked))(
     'a timeline reads only selected data: %s',
-    async (name, [query, more]) => {
+    async (name, [query, facts]) => {
       const labels = await labelsFor(query)
       show(name, labels)
-      expect(labels).toEqual([...entry, ...more].sort())
+      expect(labels).toEqual([...candidates, ...facts].sort())
     },
   )
 

@@ -57,7 +57,7 @@ export class FeedService {
    * for FANOUT_ON_READ.
    */
   async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
-    const { window, projection } = request
+    const { window, projection, profiles } = request
     const { pending, watermarks } = this.parts
     const strategy = this.chooseStrategy(request.strategy)
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
@@ -67,7 +67,7 @@ export class FeedService {
       request.pending &&
       strategy !== 'FANOUT_ON_READ' &&
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
-    const query = { reader, group, projection, range: rangeOf(window) }
+    const query = { reader, group, projection, profiles, range: rangeOf(window) }
     const { items, servedBy, isStored, facts } = await this.readSlice(strategy, query)
     // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
@@ -155,10 +155,15 @@ export class FeedService {
 
   private async loadPageFacts(
     entries: readonly Entry[],
-    { reader, group, projection }: TimelineQuery,
+    { reader, group, projection, profiles = false }: TimelineQuery,
   ): Promise<PageFacts> {
     const content = projection !== 'ref' && !containText(entries, projection)
-    return this.parts.pageFacts.load(reader, await this.refsOf(entries), group, content)
+    return this.parts.pageFacts.load(await this.refsOf(entries), {
+      reader,
+      group,
+      content,
+      profiles,
+    })
   }
 
   /** The posts of entries. One command if an entry does not hold its author. */

@@ -4,6 +4,7 @@ import type {
   PostDoc,
   RestrictionDoc,
   StrategyDoc,
+  UserDoc,
   UserStatsDoc,
 } from '../../db/collections.ts'
 import type { Document, ObjectId } from '../../db/mongo.ts'
@@ -14,6 +15,7 @@ import type { RestrictionKind } from '../../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import type { Stats } from '../../users/stats.ts'
+import { hasAccount, toUser, type User } from '../../users/users.ts'
 import { type Registered, toRegistered } from '../registry/registry.ts'
 
 /** The facts about the candidates of a page, from the reader's side. */
@@ -24,6 +26,8 @@ export interface PageFacts {
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
   /** The counters of live authors. */
   readonly stats: ReadonlyMap<UserId, Stats>
+  /** The profiles of live authors. Undefined if they were not requested. */
+  readonly profiles: ReadonlyMap<UserId, User> | undefined
   /** The existing posts: whole posts if content was requested. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
   /** The registrations at the time of this read. */
@@ -34,8 +38,19 @@ interface Row {
   readonly followed: UserId[]
   readonly restrictions: Pick<RestrictionDoc, 'other' | 'kind'>[]
   readonly stats: UserStatsDoc[]
+  readonly users?: UserDoc[]
   readonly posts: PostDoc[]
   readonly strategies: StrategyDoc[]
+}
+
+/** The facts that a page needs. */
+export interface FactsRequest {
+  readonly reader: UserId
+  readonly group: string | undefined
+  /** Whether whole posts are needed. Otherwise posts, which an index covers, are only known to exist. */
+  readonly content: boolean
+  /** Whether the profiles of the authors are needed. */
+  readonly profiles: boolean
 }
 
 /** The second step of a page: reads the facts that decide law L1, for all candidates in one command. */
@@ -46,20 +61,17 @@ export class PageFactsReader {
   ) {}
 
   /**
-   * Loads the facts about candidates. One command, and each of its parts names its shard.
-   * @param content whether whole posts are needed. Without it, the command reads only counters and registrations as
-   *   documents.
+   * Loads the facts about candidates. One command, and each of its parts names its shard. Counters and registrations are
+   * read as documents, also content and profiles if they are needed. Indexes cover the rest.
    */
   async load(
-    reader: UserId,
     refs: readonly PostRef[],
-    group: string | undefined,
-    content: boolean,
+    { reader, group, content, profiles }: FactsRequest,
   ): Promise<PageFacts> {
     const authors = [...new Set(refs.map(({ author }) => author))]
     const others = authors.filter((author) => author !== reader)
     const { collection, owner, other } = this.edges.following
-    const { restrictions, user_stats, posts, strategies } = this.collections
+    const { restrictions, user_stats, users, posts, strategies } = this.collections
     const part = (from: { collectionName: string }, match: Document, project?: Document) => ({
       from: from.collectionName,
       pipeline: [{ $match: match }, ...(project ? [{ $project: project }] : [])],
@@ -87,6 +99,7 @@ export class PageFactsReader {
           { $lookup: { ...follow, as: 'followed' } },
           { $lookup: { ...restrict, as: 'restrictions' } },
           { $lookup: { ...part(user_stats, { _id: { $in: authors } }), as: 'stats' } },
+          ...(profiles ? [{ $lookup: { ...part(users, hasAccount(authors)), as: 'users' } }] : []),
           { $lookup: { ...exist, as: 'posts' } },
           { $lookup: { ...part(strategies, {}), as: 'strategies' } },
           { $set: { followed: `$followed.${other}` } },
@@ -123,6 +136,7 @@ export class PageFactsReader {
           { followers, following, posts },
         ]),
       ),
+      profiles: row.users && new Map(row.users.map((doc) => [doc._id as UserId, toUser(doc)])),
       posts,
       registered: toRegistered(row.strategies),
     }

@@ -15,6 +15,8 @@ export interface TimelineRequest {
   /** Only authors in this group of the reader's. The reader's own posts are in no group. */
   readonly group?: string | undefined
   readonly projection: Projection
+  /** Whether the facts hold the profiles of the authors. Default: no. */
+  readonly profiles?: boolean
   /** Whether {@link TimelinePage.pending} is needed. Default: no. */
   readonly pending?: boolean
   /** Whether {@link TimelinePage.watermark} is needed. Default: no. */
@@ -52,6 +54,8 @@ export interface TimelineQuery {
   readonly reader: UserId
   readonly group: string | undefined
   readonly projection: Projection
+  /** Whether the facts hold the profiles of the authors. Default: no. */
+  readonly profiles?: boolean | undefined
   readonly range: Range
 }
 

@@ -11,7 +11,7 @@ import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
 import { decodePollCursor, encodePollCursor } from '../poll-cursor.ts'
-import { presentPostPage, projectionOf } from '../present.ts'
+import { needsProfile, presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { Timeline, TimelineReason } from '../types/post.ts'
@@ -66,6 +66,7 @@ export class TimelineResolver {
       strategy: args.strategy ?? undefined,
       group,
       projection: projectionOf(selection.of('edges', 'node')),
+      profiles: needsProfile(selection.of('edges', 'node', 'author')),
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     })

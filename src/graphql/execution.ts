@@ -38,7 +38,9 @@ export interface Execution {
   /** Identifies the document. */
   readonly queryHash: string
   readonly document: DocumentNode
-  readonly operation: OperationDefinitionNode
+  /** Undefined if the document has no such operation. */
+  readonly operation: OperationDefinitionNode | undefined
+  /** As the client gave it. */
   readonly operationName: string | null
   readonly variables: Readonly<Record<string, unknown>>
   readonly context: object
@@ -62,7 +64,7 @@ export class Executor {
     private readonly compiledFrom = 20,
   ) {}
 
-  /** Executes an operation of a valid document. */
+  /** Executes an operation of a valid document, or answers that it has no such operation. */
   async execute(execution: Execution): Promise<ExecutionResult> {
     const compiled = this.findCompiled(execution)
     const query = compiled && this.areUsual(execution) ? compiled : undefined
@@ -82,7 +84,7 @@ export class Executor {
 
   private findCompiled(execution: Execution): CompiledQuery['query'] | undefined {
     const { queryHash, operation, operationName } = execution
-    if (operation.operation !== 'query') return undefined
+    if (operation?.operation !== 'query') return undefined
     const key = `${queryHash} ${operationName ?? ''}`
     const found = this.known.get(key)
     if (found?.query) return found.query
@@ -106,7 +108,7 @@ export class Executor {
 
   /** Whether no error can come from the variables themselves, which only graphql-js words as documented. */
   private areUsual({ operation, variables }: Execution): boolean {
-    const definitions = operation.variableDefinitions ?? []
+    const definitions = operation?.variableDefinitions ?? []
     if (definitions.length === 0) return true
     const { coerced } = getVariableValues(this.schema, definitions, variables)
     const isNull = (name: string) => coerced?.[name] === null
@@ -132,12 +134,10 @@ type Gateway = ApolloServerOptionsWithGateway<Context>['gateway']
 
 /** Makes Apollo execute operations of a schema with an {@link Executor}, after its plugins and before its formatting. */
 export function executeWith(schema: GraphQLSchema, executor: Executor): Gateway {
-  const run: NonNullable<Awaited<ReturnType<Gateway['load']>>['executor']> = async ({
-    request,
-    context,
-    operationName,
-    ...parts
-  }) => executor.execute({ ...parts, operationName, context, variables: request.variables ?? {} })
+  const run: NonNullable<Awaited<ReturnType<Gateway['load']>>['executor']> = async (given) => {
+    const { operationName = null, variables = {} } = given.request
+    return executor.execute({ ...given, operationName, variables })
+  }
   return {
     onSchemaLoadOrUpdate(callback) {
       callback({ apiSchema: schema, coreSupergraphSdl: '' })

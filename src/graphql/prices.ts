@@ -63,7 +63,7 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
   // The watermark, and a page.
-  'Query.timelineNews': 16,
+  'Query.timelineNews': 15,
   'Timeline.pending': 2,
   'Timeline.pollCursor': 2,
 }
@@ -81,7 +81,7 @@ export const mutationCommands = 12
  */
 export const pageCommands: Readonly<Record<string, number>> = {
   // With the creation of a cache, three rounds of stored entries and facts, and a refill by fan-out on read.
-  'Query.timeline': 14,
+  'Query.timeline': 13,
   'User.followers': 3,
   'User.following': 3,
   'User.posts': 3,

@@ -50,6 +50,16 @@ test('a query is compiled from its 20th execution on, and each operation of a do
   expect(await run(executor, query, {}, 'Two')).toMatchObject({ data: { a: 2 }, isCompiled: false })
 })
 
+test('an unknown name of an operation is an error, also of a document with one operation', async () => {
+  const document = parse('query One { a }')
+  const executor = new Executor(schema, 1)
+  const { errors } = await executor.execute({
+    ...{ document, operation: undefined, variables: {}, context: {} },
+    ...{ operationName: 'Two', queryHash: 'it' },
+  })
+  expect(errors?.map(({ message }) => message)).toEqual(['Unknown operation named "Two".'])
+})
+
 test('mutations and long documents are not compiled', async () => {
   const executor = new Executor(schema, 1)
   expect(await run(executor, 'mutation { change }')).toMatchObject({

@@ -77,6 +77,12 @@ function shapeOf(value: unknown, field?: string): unknown {
 const endsOf = <T>(list: readonly T[]): T[] =>
   list.length <= 2 * ends ? [...list] : [...list.slice(0, ends), ...list.slice(-ends)]
 
+/** Files that the driver calls for every command. */
+const betweenDriver: ReadonlySet<string> = new Set([
+  'src/db/measured-connection.ts',
+  'tests/explained/statements/shapes.ts',
+])
+
 /** The innermost source file in the call stack of the sent command. */
 function sender(): string | undefined {
   const { prepareStackTrace, stackTraceLimit } = Error
@@ -87,7 +93,7 @@ function sender(): string | undefined {
   for (const frame of frames) {
     const path = (frame.getFileName() ?? '').replace(/^file:\/\//, '')
     const file = relative(root, path)
-    if (/^(src|tests)\//.test(file) && !file.endsWith('/shapes.ts')) return file
+    if (/^(src|tests)\//.test(file) && !betweenDriver.has(file)) return file
   }
   return undefined
 }

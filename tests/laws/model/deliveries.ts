@@ -31,6 +31,12 @@ export class Deliveries {
     return this.outbox.find({}).sort({ _id: 1 }).toArray()
   }
 
+  /** Whether one of these posts waits for its delivery. */
+  async areWaiting(posts: readonly PostId[]): Promise<boolean> {
+    const jobs = { kind: 'post.created', 'payload.post': { $in: [...posts] } }
+    return (await this.outbox.countDocuments(jobs)) > 0
+  }
+
   /** @param n 0 for the newest job; modulo the number of jobs. */
   async nth(n: number): Promise<JobDoc | undefined> {
     const all = await this.waiting()

@@ -1,9 +1,17 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../src/db/client.ts'
 import { isSnapshotGone } from '../../src/db/errors.ts'
 import type { Document } from '../../src/db/mongo.ts'
+import { openMongod } from '../../src/dev/mongod/open.ts'
+import { readConfig } from '../../src/environment.ts'
 import { countedUsers } from '../../src/integrity/counted-users.ts'
 import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
+import { createServices } from '../../src/services.ts'
+import { binFolder } from '../support/bin-folder.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -44,8 +52,19 @@ function statsOf(explained: Document): Document {
 }
 
 test('a snapshot that the server dropped is recognised, and the next scan needs no retry', async () => {
-  const { services, database } = harness
-  const admin = database.client.db('admin')
+  // Its own mongod, because the window of snapshots is the same for all databases.
+  const dataFolder = await mkdtemp(join(tmpdir(), 'feedline-test-'))
+  onTestFinished(() => rm(dataFolder, { recursive: true, force: true }))
+  const mongod = await openMongod({
+    ...{ dataFolder, binFolder, log: () => {} },
+    mongodBinary: process.env.MONGOD_BINARY,
+  })
+  onTestFinished(() => mongod.stop())
+  const client = await connect(mongod.uri)
+  onTestFinished(() => client.close())
+  const services = createServices(client, client.db('snapshots'), readConfig({}))
+  await openAccounts(services, people)
+  const admin = client.db('admin')
   const name = 'minSnapshotHistoryWindowInSeconds'
   const before = await admin.command({ getParameter: 1, [name]: 1 })
   await admin.command({ setParameter: 1, [name]: 0 })

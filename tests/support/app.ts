@@ -91,7 +91,12 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     const readiness = new Readiness(async () => {})
     const { http } = await createServer({ config, services, log, readiness, nudge: () => {} })
     url = await http.listen({ host: '127.0.0.1', port: 0 })
-    close = async () => http.close()
+    close = async () => {
+      const closed = http.close()
+      // An answer that a test has not read would keep its connection open for a minute.
+      http.server.closeAllConnections()
+      await closed
+    }
   })
   afterAll(async () => close())
   const current = (): Services => {

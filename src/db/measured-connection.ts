@@ -10,11 +10,20 @@ const known: ReadonlySet<string> = new Set(collectionNames)
 /** Sent by the driver to watch servers, not to serve. */
 const ofTheDriver: ReadonlySet<string> = new Set(['hello', 'ismaster', 'isMaster'])
 
-/** The labels of a command. They hold no value of it. */
+/** A command and its collection. They hold no value of it. */
 interface CommandLabels {
   readonly command: string
   readonly collection: string
 }
+
+/** What measures the commands of equal labels. To look it up takes a fifth of what the metric's own look-up takes. */
+interface CommandMetric {
+  readonly labels: CommandLabels
+  readonly seconds: ReturnType<typeof commandSeconds.labels>
+}
+
+/** By command and collection, so bounded by the catalogue and the driver's commands. */
+const metrics = new Map<string, CommandMetric>()
 
 /**
  * A connection that counts and times each command, also for the request that sends it. It is the driver's option
@@ -28,18 +37,18 @@ export class MeasuredConnection extends Connection {
     options?: object,
     responseType?: unknown,
   ): Promise<unknown> {
-    const labels = labelsOf(command)
+    const [name = 'none'] = Object.keys(command)
     const send = () => super.command(namespace, command, options, responseType)
-    return ofTheDriver.has(labels.command) ? send() : measure(labels, send)
+    return ofTheDriver.has(name) ? send() : measure(metricOf(name, command), send)
   }
 }
 
-async function measure<T>(labels: CommandLabels, send: () => Promise<T>): Promise<T> {
+async function measure<T>({ labels, seconds }: CommandMetric, send: () => Promise<T>): Promise<T> {
   const scope = currentScope()
   if (scope) scope.commands++
   const span = startCommandSpan(labels)
   const sentAt = performance.now()
-  const observe = () => commandSeconds.observe({ ...labels }, (performance.now() - sentAt) / 1000)
+  const observe = () => seconds.observe((performance.now() - sentAt) / 1000)
   try {
     const reply = await send()
     observe()
@@ -65,12 +74,22 @@ const startCommandSpan = ({ command, collection }: CommandLabels) =>
     },
   })
 
-/** The name of a command, and its collection, or "none". A name outside the catalogue is "other". */
-function labelsOf(command: Document): CommandLabels {
-  const [name = 'none'] = Object.keys(command)
+function metricOf(name: string, command: Document): CommandMetric {
+  const collection = collectionOf(name, command)
+  const key = `${name} ${collection}`
+  const found = metrics.get(key)
+  if (found) return found
+  const labels = { command: name, collection }
+  const created = { labels, seconds: commandSeconds.labels(labels) }
+  metrics.set(key, created)
+  return created
+}
+
+/** The collection of a command, or "none". A name outside the catalogue is "other". */
+function collectionOf(name: string, command: Document): string {
   const collection = name === 'getMore' ? command.collection : command[name]
-  if (typeof collection !== 'string') return { command: name, collection: 'none' }
-  return { command: name, collection: known.has(collection) ? collection : 'other' }
+  if (typeof collection !== 'string') return 'none'
+  return known.has(collection) ? collection : 'other'
 }
 
 /** The server's name of an error code, or the driver's class of error. Both are fixed sets. */

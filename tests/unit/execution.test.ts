@@ -1,4 +1,4 @@
-import { buildSchema, getOperationAST, parse } from 'graphql'
+import { buildSchema, executeSync, getIntrospectionQuery, getOperationAST, parse } from 'graphql'
 import { expect, test } from 'vitest'
 import { Executor } from '../../src/graphql/execution.ts'
 import { registry } from '../../src/metrics/registry.ts'
@@ -77,6 +77,25 @@ test('a variable that is null instead of a default fails as in graphql-js', asyn
   expect((await run(executor, query, { n: 2 })).data).toEqual({ a: 2 })
   const { errors } = await run(executor, query, { n: null })
   expect(errors?.[0]?.message).toBe('Argument "n" of non-null type "Int!" must not be null.')
+})
+
+test('compiled code follows directives by the variables of each execution', async () => {
+  const executor = new Executor(schema, 1)
+  const query = 'query ($x: Boolean = true) { a @include(if: $x) other: a(n: 5) @skip(if: $x) }'
+  expect(await run(executor, query, { x: true })).toMatchObject({
+    data: { a: 1 },
+    isCompiled: true,
+  })
+  expect((await run(executor, query, { x: false })).data).toEqual({ other: 5 })
+  expect((await run(executor, query)).data).toEqual({ a: 1 })
+})
+
+test('compiled code answers introspection as graphql-js does', async () => {
+  const query = getIntrospectionQuery({ descriptions: true })
+  const { data, isCompiled } = await run(new Executor(schema, 1), query)
+  expect(isCompiled).toBe(true)
+  const expected = executeSync({ schema, document: parse(query) })
+  expect(JSON.stringify(data)).toBe(JSON.stringify(expected.data))
 })
 
 test('an error of compiled code has path, place and cause', async () => {

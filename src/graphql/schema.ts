@@ -1,13 +1,6 @@
 import 'reflect-metadata'
-import {
-  type GraphQLInterfaceType,
-  type GraphQLObjectType,
-  type GraphQLSchema,
-  lexicographicSortSchema,
-  printSchema,
-} from 'graphql'
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql'
 import { buildSchemaSync } from 'type-graphql'
-import type { ConnectionSource } from './connection.ts'
 import { AccountResolver } from './resolvers/account.resolver.ts'
 import { engagementResolvers } from './resolvers/engagement.resolver.ts'
 import { PostResolver } from './resolvers/post.resolver.ts'
@@ -50,20 +43,8 @@ export function createSchema(): GraphQLSchema {
   Object.assign(schema.getType('DateTimeISO') ?? {}, {
     description: 'A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30Z.',
   })
-  prepareCompilation(schema)
   traceRootFields(schema)
   return schema
-}
-
-/** Compiled code calls resolvers only, and waits for no type. */
-function prepareCompilation(schema: GraphQLSchema): void {
-  const node = schema.getType('Node') as GraphQLInterfaceType
-  node.resolveType = ({ __typename }: { readonly __typename: string }) => __typename
-  const fields = (schema.getType('PageInfo') as GraphQLObjectType).getFields()
-  for (const side of ['hasNextPage', 'hasPreviousPage'] as const) {
-    const field = fields[side]
-    if (field) field.resolve = (pageInfo: ConnectionSource<unknown>['pageInfo']) => pageInfo[side]()
-  }
 }
 
 /** The sorted schema in SDL, as in schema/schema.graphql. */

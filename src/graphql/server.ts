@@ -36,7 +36,6 @@ import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
 import { createDocumentCache } from './document-cache.ts'
 import { errorPlugin, formatError, requestError } from './errors.ts'
-import { Executor, executeWith } from './execution.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
@@ -114,9 +113,8 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
 async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<void> {
   const { config, services, nudge, log } = parts
   const authenticate = createAuthenticate(config.auth)
-  const schema = createSchema()
   const apollo = new ApolloServer<Context>({
-    gateway: executeWith(schema, new Executor(schema)),
+    schema: createSchema(),
     introspection: !config.production,
     allowBatchedHttpRequests: false,
     persistedQueries: false,

@@ -12,11 +12,20 @@ const tokenBytes = 512
 /** How long a verification counts, in milliseconds. A token of a key that was withdrawn is refused after that. */
 const verifiedMsMax = 60_000
 
-/** A verified token. */
+/** A verified token. Times are in milliseconds since 1970. */
 export interface VerifiedToken {
   readonly viewer: UserId
-  /** When it expires, in milliseconds since 1970. */
   readonly expiresAt: number
+}
+
+interface Verification extends VerifiedToken {
+  readonly verifiedAt: number
+}
+
+/** Whether a verification counts now. Not if the clock was set back since. */
+function counts({ verifiedAt, expiresAt }: Verification): boolean {
+  const now = Date.now()
+  return verifiedAt <= now && now < Math.min(expiresAt, verifiedAt + verifiedMsMax)
 }
 
 /**
@@ -26,7 +35,7 @@ export interface VerifiedToken {
 export function cacheVerified(
   verify: (token: string) => Promise<VerifiedToken>,
 ): (token: string) => Promise<UserId> {
-  const verified = new LRUCache<string, VerifiedToken>({
+  const verified = new LRUCache<string, Verification>({
     maxSize: bytesMax,
     sizeCalculation: () => tokenBytes,
   })
@@ -34,12 +43,11 @@ export function cacheVerified(
   return async (token) => {
     const digest = createHash('sha256').update(token).digest('base64')
     const known = verified.get(digest)
-    const holds = known !== undefined && Date.now() < known.expiresAt
-    countRead(holds)
-    if (holds) return known.viewer
+    const isKnown = known !== undefined && counts(known)
+    countRead(isKnown)
+    if (isKnown) return known.viewer
     const found = await verify(token)
-    const expiresAt = Math.min(found.expiresAt, Date.now() + verifiedMsMax)
-    verified.set(digest, { ...found, expiresAt })
+    verified.set(digest, { ...found, verifiedAt: Date.now() })
     return found.viewer
   }
 }

@@ -46,6 +46,14 @@ test('a token is verified again from its expiry on', async () => {
   expect(verifications).toBe(2)
 })
 
+test('a token is verified again after the clock was set back', async () => {
+  const verify = create()
+  await verify('ann')
+  vi.setSystemTime(Date.now() - hour)
+  await verify('ann')
+  expect(verifications).toBe(2)
+})
+
 test('a refusal is not kept', async () => {
   const verify = create()
   for (const _ of [1, 2]) await expect(verify('bad')).rejects.toThrow('refused')

@@ -12,6 +12,7 @@ import { feedStrategyNames, strategies } from '../../feed/strategies/list.ts'
 
 @InterfaceType({
   description: 'An object with a global id. The node query reads it by this id.',
+  resolveType: ({ __typename }: { __typename: string }) => __typename,
 })
 export abstract class Node {
   @Field(() => ID, { description: 'The global id, unique among all objects.' })

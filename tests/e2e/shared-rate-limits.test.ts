@@ -30,18 +30,7 @@ const rateLimits = () => app.database.collections.rate_limits
 /** All documents, also those that no majority holds yet: rate limits wait for none. */
 const storedLimits = () => rateLimits().find({}, { readConcern: 'local' }).toArray()
 
-test('concurrent mutations of one client get exactly the limit, and other clients have their own', async () => {
-  const query = follow(ben)
-  const answers = await Promise.all(Array.from({ length: 12 }, () => app.send({ as: ann, query })))
-  const codes = answers.map(({ errors }) => errors[0]?.extensions.code ?? 'OK')
-  expect(codes.filter((code) => code === 'OK')).toHaveLength(5)
-  expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(7)
-  const refused = answers.find(({ status }) => status === 429)
-  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(refused?.headers.get('ratelimit-remaining')).toBe('0')
-  expect(await app.send({ as: ben, query: follow(ann) })).toMatchObject({ status: 200 })
-})
-
+// First, because the owner of a hot key looks for requests of other processes for a while after concurrent follows.
 test('a request costs one command more, and says what is left', async () => {
   const query = '{ user(handle: "ann") { name } rateLimit { limit remaining cost } }'
   const { result, commands } = await recorded(app.database.client, () =>
@@ -58,6 +47,18 @@ test('a request costs one command more, and says what is left', async () => {
     'read restrictions',
     'read users',
   ])
+})
+
+test('concurrent mutations of one client get exactly the limit, and other clients have their own', async () => {
+  const query = follow(ben)
+  const answers = await Promise.all(Array.from({ length: 12 }, () => app.send({ as: ann, query })))
+  const codes = answers.map(({ errors }) => errors[0]?.extensions.code ?? 'OK')
+  expect(codes.filter((code) => code === 'OK')).toHaveLength(5)
+  expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(7)
+  const refused = answers.find(({ status }) => status === 429)
+  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(refused?.headers.get('ratelimit-remaining')).toBe('0')
+  expect(await app.send({ as: ben, query: follow(ann) })).toMatchObject({ status: 200 })
 })
 
 test('tokens return with the time of the server, up to those of a minute', async () => {

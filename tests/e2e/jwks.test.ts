@@ -65,6 +65,18 @@ describe('keys at a URL', () => {
     expectUnauthenticated(await who(keyed, `Bearer ${token}`))
   })
 
+  test('a token that was accepted is refused after it has expired', async () => {
+    const sign = await key('expiring')
+    // Servers fetch the keys again 30 s after they last did.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 300_000 })
+    const token = await sign('bob', 30)
+    expect((await who(keyed, `Bearer ${token}`)).data.viewer.handle).toBe('bob')
+    vi.setSystemTime(Date.now() + 36_000)
+    const refused = await who(keyed, `Bearer ${token}`)
+    expectUnauthenticated(refused)
+    expect(refused.errors[0]?.message).toBe('Authorization: the token has expired')
+  })
+
   const faults: Readonly<Record<string, [TestApp, typeof sick]>> = {
     'are out of reach': [keyless, { status: 200, body: '' }],
     'come with a status of 500': [sickly, { status: 500, body: '{"keys":[]}' }],

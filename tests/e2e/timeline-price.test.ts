@@ -46,9 +46,11 @@ beforeAll(async () => {
       ...{ follower: reader, followee, source: 'FEEDLINE' as const },
     }))
     await transactions.run((tx) => edges.store(tx, own))
+    await edges.following.collection.updateMany(
+      { follower: reader },
+      { $set: { groups: ['close'] } },
+    )
   }
-  const { collection } = edges.following
-  await collection.updateMany({}, { $set: { groups: ['close'] } })
   await collections.posts.insertMany(
     authors.map((author) => ({ _id: toObjectId(mint.next<PostId>()), author, text: 'x' })),
   )

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { modules } from '../support/compile.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { compiled, root } from '../support/process.ts'
 
@@ -69,6 +70,15 @@ describe('the error messages of commands', () => {
       code: 1,
       stderr: `feedline: The data folder ${folder} cannot be used (ELOOP: ${lock}).\n`,
     })
+  })
+
+  test('every compiled module finds the packages and names that it imports', async () => {
+    const files = await readdir(modules, { recursive: true })
+    const all = files.filter((file) => file.endsWith('.js') && file !== 'main.js')
+    expect(all.length).toBeGreaterThan(200)
+    const code = `for (const file of ${JSON.stringify(all)}) await import('${modules}/' + file)`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { cwd: root })
+    expect(await endOf(child)).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('feedline --version prints the version of package.json', async () => {

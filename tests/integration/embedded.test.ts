@@ -14,9 +14,10 @@ import { hasEnded, isAlive } from '../../src/dev/mongod/pid.ts'
 import { pidBehind } from '../../src/dev/mongod/primary.ts'
 import { endMongod, freePort, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from '../support/bin-folder.ts'
+import { compiledProgram } from '../support/process.ts'
 
 const endMsMax = 15_000
-const program = join(import.meta.dirname, '../support/open-embedded.ts')
+const program = compiledProgram('open-embedded')
 const mongodBinary = process.env.MONGOD_BINARY
 
 let dataFolder: string
@@ -69,7 +70,7 @@ const written = (uri: string) =>
 
 /** Another process that opens the same folder. */
 async function openElsewhere() {
-  const args = ['--import', 'tsx', program, dataFolder, binFolder]
+  const args = [program, dataFolder, binFolder]
   const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { lifetimeWarning } from '../../src/db/lifetime.ts'
+import { compiledProgram } from '../support/process.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-const program = fileURLToPath(new URL('./processes/transaction-child.ts', import.meta.url))
+const program = compiledProgram('transaction-child')
 const harness = useServices()
 const [ann, ben, cleo] = [handle('ann'), handle('ben'), handle('cleo')]
 
 test('a process that is killed in a transaction delays other processes by a few seconds at most', async () => {
   const { services, database } = harness
   await openAccounts(services, [ann, ben, cleo])
-  const args = ['--import', 'tsx', program, database.uri, database.name, ann]
+  const args = [program, database.uri, database.name, ann]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   const ended = once(child, 'exit')

@@ -13,7 +13,7 @@ import { anyPlan } from './model/histories.ts'
 import { type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
-const histories = lawRuns(8)
+const histories = lawRuns(6)
 const budgetMs = 60_000 + histories * 3_000
 
 const settings = {

@@ -9,7 +9,7 @@ import { servicesOver, useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { engagementLaw, raceLaw } from './model/engagement-law.ts'
 
-const histories = lawRuns(5)
+const histories = lawRuns(4)
 const races = lawRuns(2)
 
 describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {

@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { engagementKinds, entryKey } from '../../src/engagement/kinds.ts'
 import { groupBy } from '../../src/lib/batch.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
+import { compiledProgram } from '../support/process.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 import type { Answer, Orders } from './processes/engage-child.ts'
 
-const program = fileURLToPath(new URL('./processes/engage-child.ts', import.meta.url))
+const program = compiledProgram('engage-child')
 const [processes, writes] = [3, 200]
 
 test.each(share(2, [0, 3]))(
@@ -71,7 +71,7 @@ const harnesses = [0, 3].map((threshold) =>
 
 /** Starts another process with these writes. @returns the answers that it received. */
 async function answersOf(orders: Orders): Promise<Answer[]> {
-  const args = ['--import', 'tsx', program, JSON.stringify(orders)]
+  const args = [program, JSON.stringify(orders)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   expect(code).toBe(0)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, inject, test } from 'vitest'
 import { isTimeExpired, isUnreachable } from '../../src/db/errors.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
@@ -13,8 +13,8 @@ import { verified } from '../support/verify.ts'
 import { beginnings, diceOf, drift, people } from './model/drift.ts'
 import { type Account, child, endAll, kill } from './processes/reconcile-child.ts'
 
-const kills = Number(process.env.FEEDLINE_KILLS ?? 4)
-const [trafficMs, driftsPerKill] = [12_000, 8]
+const kills = Number(process.env.FEEDLINE_KILLS ?? 3)
+const [trafficMs, driftsPerKill] = [process.env.FEEDLINE_KILLS ? 12_000 : 5_000, 8]
 const seed = lawSeed().seed ?? 1
 const harness = useServices()
 afterAll(endAll)
@@ -24,7 +24,10 @@ async function reconciling(slot: number, isOver: () => boolean): Promise<readonl
   const lines: string[] = []
   const dice = diceOf(seed * 10 + slot)
   // In the first slot, each of the first 20 writes kills a process in turn. In other slots, kills happen at any time.
-  const start = (n: number) => {
+  // A run by day kills at some of these writes.
+  const begin = inject('shareSeed') % 20
+  const start = (kill: number) => {
+    const n = begin + kill
     const diesAt = slot === 0 ? { diesAt: 1 + ((2 * n + Math.floor(n / 10)) % 20) } : {}
     return child(harness.database, { role: 'RECONCILE', seed, owned: [], posts: [], ...diesAt })
   }

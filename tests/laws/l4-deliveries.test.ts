@@ -2,18 +2,18 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { randomAt } from '../../src/imports/random.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { noteFact } from '../support/facts.ts'
+import { compiledProgram } from '../support/process.ts'
 import { lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 import { storedProblems } from './model/stored-timelines.ts'
 import type { DeliveryOrders } from './processes/delivery-child.ts'
 
-const program = fileURLToPath(new URL('./processes/delivery-child.ts', import.meta.url))
-const kills = Number(process.env.FEEDLINE_KILLS ?? 8)
+const program = compiledProgram('delivery-child')
+const kills = Number(process.env.FEEDLINE_KILLS ?? 5)
 const seed = lawSeed().seed ?? 1
 const cacheSize = 50
 /** Followers of each author, 1,000 on average. The first author is delivered inline, the others by workers. */
@@ -34,7 +34,7 @@ interface Child {
 
 /** A running child, with the posts that it has acknowledged so far. */
 async function child(role: DeliveryOrders, acknowledged: PostRef[]): Promise<Child> {
-  const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(role)], {
+  const started = spawn(process.execPath, [program, JSON.stringify(role)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   running.add(started)

@@ -145,7 +145,7 @@ interface Worst {
 const isExpected = ({ message, extensions: { code } }: AnsweredError) =>
   code === 'FORBIDDEN' || /is not a cursor/.test(message)
 
-const runs = lawRuns(60)
+const runs = lawRuns(40)
 
 /** Sets the unit of processor time: the median of a warm server. */
 async function measureReference(): Promise<void> {

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { connect } from '../../src/db/client.ts'
 import { lifetimeArguments } from '../../src/db/lifetime.ts'
@@ -11,8 +9,8 @@ import { openMongod } from '../../src/dev/mongod/open.ts'
 import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { shapesFolder } from '../explained/statements/shapes.ts'
 import { binFolder } from './bin-folder.ts'
+import { compile } from './compile.ts'
 import { factsFile } from './facts.ts'
-import { compiled, root } from './process.ts'
 import { lawSeed } from './seed.ts'
 
 declare module 'vitest' {
@@ -56,13 +54,6 @@ async function clearResults(): Promise<void> {
   await rm(shapesFolder, { recursive: true, force: true })
   await mkdir(dirname(factsFile), { recursive: true })
   await rm(factsFile, { force: true })
-}
-
-/** Compiles the command line, which many tests start. It starts in half the time of its source. */
-async function compile(): Promise<void> {
-  await rm(join(root, compiled), { recursive: true, force: true })
-  const options = ['-p', 'tsconfig.build.json', '--outDir', compiled]
-  await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), options, { cwd: root })
 }
 
 async function runMongo(): Promise<RunMongo> {

@@ -37,6 +37,8 @@ export async function testDatabase(
   const client = await connect(uri, 'serving', {
     monitorCommands: true,
     appName: name,
+    // Commands of a request have their own limit. Those that prepare a test may take longer on a slow machine.
+    socketTimeoutMS: 20_000,
     // After a failure the driver checks the server again at once instead of up to a second later.
     serverMonitoringMode: 'poll',
     minHeartbeatFrequencyMS: 20,

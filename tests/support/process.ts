@@ -2,9 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
+/** The root of the repository, two folders up from here and from the compiled programs. */
 export const root = join(import.meta.dirname, '../..')
 /** The folder of the compiled command line, relative to the root. Compiled before each test run. */
-export const compiled = 'test-dist'
+export const compiled = 'test-dist/bundle'
+
+/** The compiled program of a file that `compile.ts` lists, by the name of the file. */
+export const compiledProgram = (name: string): string => join(root, compiled, `${name}.js`)
 
 /** The processes that run. */
 const running = new Set<ChildProcess>()

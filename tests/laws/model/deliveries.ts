@@ -31,10 +31,10 @@ export class Deliveries {
     return this.outbox.find({}).sort({ _id: 1 }).toArray()
   }
 
-  /** Whether one of these posts waits for its delivery. */
-  async areWaiting(posts: readonly PostId[]): Promise<boolean> {
+  /** Those of the posts that wait for their delivery. */
+  async waitingAmong(posts: readonly PostId[]): Promise<readonly PostId[]> {
     const jobs = { kind: 'post.created', 'payload.post': { $in: [...posts] } }
-    return (await this.outbox.countDocuments(jobs)) > 0
+    return this.outbox.distinct('payload.post', jobs) as Promise<PostId[]>
   }
 
   /** @param n 0 for the newest job; modulo the number of jobs. */

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { connect } from '../../../src/db/client.ts'
 import { clientErrorOf } from '../../../src/db/errors.ts'
@@ -14,6 +13,7 @@ import type { PostRef, UserId } from '../../../src/lib/ids.ts'
 import { createServices, type Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
 import type { TestDatabase } from '../../support/mongo.ts'
+import { compiledProgram } from '../../support/process.ts'
 import { type Dice, diceOf, oneOf, people } from '../model/drift.ts'
 
 /** The options of a child process. */
@@ -32,7 +32,7 @@ export interface ChildOrders {
 /** The last acknowledged state of each pair that only one writer changes. Null: the outcome of a write is unknown. */
 export type Account = readonly (readonly [pair: string, follows: boolean | null])[]
 
-const program = fileURLToPath(import.meta.url)
+const program = compiledProgram('reconcile-child')
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'commitTransaction'])
 
@@ -185,7 +185,7 @@ export async function child(
   orders: Omit<ChildOrders, 'uri' | 'database'>,
 ): Promise<Child> {
   const all: ChildOrders = { ...orders, uri, database: name }
-  const started = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(all)], {
+  const started = spawn(process.execPath, [program, JSON.stringify(all)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   running.add(started)

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { compiled, root } from './process.ts'
+
+/** The compiled modules of the product, as `npm run build` makes them. */
+export const modules = join(root, 'test-dist/modules')
+
+/** The other programs that tests start. */
+const programs = [
+  'tests/integration/processes/transaction-child.ts',
+  'tests/laws/processes/delivery-child.ts',
+  'tests/laws/processes/engage-child.ts',
+  'tests/laws/processes/reconcile-child.ts',
+  'tests/support/open-embedded.ts',
+]
+
+/** Packages that others import only if they are installed, and those of tracing, which are not made for bundles. */
+const external = [
+  '@opentelemetry/*',
+  '@aws-sdk/credential-providers',
+  '@mongodb-js/zstd',
+  'aws4',
+  'class-validator',
+  'gcp-metadata',
+  'kerberos',
+  'mongodb-client-encryption',
+  'snappy',
+  'socks',
+]
+
+/**
+ * Compiles the command line as `npm run build` does, and bundles these modules with their packages. Tests start about a
+ * hundred processes, and a bundle starts in less than half the time of its modules.
+ */
+export async function compile(): Promise<void> {
+  await rm(join(root, 'test-dist'), { recursive: true, force: true })
+  const options = ['-p', 'tsconfig.build.json', '--outDir', modules]
+  await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), options, { cwd: root })
+  await build({
+    absWorkingDir: root,
+    entryPoints: [join(modules, 'main.js'), ...programs],
+    entryNames: '[name]',
+    outdir: join(root, compiled),
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    external,
+    // GraphQL types have the names of their classes.
+    keepNames: true,
+    // Bundled CommonJS modules require those of Node.js.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
+    },
+    logLevel: 'error',
+  })
+}

@@ -34,7 +34,11 @@ export type Answers<Result> = readonly Answer<Result>[]
 export interface Batch<Op> {
   readonly key: string
   readonly ops: readonly Op[]
+  /** Runs a function in the context of the first of these writes, for example of its request. */
+  readonly inContext: InContext
 }
+
+type InContext = <T>(work: () => T) => T
 
 /** Batches of different keys whose commits have begun. */
 export interface Turn<Result> {
@@ -50,20 +54,21 @@ interface Waiting<Op, Result> {
   readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (error: unknown) => void
   /** Runs a function in the context of the caller, for example of its request. */
-  readonly inContext: <T>(work: () => T) => T
+  readonly inContext: InContext
 }
 
 /** The commits of a turn, when those of one key know nothing of the others. */
 export const eachKey =
   <Op, Result>(commitBatch: (key: string, ops: readonly Op[]) => Promise<Answers<Result>>) =>
   (batches: readonly Batch<Op>[]): Turn<Result> => ({
-    answers: batches.map(({ key, ops }) => commitBatch(key, ops)),
+    answers: batches.map(({ key, ops, inContext }) => inContext(() => commitBatch(key, ops))),
   })
 
 /**
  * Combines writes that would collide or could share a command. Writes that arrive during a commit of their key share
  * the next commit, in order of arrival. Each caller gets its own result. A commit runs in the context of its first write:
- * it counts for that request, and belongs to its trace.
+ * it counts for that request, and belongs to its trace. What a turn does for all its keys, it does in the context of the
+ * first of them.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
  */
 export class GroupCommit<Op, Result> {
@@ -137,10 +142,12 @@ export class GroupCommit<Op, Result> {
     const batches = keys.map((key) => ({ key, writes: this.takeBatch(key) }))
     const begun = batches.filter(({ writes }) => writes.length > 0)
     for (const { key, writes } of batches) if (writes.length === 0) this.goOn(key)
-    const first = begun[0]?.writes[0]
+    const taken = begun.flatMap(({ key, writes }) =>
+      writes[0] ? [{ key, ops: writes.map(({ op }) => op), inContext: writes[0].inContext }] : [],
+    )
+    const [first] = taken
     if (!first) return undefined
-    const ops = begun.map(({ key, writes }) => ({ key, ops: writes.map(({ op }) => op) }))
-    const turn = first.inContext(() => this.commit(ops))
+    const turn = first.inContext(() => this.commit(taken))
     for (const [at, { key, writes }] of begun.entries()) {
       void this.answer(key, writes, turn.answers[at] as Promise<Answers<Result>>)
     }

@@ -130,7 +130,8 @@ export class OutlierLists {
       })
     }
     const isLong = sleep(admissionMsMax, undefined, { ref: false })
-    return { answers: batches.map(commit), next: Promise.race([refusals, isLong]) }
+    const answers = batches.map((batch) => batch.inContext(() => commit(batch)))
+    return { answers, next: Promise.race([refusals, isLong]) }
   }
 
   /** Why each of these adds must not be committed. */

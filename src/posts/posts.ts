@@ -32,7 +32,7 @@ export class Posts {
   constructor(private readonly parts: PostsParts) {}
 
   /**
-   * Creates a post. One transaction, shared with concurrent posts of the author, commits the post, the author's counter
+   * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter
    * and the job that delivers the post. This process delivers to a small audience before it answers; workers deliver to
    * larger ones.
    * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
@@ -65,7 +65,7 @@ export class Posts {
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
       await tombstones.insert(tx, [removed])
-      const counted = await stats.countPosts(tx, actor, -1)
+      const counted = (await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor)
       const queue = counted ? queueFor(counted) : 'QUICK'
       await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }, queue))
       return true

@@ -1,12 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Collections, PostDoc, QueueName } from '../db/collections.ts'
+import { Contended } from '../db/collisions.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
-import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
+import { type Batch, GroupCommit, type GroupCommitBounds, type Turn } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
+import { chunks } from '../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
@@ -18,8 +22,13 @@ const bounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 4_000,
   lingerMs: 1,
-  begins: 'AT_ONCE',
+  begins: 'IN_TURNS',
 }
+
+/** Number of authors whose posts share a transaction. A follow of one of them is enough to make it collide. */
+const authorsMax = 16
+/** How long a turn of posts may keep the posts of other authors waiting, in milliseconds. */
+const turnMsMax = 10
 
 /** Number of followers above which the jobs of a post are BULK jobs. */
 const bulkAudience = 2_000
@@ -35,6 +44,14 @@ export interface NewPost extends Timed {
   readonly jobs: JobWriter
 }
 
+/** A post with its author. */
+interface AuthoredPost {
+  readonly author: UserId
+  readonly post: NewPost
+}
+
+type Published = Post | Error
+
 /** The parts that {@link Publishing} works with. */
 export interface PublishingParts {
   readonly collections: Pick<Collections, 'posts' | 'hot_keys' | 'hot_writes'>
@@ -46,17 +63,21 @@ export interface PublishingParts {
   readonly now: () => number
 }
 
-/** Commits concurrent posts of one author in shared transactions, as they would collide on the author's counter. Processes share them too. */
+/**
+ * Commits concurrent posts in shared transactions. Those of one author would collide on the author's counter, also with
+ * those of other processes. Those of several authors share commands. If that fails, each author publishes alone.
+ */
 export class Publishing {
   private readonly commits: GroupCommit<NewPost, Post>
+  private readonly hotKeys: HotKeys<NewPost, Post>
 
   constructor(private readonly parts: PublishingParts) {
     const { collections, outbox, transactions, now } = parts
-    const hotKeys = new HotKeys<NewPost, Post>(collections, transactions, {
+    this.hotKeys = new HotKeys<NewPost, Post>(collections, transactions, {
       name: 'posts',
       isLate,
       now,
-      apply: (tx, author, batch) => this.publishAll(tx, author as UserId, batch),
+      apply: (tx, author, batch) => this.publishAll(tx, authored(author, batch)),
       commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
       commitAlone: (author, post, onCollision) =>
         this.commitOne(author as UserId, post, onCollision),
@@ -66,28 +87,75 @@ export class Publishing {
       unpack: ({ once, ...post }) =>
         ({ ...post, idempotencyKey: once, jobs: outbox }) as unknown as NewPost,
     })
-    const run = (author: string, batch: readonly NewPost[]) => hotKeys.commitBatch(author, batch)
-    this.commits = new GroupCommit(eachKey(run), bounds)
+    this.commits = new GroupCommit((batches) => this.commitTurn(batches), bounds)
   }
 
   /**
-   * Publishes a post, with up to 63 concurrent posts of its author in one transaction, in order of arrival. Three
-   * commands for the whole batch, and two more for posts with a clientMutationId.
+   * Publishes a post, together with posts that arrive at the same time or during a transaction. Those of an author keep
+   * their order. Four commands for the posts of one author, five for those of up to 16 authors, and three more for posts
+   * with a clientMutationId.
    * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE if too many posts wait.
    */
   async publish(author: UserId, post: NewPost): Promise<Post> {
     return this.commits.submit(author, { ...post, deadline: deadlineOf(this.parts.now()) })
   }
 
+  /** Publishes the posts of up to 16 authors at a time together, and those of hot or failed authors author by author. */
+  private commitTurn(batches: readonly Batch<NewPost>[]): Turn<Post> {
+    const now = this.parts.now()
+    const shared = batches.filter(
+      ({ key, ops }) => !this.hotKeys.isHot(key) && !ops.some((post) => isLate(post, now)),
+    )
+    const groups = [...chunks(shared, authorsMax)].filter(({ length }) => length > 1)
+    const results = new Map(
+      groups.flatMap((group) => {
+        const published = this.publishTogether(group)
+        return group.map((batch, at) => [batch, published.then((all) => all?.[at])] as const)
+      }),
+    )
+    const commit = async (batch: Batch<NewPost>) =>
+      (await results.get(batch)) ?? this.hotKeys.commitBatch(batch.key, batch.ops)
+    const answers = batches.map((batch) => batch.inContext(() => commit(batch)))
+    const isLong = sleep(turnMsMax, undefined, { ref: false })
+    return { answers, next: Promise.race([Promise.allSettled(answers), isLong]) }
+  }
+
+  /**
+   * Publishes the posts of several authors in one transaction, which is tried once.
+   * @returns the results of each batch. Undefined if nothing was published: then each author publishes alone, so that
+   *   the counters, shard or lock of one author delays and fails no other.
+   */
+  private async publishTogether(
+    batches: readonly Batch<NewPost>[],
+  ): Promise<readonly (readonly Published[])[] | undefined> {
+    const posts = batches.flatMap(({ key, ops }) => authored(key, ops))
+    let mayBeCommitted = false
+    const publish = async (tx: Tx) => {
+      const published = await this.publishAll(tx, posts)
+      mayBeCommitted = true
+      return published
+    }
+    try {
+      const published = await this.parts.transactions.run(publish, undefined, endFirstTry)
+      let next = 0
+      return batches.map(({ ops }) => ops.map(() => published[next++] as Published))
+    } catch (error) {
+      const hasEnded = error instanceof Contended
+      // A commit without an answer may have changed something. After its time, the run may still be under way.
+      if (!hasEnded && (mayBeCommitted || error instanceof DomainError)) throw error
+      return undefined
+    }
+  }
+
   private async commit(
     author: UserId,
     batch: readonly NewPost[],
     onCollision: (error: unknown) => void,
-  ): Promise<readonly (Post | Error)[]> {
+  ): Promise<readonly Published[]> {
     const [first, ...more] = batch
     if (!first) return []
     if (more.length === 0) return [await this.commitOne(author, first, onCollision)]
-    const all = (tx: Tx) => this.publishAll(tx, author, batch)
+    const all = (tx: Tx) => this.publishAll(tx, authored(author, batch))
     return this.parts.transactions.run(all, undefined, onCollision)
   }
 
@@ -97,7 +165,7 @@ export class Publishing {
     onCollision: (error: unknown) => void,
   ): Promise<Post> {
     const alone = async (tx: Tx) => {
-      const [published] = await this.insert(tx, author, [post])
+      const [published] = await this.insert(tx, [{ author, post }])
       if (!published) throw noAccount()
       return published
     }
@@ -105,60 +173,74 @@ export class Publishing {
   }
 
   /** Publishes posts in order. @returns the result of each; a repeat has the result of the first. */
-  private async publishAll(
-    tx: Tx,
-    author: UserId,
-    batch: readonly NewPost[],
-  ): Promise<readonly (Post | Error)[]> {
+  private async publishAll(tx: Tx, batch: readonly AuthoredPost[]): Promise<readonly Published[]> {
     const { idempotency } = this.parts.transactions
-    const keys = batch.map((post) => post.idempotencyKey)
+    const keys = batch.map(({ post }) => post.idempotencyKey)
     const firsts = await idempotency.savedResults<Post>(keys, tx)
     const repeats = findRepeats(keys)
     const fresh = batch.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
-    const published = await this.insert(tx, author, fresh)
-    const made = new Map(fresh.map((post, at) => [post, published[at] ?? noAccount()]))
-    const results: (Post | Error)[] = []
-    for (const [at, post] of batch.entries()) {
+    const published = await this.insert(tx, fresh)
+    const made = new Map(fresh.map((one, at) => [one, published[at] ?? noAccount()]))
+    const results: Published[] = []
+    for (const [at, one] of batch.entries()) {
       const [first, repeated] = [firsts[at], repeats[at]]
       const known = first instanceof Error ? first : first?.result
       const before = typeof repeated === 'number' ? results[repeated] : repeated
-      results.push(known ?? before ?? (made.get(post) as Post | Error))
+      results.push(known ?? before ?? (made.get(one) as Published))
     }
-    const remembered = [...made].flatMap(([{ idempotencyKey: key }, result]) =>
-      key && !(result instanceof Error) ? [{ key, result }] : [],
+    const remembered = [...made].flatMap(([{ post }, result]) =>
+      post.idempotencyKey && !(result instanceof Error)
+        ? [{ key: post.idempotencyKey, result }]
+        : [],
     )
     await idempotency.saveResults(remembered, tx)
     return results
   }
 
-  /** @returns the stored posts; none without an account. */
+  /** @returns the stored posts, in order. Undefined for each without an account. */
   private async insert(
     tx: Tx,
-    author: UserId,
-    posts: readonly NewPost[],
-  ): Promise<readonly Post[]> {
-    if (posts.length === 0) return []
+    batch: readonly AuthoredPost[],
+  ): Promise<readonly (Post | undefined)[]> {
     const { collections, stats, outbox, mint } = this.parts
-    const counted = await stats.countPosts(tx, author, posts.length)
-    if (!counted) return []
+    const counted = await stats.countPosts(tx, countByAuthor(batch))
     // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
-    const docs = posts.map(
-      ({ content: { text, attachments } }): PostDoc => ({
-        _id: toObjectId(mint.next<PostId>()),
-        author,
-        text,
-        ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
-      }),
+    const docs = batch.map(({ author, post: { content } }): PostDoc | undefined =>
+      counted.has(author) ? toDoc(mint.next<PostId>(), author, content) : undefined,
     )
-    await collections.posts.insertMany(docs, { session: tx.session })
-    const queue = queueFor(counted)
-    const all = posts.flatMap(({ jobs }, at) => {
-      const post = fromObjectId<PostId>((docs[at] as PostDoc)._id)
-      return reactionsTo('post.created', { author, post }, queue).map((job) =>
+    const stored = docs.filter((doc) => doc !== undefined)
+    if (stored.length === 0) return []
+    await collections.posts.insertMany(stored, { session: tx.session })
+    const all = batch.flatMap(({ author, post: { jobs } }, at) => {
+      const [doc, stats] = [docs[at], counted.get(author)]
+      if (!doc || !stats) return []
+      const post = fromObjectId<PostId>(doc._id)
+      return reactionsTo('post.created', { author, post }, queueFor(stats)).map((job) =>
         jobs.prepare(tx, job),
       )
     })
     await outbox.insert(tx, all)
-    return docs.map(toPost)
+    return docs.map((doc) => doc && toPost(doc))
   }
+}
+
+const authored = (author: string, posts: readonly NewPost[]): AuthoredPost[] =>
+  posts.map((post) => ({ author: author as UserId, post }))
+
+function countByAuthor(batch: readonly AuthoredPost[]): ReadonlyMap<UserId, number> {
+  const counts = new Map<UserId, number>()
+  for (const { author } of batch) counts.set(author, (counts.get(author) ?? 0) + 1)
+  return counts
+}
+
+const toDoc = (id: PostId, author: UserId, { text, attachments }: Content): PostDoc => ({
+  _id: toObjectId(id),
+  author,
+  text,
+  ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
+})
+
+/** The `onCollision` of a transaction of several authors. It is called only if the try has changed nothing. */
+function endFirstTry(error: unknown): void {
+  throw new Contended('The posts of several authors were not published together', { cause: error })
 }

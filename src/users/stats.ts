@@ -76,16 +76,26 @@ export class UserStats {
   }
 
   /**
-   * Adds to an author's number of posts, and so collides with other changes of the account. One command.
-   * @returns the new counters, or undefined without an account.
+   * Adds to the authors' numbers of posts, and so collides with other changes of the accounts. One command for one
+   * author, two for several, none without authors.
+   * @returns the new counters of those who have an account.
    */
-  async countPosts(tx: Tx, id: UserId, count: number): Promise<Stats | undefined> {
+  async countPosts(
+    tx: Tx,
+    counts: ReadonlyMap<UserId, number>,
+  ): Promise<ReadonlyMap<UserId, Stats>> {
+    const [[id, count] = [], ...others] = counts
+    if (id === undefined) return new Map()
+    if (others.length > 0) {
+      await this.changeLive(tx, new Map([...counts].map(([one, posts]) => [one, { posts }])))
+      return this.byIds([...counts.keys()], tx)
+    }
     const counted = await this.stats.findOneAndUpdate(
       { _id: id },
-      { $inc: { posts: count } },
+      { $inc: { posts: count ?? 0 } },
       { session: tx.session, returnDocument: 'after' },
     )
-    return counted ?? undefined
+    return new Map(counted ? [[id, counted]] : [])
   }
 
   /**

@@ -156,7 +156,7 @@ describe('only selected data is read', () => {
     'a post': [page('node { text }'), [truth]],
     'a profile': [page('node { author { name bio createdAt } }'), [withProfiles]],
     counters: [page('node { author { stats { posts } } }'), [truth]],
-    'whom the viewer follows': [page('node { author { viewerFollows } }'), [truth]],
+    'the relation of the viewer': [page('node { author { viewerFollows } }'), [truth]],
     'one relation': [page('node { author { followsViewer } }'), [truth, 'read followers']],
     'what lies beyond the last': ['{ timeline(first: 50) { pageInfo { hasNextPage } } }', [truth]],
   }

@@ -99,6 +99,26 @@ export class Edges {
     return new Map(found.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
   }
 
+  /** The followers of several users, by user and then by follower, up to `limit` of them. One covered command. */
+  async loadFollowers(
+    users: readonly UserId[],
+    limit: number,
+  ): Promise<readonly { readonly user: UserId; readonly follower: UserId }[]> {
+    const { collection, membership } = this.followers
+    const found = await collection
+      .find(
+        { user: { $in: [...users] } },
+        { ...singleBatch, hint: membership, projection: { _id: 0, user: 1, follower: 1 } },
+      )
+      .sort({ user: 1, follower: 1 })
+      .limit(limit)
+      .toArray()
+    return found.map(({ user, follower }) => ({
+      user: user as UserId,
+      follower: follower as UserId,
+    }))
+  }
+
   /** Inserts new edges in both directions, with their history. Three commands, four with a second collection. */
   async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)

@@ -36,7 +36,8 @@ export class Delivery {
 
   /**
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
-   * One command for the facts, three for each 2,000 followers, and the commands of the strategies.
+   * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
+   * commands of the strategies.
    * @returns 'unfinished' if followers are left for the next run of the job.
    * @see law L4
    */

@@ -2,6 +2,7 @@ import { type Collections, openCollections } from './db/collections.ts'
 import { IdempotencyStore } from './db/idempotency.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Transactions } from './db/transaction.ts'
+import { Versions } from './db/versions.ts'
 import { Admission } from './engagement/admission.ts'
 import { Engagements } from './engagement/engagement.ts'
 import { LikedPosts } from './engagement/liked.ts'
@@ -49,6 +50,7 @@ export interface Services extends Feeds {
   readonly inline: InlineRunner
   /** The task of every job kind. */
   readonly tasks: Tasks
+  readonly versions: Versions
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -82,7 +84,7 @@ export function createServices(
   const queue = new JobQueue(collections.outbox, { now })
   const inline = new InlineRunner(queue)
   const outbox = new Outbox(collections.outbox, mint, inline)
-  const stats = new UserStats(collections.user_stats)
+  const stats = new UserStats(collections)
   const reserved = new ReservedNames(config.users.reservedHandles)
   const users = new Users({ collections, stats, outbox, transactions, reserved, now })
   const edges = new Edges(collections, config.following, mint)
@@ -121,8 +123,12 @@ export function createServices(
   const liked = new LikedPosts(userIndex, engagementReader, stats, restrictions)
   const orphaned = new OrphanedEngagement(collections.overflow, userIndex)
   const graph = new GraphPurge(collections, edges, stats, transactions)
+  const versions = new Versions(collections, now)
   const core = { posts, follows, restrictions, stats, edges }
-  const feeds = createFeeds({ collections, core, outbox, transactions, mint, now }, config.feed)
+  const feeds = createFeeds(
+    { collections, core, outbox, transactions, versions, mint, now },
+    config.feed,
+  )
   const tasks = createTasks({ ...feeds, users, graph, posts, engagements, orphaned, idempotency })
   return {
     collections,
@@ -139,6 +145,7 @@ export function createServices(
     outbox,
     queue,
     inline,
+    versions,
     mint,
     now,
     tasks,

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type MigrationPlan, migrate, planMigration } from '../db/migrations/migrate.ts'
-import { schemaVersion } from '../db/schema-version.ts'
+import { areVersionsMarked, markVersions, schemaVersion } from '../db/schema-version.ts'
 import { readConfig } from '../environment.ts'
 import { openDatabase } from '../open-database.ts'
 import { log } from './database.ts'
@@ -8,6 +8,7 @@ import { interruption } from './failure.ts'
 
 interface MigrateCommandOptions {
   readonly dryRun?: true
+  readonly previousStopped?: true
 }
 
 /** `feedline migrate`: takes the database to the schema version of this release. */
@@ -15,6 +16,10 @@ export const migrateCommand = (): Command =>
   new Command('migrate')
     .description('Migrate the database to the schema version of this release.')
     .option('--dry-run', 'print the changes, and change nothing')
+    .option(
+      '--previous-stopped',
+      'let servers keep pages in memory: no process of the previous release runs any more',
+    )
     .addHelpText('after', help)
     .action(run)
 
@@ -28,9 +33,10 @@ first. docs/processes.md describes an upgrade step by step.
 
 Examples:
   $ feedline migrate --dry-run
-  $ feedline migrate`
+  $ feedline migrate
+  $ feedline migrate --previous-stopped`
 
-async function run({ dryRun }: MigrateCommandOptions): Promise<void> {
+async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<void> {
   const options = { profile: 'bulk', prepare: false, anyVersion: true, log } as const
   await using database = await openDatabase(readConfig(), options)
   using interrupt = interruption()
@@ -44,7 +50,14 @@ async function run({ dryRun }: MigrateCommandOptions): Promise<void> {
       ? nothingToDo(from)
       : `The database now has schema version ${schemaVersion}.`,
   )
+  if (from === undefined) return
+  if (previousStopped) await markVersions(database.db)
+  else if (!(await areVersionsMarked(database.db))) console.log(untilStopped)
 }
+
+const untilStopped =
+  'Servers keep no pages in memory until you run "feedline migrate --previous-stopped". ' +
+  'Run it when no process of the previous release runs any more.'
 
 function planText({ from, changes }: MigrationPlan): string {
   if (from === undefined || from === schemaVersion) return nothingToDo(from)

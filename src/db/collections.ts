@@ -20,6 +20,7 @@ import type {
   RestrictionDoc,
   UserDoc,
   UserStatsDoc,
+  VersionDoc,
 } from './documents.ts'
 import type {
   CelebrityDoc,
@@ -60,6 +61,7 @@ export interface Documents {
   reconciliations: ReconciliationDoc
   repairs: RepairDoc
   rate_limits: RateLimitDoc
+  versions: VersionDoc
   meta: MetaDoc
 }
 export type CollectionName = keyof Documents
@@ -227,6 +229,10 @@ export const catalogue = (
     shardKey: { _id: 1 },
   },
   rate_limits: {
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 1 },
+  },
+  versions: {
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
   },

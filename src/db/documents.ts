@@ -232,6 +232,15 @@ export interface HotWriteDoc {
   readonly answers?: readonly Readonly<Record<string, unknown>>[] | null
 }
 
+/** The version of a subject, see `db/versions.ts`. */
+export interface VersionDoc {
+  /** The subject. */
+  readonly _id: string
+  /** No version ever had it before. */
+  readonly value: string
+  readonly expiresAt: Date
+}
+
 /** What is left to a client of what it may use in a minute, see `db/rate-limits.ts`. */
 export interface RateLimitDoc {
   /** SHA-256 of the client, in hex: neither an address nor a handle is stored. */

@@ -18,6 +18,8 @@ export interface FeedConfig extends SettingValues {
   readonly entries: EntryContent
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
+  /** Memory for pages and answers that are kept while they are unchanged, in MB. */
+  readonly pageCacheMb: number
 }
 
 const common = z.object({
@@ -25,6 +27,7 @@ const common = z.object({
   FEED_MAINTAINED: commaList.pipe(z.array(z.enum(feedStrategyNames))).default([]),
   TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
   FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
+  PAGE_CACHE_MB: z.coerce.number().min(0).max(65_536).default(64),
 })
 const settingNames = Object.keys(settings) as SettingName[]
 const ofStrategies = z.object(
@@ -48,6 +51,7 @@ export function readFeedConfig(given: Given): { config: FeedConfig; problems: re
     maintained,
     entries: e.TIMELINE_ENTRIES,
     inlineMax: e.FANOUT_INLINE_MAX,
+    pageCacheMb: e.PAGE_CACHE_MB,
     ...(Object.fromEntries(settingNames.map((name) => [name, valueFor(name)])) as SettingValues),
   }
   return { config, problems: [...problems, ...own.problems] }

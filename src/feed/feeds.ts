@@ -1,11 +1,12 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
+import { raiseVersions, timelinesOf, type Versions } from '../db/versions.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { TimelineUpkeep } from '../imports/upkeep.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { IdMint } from '../lib/ids.ts'
+import type { IdMint, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Celebrities } from './celebrities/celebrities.ts'
@@ -15,6 +16,7 @@ import type { FeedConfig } from './config.ts'
 import { Backfill } from './delivery/backfill.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
+import { combineSmallWrites } from './delivery/follower-walk.ts'
 import { EntryReader } from './entry-reader.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
 import { Registrations } from './registry/registrations.ts'
@@ -29,8 +31,9 @@ import {
   type FeedStrategyName,
   isMaterialised,
 } from './strategies/list.ts'
-import type { MaterialisedStrategy } from './strategies/strategy.ts'
+import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
+import { KeptPages } from './timeline/kept-pages.ts'
 import { NewsReader } from './timeline/news.ts'
 import { PageFactsReader } from './timeline/page-facts.ts'
 import { Pending } from './timeline/pending.ts'
@@ -49,6 +52,7 @@ export interface FeedParts {
   }
   readonly outbox: Outbox
   readonly transactions: Transactions
+  readonly versions: Versions
   readonly mint: IdMint
   readonly now: () => number
 }
@@ -58,6 +62,7 @@ export interface Feeds {
   readonly feed: FeedService
   readonly news: NewsReader
   readonly watermarks: Watermarks
+  readonly keptPages: KeptPages
   readonly pending: Pending
   readonly reasons: Reasons
   readonly pageFacts: PageFactsReader
@@ -75,7 +80,7 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, versions, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
@@ -104,6 +109,10 @@ export function createFeeds(
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
   const watermarks = new Watermarks(pending, now)
+  const keptPages = new KeptPages(versions, {
+    bytesMax: config.pageCacheMb * 512 * 1024,
+    keptMsMax: keptMsMaxOf(config),
+  })
   const feed = new FeedService({
     strategies: {
       FANOUT_ON_READ: fanoutOnRead,
@@ -115,19 +124,20 @@ export function createFeeds(
     pending,
     watermarks,
     posts,
+    keptPages,
   })
-  const news = new NewsReader(feed, watermarks)
+  const news = new NewsReader(feed, watermarks, keptPages)
   const delivery = new Delivery({
     strategies,
     filters,
     registry,
     facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
     follows,
+    raiseTimelines: shareRaises(collections),
     inlineMax: config.inlineMax,
   })
   const backfill = new Backfill(
     {
-      strategies,
       filters,
       registry,
       delivery,
@@ -139,7 +149,7 @@ export function createFeeds(
     transactions,
   )
   const modeChanges = new ModeChanges({
-    strategies,
+    delivery,
     registry,
     follows,
     celebrities,
@@ -152,6 +162,7 @@ export function createFeeds(
     feed,
     news,
     watermarks,
+    keptPages,
     pending,
     reasons,
     pageFacts,
@@ -165,6 +176,21 @@ export function createFeeds(
     backfill,
     modeChanges,
   }
+}
+
+/**
+ * How long a page or an answer is kept, in milliseconds. A reader who is served from memory still has to read the stored
+ * cache before it expires. A cache is extended when an eighth of its time is over.
+ */
+export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>): number =>
+  Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 16)
+
+/** Raises the versions of timelines. Concurrent deliveries share a command. */
+function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines {
+  const raises = combineSmallWrites<UserId>((readers) =>
+    raiseVersions(collections, timelinesOf(readers)),
+  )
+  return async (readers) => void (await raises.submit('', readers))
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 import { lastEvents, type Pair, pairKey } from './last-events.ts'
 
@@ -47,7 +48,10 @@ export class Edges {
   readonly following: EdgeIndex
 
   constructor(
-    private readonly collections: Pick<Collections, 'followers' | 'following' | 'follow_events'>,
+    private readonly collections: Pick<
+      Collections,
+      'followers' | 'following' | 'follow_events' | 'versions'
+    >,
     private readonly mode: FollowingMode,
     private readonly mint: IdMint,
   ) {
@@ -119,7 +123,7 @@ export class Edges {
     }))
   }
 
-  /** Inserts new edges in both directions, with their history. Three commands, four with a second collection. */
+  /** Inserts new edges in both directions, with their history. Four commands, five with a second collection. */
   async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
     await this.record(tx, 'FOLLOWED', edges)
@@ -127,7 +131,7 @@ export class Edges {
 
   /**
    * As {@link insert}, for edges with ids from {@link newIds} in this transaction. The event that begins an edge has
-   * the id of the edge. Two commands, three with a second collection.
+   * the id of the edge. Three commands, four with a second collection.
    */
   async begin(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
@@ -137,8 +141,9 @@ export class Edges {
     )
   }
 
-  /** Inserts edges in both directions that the history has already. One command, two with a second collection. */
-  async store({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
+  /** Inserts edges in both directions that the history has already. Two commands, three with a second collection. */
+  async store(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
+    const { session } = tx
     await this.collections.followers.insertMany(
       edges.map(({ id, follower, followee, source }) => ({
         _id: toObjectId(id),
@@ -159,10 +164,11 @@ export class Edges {
         { session },
       )
     }
+    await this.raiseRelations(tx, edges)
   }
 
   /**
-   * Deletes edges in both directions, with their groups, and records that in the history. Three commands, four with a
+   * Deletes edges in both directions, with their groups, and records that in the history. Four commands, five with a
    * second collection.
    */
   async remove(
@@ -175,10 +181,11 @@ export class Edges {
   }
 
   /**
-   * Deletes edges in both directions, with their groups, and leaves the history. One command, two with a second
+   * Deletes edges in both directions, with their groups, and leaves the history. Two commands, three with a second
    * collection.
    */
-  async erase({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
+  async erase(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
+    const { session } = tx
     const pairs = (filter: (edge: FollowEdge) => object) => ({ $or: edges.map(filter) })
     await this.collections.followers.deleteMany(
       pairs(({ follower, followee }) => ({ user: followee, follower })),
@@ -190,9 +197,10 @@ export class Edges {
         { session },
       )
     }
+    await this.raiseRelations(tx, edges)
   }
 
-  /** Sets the follower's groups of an edge. @returns false if there is no such edge. One command. */
+  /** Sets the follower's groups of an edge. @returns false if there is no such edge. Two commands. */
   async setGroups(
     tx: Tx,
     follower: UserId,
@@ -203,7 +211,13 @@ export class Edges {
     const update: UpdateFilter<StoredEdge> =
       groups.length > 0 ? { $set: { groups: [...groups] } } : { $unset: { groups: '' } }
     const filter = { [owner]: follower, [other]: followee } as Filter<StoredEdge>
+    await raiseVersions(this.collections, relationsOf([follower]), tx)
     return (await collection.updateOne(filter, update, { session: tx.session })).matchedCount === 1
+  }
+
+  private async raiseRelations(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
+    const followers = edges.map(({ follower }) => follower)
+    await raiseVersions(this.collections, relationsOf(followers), tx)
   }
 
   /**

@@ -2,6 +2,7 @@ import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions } from '../db/transaction.ts'
+import { raiseVersions, relationsOf } from '../db/versions.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
@@ -19,7 +20,7 @@ const eventBatchSize = 1_000
  */
 export class GraphPurge {
   constructor(
-    private readonly collections: Pick<Collections, 'follow_events' | 'restrictions'>,
+    private readonly collections: Pick<Collections, 'follow_events' | 'restrictions' | 'versions'>,
     private readonly edges: Edges,
     private readonly stats: UserStats,
     private readonly transactions: Transactions,
@@ -94,6 +95,7 @@ export class GraphPurge {
       }
       const ids = found.map(({ _id }) => _id)
       await restrictions.deleteMany({ owner, _id: { $in: ids } }, { session })
+      await raiseVersions(this.collections, relationsOf([owner, ...blocked]), tx)
       return found.length
     })
   }

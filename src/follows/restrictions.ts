@@ -4,6 +4,7 @@ import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
+import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { badInput } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
@@ -23,7 +24,7 @@ export interface Restriction {
 
 /** The parts that {@link Restrictions} works with. */
 export interface RestrictionsParts {
-  readonly collections: Pick<Collections, 'restrictions'>
+  readonly collections: Pick<Collections, 'restrictions' | 'versions'>
   readonly edges: Edges
   readonly stats: UserStats
   readonly outbox: Outbox
@@ -174,6 +175,8 @@ export class Restrictions {
       const standing = (await this.restrictionsFor(actor, [other], tx)).get(other)
       if (kinds[0] && standing?.has(kinds[0])) return false
       await collections.restrictions.insertMany(docs, { session: tx.session })
+      const owners = docs.map(({ owner }) => owner)
+      await raiseVersions(collections, relationsOf(owners), tx)
       await effect(tx)
       return true
     }, idempotencyKey)
@@ -194,6 +197,8 @@ export class Restrictions {
         const mirror = { owner: other, other: actor, kind: 'BLOCKED_BY' as const }
         await collections.restrictions.deleteOne(mirror, { session: tx.session })
       }
+      const owners = kind === 'BLOCK' ? [actor, other] : [actor]
+      await raiseVersions(collections, relationsOf(owners), tx)
       return true
     }, idempotencyKey)
   }

@@ -1,14 +1,24 @@
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
+import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import { clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
+
+/** What a context takes from its request. */
+interface RequestParts {
+  readonly id: string
+  readonly ip: string
+  readonly keeping?: Keeping | undefined
+}
 
 /** The state that all resolvers of one request share. */
 export class Context {
   /** Not a #private field: Apollo copies the context of each request. */
   private current: Loaders | undefined
   readonly requestId: string
+  /** Whether the answer may be kept, and under which versions. */
+  readonly keeping: Keeping | undefined
   /** The client in the rate limits. */
   readonly client: string
   /** The signed-in requests that this one shares the limits of its address with. Undefined for an anonymous request. */
@@ -20,17 +30,18 @@ export class Context {
     readonly services: Services,
     /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
     readonly viewer: UserId | undefined,
-    { id, ip }: { readonly id: string; readonly ip: string },
+    { id, ip, keeping }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
     this.requestId = id
+    this.keeping = keeping
     this.client = clientOf(viewer, ip)
     this.crowd = crowdOf(viewer, ip)
   }
 
   get loaders(): Loaders {
-    this.current ??= createLoaders(this.services, this.viewer)
+    this.current ??= createLoaders(this.services, this.viewer, this.keeping?.stamping)
     return this.current
   }
 

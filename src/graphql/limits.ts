@@ -104,6 +104,7 @@ export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> =>
         })
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
+        contextValue.keeping?.noteCost(requested)
       },
       willSendResponse: async ({ response: { body, http } }) => {
         for (const [name, value] of Object.entries(charge?.headers ?? {}))

@@ -1,8 +1,9 @@
 import DataLoader from 'dataloader'
+import type { Stamping } from '../db/stamps.ts'
 import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
-import type { PageFacts } from '../feed/timeline/page-facts.ts'
+import type { AuthorFacts } from '../feed/timeline/page-facts.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
 import { groupBy } from '../lib/batch.ts'
@@ -95,10 +96,12 @@ const userOf = (owner: UserId | PostRef): UserId =>
  * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
  * Requests share no loaders. A request replaces its loaders after every mutation.
  * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous request.
+ * @param stamping of the request, which is a query. Undefined: no page is kept.
  */
 export function createLoaders(
   { users, stats, follows, restrictions, posts, engagementReader, liked, feed }: Services,
   viewer: UserId | undefined,
+  stamping: Stamping | undefined,
 ) {
   const none = async () => new Set<UserId>()
   const relations = loader<UserId, ReadonlySet<RestrictionKind>>(async (ids) =>
@@ -127,6 +130,7 @@ export function createLoaders(
   return {
     user: loader(users.byIds.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
+    live: membership<UserId>((ids) => stats.liveAmong(ids)),
     viewerFollows: membership<UserId>(viewer ? (ids) => follows.followeesAmong(viewer, ids) : none),
     followsViewer: membership<UserId>(viewer ? (ids) => follows.followersAmong(viewer, ids) : none),
     viewerGroups: loader<UserId, readonly string[]>(async (ids) =>
@@ -163,7 +167,7 @@ export function createLoaders(
       posts.byAuthors(owners, window, content),
     ),
     timeline: new DataLoader<TimelineRequest, TimelinePage, string>(
-      async (requests) => (viewer ? readTimelines(feed, viewer, requests) : []),
+      async (requests) => (viewer ? readTimelines(feed, viewer, requests, stamping) : []),
       { maxBatchSize: batchMax, cacheKeyFn: (request) => JSON.stringify(request) },
     ),
   }
@@ -176,17 +180,19 @@ export type Loaders = ReturnType<typeof createLoaders>
  * @param group the group of the pages. The viewer may also follow authors outside the group.
  */
 export function primeLoaders(
-  { user, viewerFollows, restrictions, stats }: Loaders,
-  pages: readonly PageFacts[],
+  { user, live, viewerFollows, restrictions, stats }: Loaders,
+  pages: readonly AuthorFacts[],
   group: string | undefined,
 ): void {
-  for (const { authors, followed, restrictions: byAuthor, stats: counted, profiles } of pages) {
-    for (const author of authors) {
+  for (const page of pages) {
+    const { followed, restrictions: byAuthor, stats: counted, profiles } = page
+    for (const author of page.authors) {
+      live.prime(author, page.live.has(author))
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))
       }
       restrictions.prime(author, byAuthor.get(author) ?? null)
-      stats.prime(author, counted.get(author) ?? null)
+      if (counted) stats.prime(author, counted.get(author) ?? null)
       if (profiles) user.prime(author, profiles.get(author) ?? null)
     }
   }

@@ -33,8 +33,8 @@ const hiddenFields = ['name', 'bio', 'stats'] as const
  * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
  * and a user leaves only the handle, `createdAt` and the viewer's own relations.
  *
- * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without a
- * profile, the stats decide whether the account exists. The stats and profiles of a timeline's authors are already loaded.
+ * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without
+ * these, one decides whether the account exists. Both are already known of a timeline's authors.
  */
 export async function presentUsers(
   { loaders }: Context,
@@ -45,20 +45,22 @@ export async function presentUsers(
   const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
     needed ? Promise.all(distinct.map(load)) : undefined
   const profile = needsProfile(selection)
-  const [hidden, profiles, stats, follows, followed, groups, restrictions] = await Promise.all([
-    selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
-    when(profile, (handle) => loaders.user.load(handle)),
-    when(selection.has('stats') || !profile, (handle) => loaders.stats.load(handle)),
-    when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
-    when(selection.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
-    when(selection.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
-    when(selection.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
-      loaders.restrictions.load(handle),
-    ),
-  ])
+  const [hidden, profiles, live, stats, follows, followed, groups, restrictions] =
+    await Promise.all([
+      selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
+      when(profile, (handle) => loaders.user.load(handle)),
+      when(!profile && !selection.has('stats'), (handle) => loaders.live.load(handle)),
+      when(selection.has('stats'), (handle) => loaders.stats.load(handle)),
+      when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
+      when(selection.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
+      when(selection.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
+      when(selection.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
+        loaders.restrictions.load(handle),
+      ),
+    ])
   const users = new Map<UserId, User>()
   distinct.forEach((handle, at) => {
-    if (profiles?.[at] === null || stats?.[at] === null) return
+    if (profiles?.[at] === null || stats?.[at] === null || live?.[at] === false) return
     const profile = profiles?.[at]
     const user = hidden?.has(handle)
       ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })

@@ -16,6 +16,7 @@ import {
 import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
+import { keptMsMaxOf } from '../feed/feeds.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
 import { OpenRequests } from '../http/open-requests.ts'
 import { limitRequests } from '../http/overload.ts'
@@ -32,10 +33,12 @@ import type { Log } from '../log.ts'
 import { operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
+import { answerAgain, keepPlugin } from './answer-again.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
 import { createDocumentCache } from './document-cache.ts'
 import { errorPlugin, formatError, requestError } from './errors.ts'
+import { KeptAnswers } from './kept-answers.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
@@ -45,7 +48,7 @@ import { tracePlugin } from './trace.ts'
 
 /** The dependencies of the HTTP server. */
 export interface ServerParts {
-  readonly config: Pick<AppConfig, 'production' | 'auth' | 'http' | 'operations'>
+  readonly config: Pick<AppConfig, 'production' | 'auth' | 'http' | 'operations' | 'feed'>
   readonly services: Services
   readonly log: Log
   /** Notifies the worker of this process of a committed job. */
@@ -113,6 +116,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
 async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<void> {
   const { config, services, nudge, log } = parts
   const authenticate = createAuthenticate(config.auth)
+  const limiter = createRateLimiter(parts)
   const apollo = new ApolloServer<Context>({
     schema: createSchema(),
     introspection: !config.production,
@@ -130,7 +134,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginLandingPageDisabled(),
       errorPlugin(log),
-      costPlugin(createRateLimiter(parts)),
+      costPlugin(limiter),
+      keepPlugin,
       scopePlugin,
       tracePlugin,
     ],
@@ -143,6 +148,11 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       throw error instanceof DomainError ? requestError(error) : error
     }
   }
+  const answers = new KeptAnswers({
+    bytesMax: config.feed.pageCacheMb * 512 * 1024,
+    keptMsMax: keptMsMaxOf(config.feed),
+  })
+  answerAgain(http, { answers, versions: services.versions, limiter, viewerOf })
   await http.register(fastifyApollo(apollo), {
     method: ['GET', 'POST'],
     context: async (request) => {

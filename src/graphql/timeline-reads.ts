@@ -1,3 +1,4 @@
+import type { Stamping } from '../db/stamps.ts'
 import type { FeedService } from '../feed/timeline/feed-service.ts'
 import type { Projection, TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import { groupBy } from '../lib/batch.ts'
@@ -16,11 +17,14 @@ export async function readTimelines(
   feed: Pick<FeedService, 'timeline'>,
   reader: UserId,
   requests: readonly TimelineRequest[],
+  stamping?: Stamping,
 ): Promise<readonly (TimelinePage | Error)[]> {
   const pages = new Map<TimelineRequest, TimelinePage | Error>()
   await Promise.all(
     [...groupBy(requests, readKeyOf).values()].map(async (alike) => {
-      const page = await feed.timeline(reader, largestOf(alike)).catch((error: Error) => error)
+      const page = await feed
+        .timeline(reader, largestOf(alike), stamping)
+        .catch((error: Error) => error)
       for (const one of alike) {
         const isError = page instanceof Error
         pages.set(one, isError ? page : narrowTimeline(page, one.window))

@@ -2,7 +2,7 @@ import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Pair } from '../follows/last-events.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { StatsChange } from '../users/stats.ts'
+import type { StatsChange, UserStats } from '../users/stats.ts'
 
 /** The accounts of the handles that a batch names. */
 export interface Accounts {
@@ -10,6 +10,12 @@ export interface Accounts {
   readonly live: ReadonlySet<UserId>
   /** Those of `live` that had no account before. */
   readonly opened: ReadonlySet<UserId>
+}
+
+/** What {@link openAccounts} works with. */
+interface AccountParts {
+  readonly collections: Pick<Collections, 'users'>
+  readonly stats: UserStats
 }
 
 /** Every handle of some pairs, once. */
@@ -40,11 +46,11 @@ export async function findAccounts(
 
 /**
  * Opens an account, with its counters, for each free handle, in the caller's transaction. The handle of a deleted
- * account is not free until its purge ends. One command, or three if a handle is free.
+ * account is not free until its purge ends. One command, or four if a handle is free.
  * @param createdAt the date of the new accounts.
  */
 export async function openAccounts(
-  collections: Pick<Collections, 'users' | 'user_stats'>,
+  { collections, stats }: AccountParts,
   tx: Tx,
   handles: ReadonlySet<UserId>,
   createdAt: Date,
@@ -55,8 +61,7 @@ export async function openAccounts(
   if (ids.length > 0) {
     const users = ids.map((_id) => ({ _id, name: _id, createdAt }))
     await collections.users.insertMany(users, { session })
-    const stats = ids.map((_id) => ({ _id, followers: 0, following: 0, posts: 0 }))
-    await collections.user_stats.insertMany(stats, { session })
+    await stats.open(tx, ids)
   }
   return accounts
 }

@@ -86,8 +86,8 @@ async function writeEdges(
   edges: readonly FollowEdge[],
   createdAt: Date,
 ): Promise<WrittenBatch<Counter>> {
-  const { collections, stats } = services
-  const accounts = await openAccounts(collections, tx, handlesOf(edges), createdAt)
+  const { stats } = services
+  const accounts = await openAccounts(services, tx, handlesOf(edges), createdAt)
   const fresh = await freshEdges(services, tx, edges, accounts)
   if (fresh.length > 0) {
     await stats.change(tx, countEdges(fresh))

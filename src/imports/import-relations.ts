@@ -58,7 +58,7 @@ async function writeRelations(
   { id: importId, startedAt }: Checkpoint,
 ): Promise<WrittenBatch<RelationCounter>> {
   const { collections, stats, edges } = services
-  const accounts = await openAccounts(collections, tx, handlesOf(rows), startedAt)
+  const accounts = await openAccounts(services, tx, handlesOf(rows), startedAt)
   const { fresh, counts } = await classifyRows(collections, tx, { rows, accounts })
   const histories = fresh.map((row) => eventsOf(row, importId))
   const last = histories.flatMap((events) => events.slice(-1))

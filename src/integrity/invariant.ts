@@ -4,6 +4,7 @@ import type { Feeds } from '../feed/feeds.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint } from '../lib/ids.ts'
+import type { UserStats } from '../users/stats.ts'
 
 /** The services of one database that integrity checks use. */
 export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies' | 'backfill'> {
@@ -12,6 +13,7 @@ export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies'
   readonly transactions: Transactions
   readonly edges: Edges
   readonly outbox: Outbox
+  readonly stats: UserStats
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number

@@ -1,6 +1,7 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
+import { accountsOf, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 
@@ -24,7 +25,11 @@ export const tooManyFollowees = (max: number): DomainError =>
 
 /** The counters of accounts (seed 3). Exactly the live accounts have them (law L3). */
 export class UserStats {
-  constructor(private readonly stats: Collections['user_stats']) {}
+  private readonly stats: Collections['user_stats']
+
+  constructor(private readonly collections: Pick<Collections, 'user_stats' | 'versions'>) {
+    this.stats = collections.user_stats
+  }
 
   /** The counters of the live accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Stats>> {
@@ -121,16 +126,18 @@ export class UserStats {
       .matchedCount
   }
 
-  /** Creates the counters of a new account. One command. */
-  async open(tx: Tx, id: UserId): Promise<void> {
-    await this.stats.insertOne(
-      { _id: id, followers: 0, following: 0, posts: 0 },
+  /** Creates the counters of new accounts. Two commands. */
+  async open(tx: Tx, ids: readonly UserId[]): Promise<void> {
+    await this.stats.insertMany(
+      ids.map((_id) => ({ _id, followers: 0, following: 0, posts: 0 })),
       { session: tx.session },
     )
+    await raiseVersions(this.collections, accountsOf(ids), tx)
   }
 
-  /** Deletes the counters of an account: from now on, no write adds an edge or a post to it. One command. */
-  async close(tx: Tx, id: UserId): Promise<void> {
-    await this.stats.deleteOne({ _id: id }, { session: tx.session })
+  /** Deletes the counters of accounts: from now on, no write adds an edge or a post to them. Two commands. */
+  async close(tx: Tx, ids: readonly UserId[]): Promise<void> {
+    await this.stats.deleteMany({ _id: { $in: [...ids] } }, { session: tx.session })
+    await raiseVersions(this.collections, accountsOf(ids), tx)
   }
 }

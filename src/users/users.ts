@@ -3,6 +3,7 @@ import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
+import { accountsOf, raiseVersions } from '../db/versions.ts'
 import { badInput, DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
@@ -39,7 +40,7 @@ export interface Leaver {
 
 /** The parts that {@link Users} works with. */
 export interface UsersParts {
-  readonly collections: Pick<Collections, 'users'>
+  readonly collections: Pick<Collections, 'users' | 'versions'>
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -59,7 +60,7 @@ export class Users {
   }
 
   /**
-   * Creates the account of `actor`. One transaction of three commands.
+   * Creates the account of `actor`. One transaction of four commands.
    * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle has an account, or a deleted one that is still being removed;
    *   BAD_USER_INPUT.
    */
@@ -80,13 +81,13 @@ export class Users {
     return transactions.run(async (tx) => {
       await this.mustBeFree(actor, tx)
       await collections.users.insertOne(doc, { session: tx.session })
-      await stats.open(tx, actor)
+      await stats.open(tx, [actor])
       return toUser(doc)
     }, idempotencyKey)
   }
 
   /**
-   * Changes the given fields of the profile. A repeat changes nothing. One transaction of one command.
+   * Changes the given fields of the profile. A repeat changes nothing. One transaction of two commands.
    * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
    */
   async update(actor: UserId, profile: Profile, idempotencyKey?: IdempotencyKey): Promise<User> {
@@ -107,6 +108,7 @@ export class Users {
         { session: tx.session, returnDocument: 'after' },
       )
       if (!updated) throw noAccount()
+      await raiseVersions(collections, accountsOf([actor]), tx)
       return toUser(updated)
     }, idempotencyKey)
   }
@@ -114,7 +116,7 @@ export class Users {
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
    * The handle stays taken until that removal ends, for longer than a write of the account may be under way.
-   * One transaction of three commands.
+   * One transaction of four commands.
    * @returns false if there was no account.
    */
   async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
@@ -126,7 +128,7 @@ export class Users {
         { session: tx.session },
       )
       if (removed.modifiedCount === 0) return false
-      await stats.close(tx, actor)
+      await stats.close(tx, [actor])
       await outbox.enqueue(tx, reactionsTo('user.deleted', { user: actor }))
       return true
     }, idempotencyKey)

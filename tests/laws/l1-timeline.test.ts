@@ -138,19 +138,12 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
 
   const withStrategy =
     (wrap: (right: FeedStrategy) => FeedStrategy, omitted?: keyof PageFacts) =>
-    ({ follows, posts, restrictions, registry, pageFacts, pending, watermarks }: Services) => {
+    (services: Services) => {
+      const { follows, posts, restrictions, pageFacts } = services
       const standard = 'FANOUT_ON_READ'
       const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts, restrictions)) }
       const mutantFacts = withoutFacts(pageFacts, omitted)
-      return new FeedService({
-        strategies,
-        standard,
-        registry,
-        pageFacts: mutantFacts,
-        pending,
-        watermarks,
-        posts,
-      })
+      return new FeedService({ ...services, strategies, standard, pageFacts: mutantFacts })
     }
 
   const mutants: Record<string, (services: Services) => FeedService> = {

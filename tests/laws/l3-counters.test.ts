@@ -190,7 +190,7 @@ describe('a block during a follow', () => {
     const [a, b] = [handle(`${prefix}ann`), handle(`${prefix}ben`)]
     await openAccounts(harness.services, [a, b])
     const mint = new IdMint(harness.clock.now)
-    const stats = guarded ? harness.services.stats : new Unguarded(collections.user_stats)
+    const stats = guarded ? harness.services.stats : new Unguarded(collections)
     const { now } = harness.clock
     const parts = { collections, edges, outbox, transactions, mint, now }
     const blocking = new Restrictions({ ...parts, stats })

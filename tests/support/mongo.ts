@@ -7,6 +7,7 @@ import type { FollowingMode } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
 import { type Collections, openCollections } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
+import { markVersions } from '../../src/db/schema-version.ts'
 import { acquireLock } from '../../src/dev/mongod/lock.ts'
 import { keepShapes } from '../explained/statements/shapes.ts'
 
@@ -33,7 +34,10 @@ export async function testDatabase(
 ): Promise<TestDatabase & AsyncDisposable> {
   const uri = inject('mongoUri')
   const name = `test_${randomBytes(6).toString('hex')}`
-  await inBulk(uri, (bulk) => applyIndexes(bulk.db(name), following))
+  await inBulk(uri, async (bulk) => {
+    await applyIndexes(bulk.db(name), following)
+    await markVersions(bulk.db(name))
+  })
   const client = await connect(uri, 'serving', {
     monitorCommands: true,
     appName: name,

@@ -5,7 +5,7 @@ import type { Collections } from '../../src/db/collections.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
-import { bindRegistration, type StoredTimelines } from '../../src/feed/strategies/strategy.ts'
+import type { StoredTimelines } from '../../src/feed/strategies/strategy.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
@@ -110,12 +110,12 @@ export const handle = (name: string): UserId => name as UserId
 
 /** Access to the stored form of a strategy under its current registration, as deliveries use it. */
 export async function storeOf(
-  { registry, strategies }: Pick<Services, 'registry' | 'strategies'>,
+  { registry, delivery }: Pick<Services, 'registry' | 'delivery'>,
   name: MaterialisedName,
 ): Promise<StoredTimelines> {
   const registration = (await registry.read()).get(name)
   if (!registration) throw new Error(`${name} is not registered`)
-  return bindRegistration(strategies[name], registration)
+  return delivery.openTimeline(registration)
 }
 
 /** Opens accounts in bulk, without posts. */

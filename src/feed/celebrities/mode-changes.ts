@@ -3,17 +3,16 @@ import type { Run } from '../../jobs/lease.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { type Backfill, concurrentReaders } from '../delivery/backfill.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 import { walkFollowers } from '../delivery/follower-walk.ts'
 import type { Registry } from '../registry/registry.ts'
 import { hybrid } from '../strategies/hybrid.ts'
-import type { ByStrategy } from '../strategies/list.ts'
-import { bindRegistration, type MaterialisedStrategy } from '../strategies/strategy.ts'
 import type { Celebrities } from './celebrities.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
 
 /** The parts that {@link ModeChanges} works with. */
 export interface ModeChangesParts {
-  readonly strategies: ByStrategy<MaterialisedStrategy>
+  readonly delivery: Delivery
   readonly registry: Registry
   readonly follows: Follows
   readonly celebrities: Celebrities
@@ -52,11 +51,11 @@ export class ModeChanges {
     { author, demotion }: { author: UserId; demotion: string },
     run: Run,
   ): Promise<'unfinished' | undefined> {
-    const { backfill, celebrities, follows, registry, strategies } = this.parts
+    const { backfill, celebrities, delivery, follows, registry } = this.parts
     if (!(await celebrities.isChanging(author, 'demoting', demotion))) return undefined
     const registration = (await registry.read()).get(hybrid.name)
     if (registration) {
-      const timelines = bindRegistration(strategies[hybrid.name], registration)
+      const timelines = delivery.openTimeline(registration)
       const left = await walkFollowers({ follows, user: author, run }, async (readers) => {
         // HYBRID reads an author who was promoted again, and a retraction would not find entries stored now.
         if (!(await celebrities.isChanging(author, 'demoting', demotion))) return

@@ -8,18 +8,8 @@ import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import type { Registration, Registry } from '../registry/registry.ts'
 import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
-import {
-  type AuthorFilters,
-  type ByStrategy,
-  descriptors,
-  type MaterialisedName,
-} from '../strategies/list.ts'
-import {
-  bindRegistration,
-  type MaterialisedStrategy,
-  type Segment,
-  type StoredTimelines,
-} from '../strategies/strategy.ts'
+import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
+import type { Segment, StoredTimelines } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
 import { timeSlice } from './follower-walk.ts'
 
@@ -38,7 +28,6 @@ export interface Pair {
 
 /** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
-  readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly filters: AuthorFilters
   readonly registry: Registry
   readonly delivery: Delivery
@@ -207,8 +196,8 @@ export class Backfill {
     reader: UserId,
     signal: AbortSignal,
   ): Promise<void> {
-    const { strategies, filters, follows } = this.parts
-    const strategy = bindRegistration(strategies[registration._id], registration)
+    const { delivery, filters, follows } = this.parts
+    const strategy = delivery.openTimeline(registration)
     const filter = filters.get(registration._id)
     const excludedAuthors = (await filter?.noteFollowees(reader, follows)) ?? new Set<UserId>()
     let olderThan: PostId | undefined

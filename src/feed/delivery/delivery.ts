@@ -13,6 +13,7 @@ import type { AuthorFilters, ByStrategy } from '../strategies/list.ts'
 import {
   bindRegistration,
   type MaterialisedStrategy,
+  type RaiseTimelines,
   type StoredTimelines,
 } from '../strategies/strategy.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
@@ -26,6 +27,7 @@ export interface DeliveryParts {
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
   readonly follows: Follows
+  readonly raiseTimelines: RaiseTimelines
   /** Number of followers up to which the process that created the post delivers it. */
   readonly inlineMax: number
 }
@@ -174,7 +176,9 @@ export class Delivery {
     return this.selectTargets(author, registered)
   }
 
-  private openTimeline(registration: Registration): StoredTimelines {
-    return bindRegistration(this.parts.strategies[registration._id], registration)
+  /** Opens the stored timelines of one strategy. Sends no command. */
+  openTimeline(registration: Registration): StoredTimelines {
+    const { strategies, raiseTimelines } = this.parts
+    return bindRegistration(strategies[registration._id], registration, raiseTimelines)
   }
 }

@@ -5,6 +5,7 @@ import type { Collections, JobDoc, StrategyDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
+import { raiseVersions } from '../../db/versions.ts'
 import { DomainError } from '../../errors.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
@@ -197,7 +198,7 @@ export class Registrations {
     })
   }
 
-  /** Runs a transaction that excludes other changes of registrations and import batches. Two commands and `work`'s. */
+  /** Runs a transaction that excludes other changes of registrations and import batches. Three commands and `work`'s. */
   async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
       await this.lockRegistrations(tx)
@@ -205,13 +206,15 @@ export class Registrations {
     })
   }
 
-  /** Makes this transaction collide with all others that read or change the set of registrations. One command. */
+  /** Makes this transaction collide with all others that read or change the set of registrations. Two commands. */
   async lockRegistrations(tx: Tx): Promise<void> {
-    await this.parts.collections.meta.updateOne(
+    const { collections } = this.parts
+    await collections.meta.updateOne(
       { _id: 'registrations' },
       { $set: { value: this.mintEpoch() } },
       { ...tx, upsert: true },
     )
+    await raiseVersions(collections, ['registrations'], tx)
   }
 
   /** Loads the registered strategies that are not being dropped, as the transaction sees them. One command. */

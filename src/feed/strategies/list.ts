@@ -36,6 +36,10 @@ export const materialisedNames: readonly MaterialisedName[] = materialised.map((
 export const isMaterialised = (name: FeedStrategyName): name is MaterialisedName =>
   name !== fanoutOnRead.name
 
+/** Whether a strategy stores the posts of all authors, so that its timelines change only by writes to them. */
+export const storesAllPosts = (name: FeedStrategyName): boolean =>
+  isMaterialised(name) && descriptors[name].authors === 'all'
+
 /** One value for each strategy that stores timelines. */
 export type ByStrategy<T> = Readonly<Record<MaterialisedName, T>>
 

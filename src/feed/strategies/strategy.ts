@@ -78,7 +78,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** A strategy's stored timelines under one registration. */
+/** A strategy's stored timelines under one registration. What adds posts also raises the readers' versions. */
 export interface StoredTimelines {
   readonly depthMax: number
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
@@ -87,6 +87,9 @@ export interface StoredTimelines {
   deleteReader(reader: UserId): Promise<void>
 }
 
+/** Gives the timelines of readers new versions, after they were written. */
+export type RaiseTimelines = (readers: readonly UserId[]) => Promise<void>
+
 /**
  * Opens a strategy's stored timelines under one registration. Its options apply to all operations.
  * @param registration as read after the edge or post was committed.
@@ -94,10 +97,17 @@ export interface StoredTimelines {
 export const bindRegistration = (
   strategy: MaterialisedStrategy,
   registration: StrategyDoc,
+  raiseTimelines: RaiseTimelines,
 ): StoredTimelines => ({
   depthMax: strategy.depthMax(registration),
-  deliver: (entry, readers) => strategy.deliver(entry, readers, registration),
-  merge: (reader, segment) => strategy.merge(reader, segment, registration),
+  async deliver(entry, readers) {
+    await strategy.deliver(entry, readers, registration)
+    await raiseTimelines(readers)
+  },
+  async merge(reader, segment) {
+    await strategy.merge(reader, segment, registration)
+    await raiseTimelines([reader])
+  },
   remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
   deleteReader: (reader) => strategy.deleteReader(reader),
 })

@@ -1,3 +1,6 @@
+import { shareReads } from '../../db/shared-reads.ts'
+import type { Stamp, Stamping } from '../../db/stamps.ts'
+import { accountsOf } from '../../db/versions.ts'
 import { badInput } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
@@ -9,9 +12,10 @@ import {
   type Registration,
   type Registry,
 } from '../registry/registry.ts'
-import type { FeedStrategyName } from '../strategies/list.ts'
+import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'
+import type { KeptPages, KeptSlice } from './kept-pages.ts'
 import type {
   TimelineItem,
   TimelinePage,
@@ -19,7 +23,7 @@ import type {
   TimelineRequest,
   TimelineSlice,
 } from './page.ts'
-import type { PageFacts, PageFactsReader } from './page-facts.ts'
+import type { AuthorFacts, PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
 import { containText, keepExistingPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
@@ -35,6 +39,13 @@ export interface FeedServiceParts {
   readonly pending: Pending
   readonly watermarks: Watermarks
   readonly posts: Posts
+  readonly keptPages: KeptPages
+}
+
+/** A slice that was read, or kept. */
+interface LoadedSlice extends Omit<TimelineSlice, 'facts'> {
+  readonly facts: readonly AuthorFacts[]
+  readonly stamp?: Stamp | undefined
 }
 
 /** How often a page is read again because registrations changed while it was read. */
@@ -47,6 +58,10 @@ const triesMax = 3
  * @see law L1
  */
 export class FeedService {
+  private readonly readPosts = shareReads('posts', (refs: readonly PostRef[]) =>
+    this.parts.posts.byRefs([...new Map(refs.map((ref) => [ref.id, ref])).values()]),
+  )
+
   constructor(private readonly parts: FeedServiceParts) {}
 
   /**
@@ -54,9 +69,15 @@ export class FeedService {
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
    * Cost: the strategy's commands and one for facts and contents, and the same again for each refill.
    * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the reader waits. None
-   * for FANOUT_ON_READ.
+   * for FANOUT_ON_READ. A repeated page that has not changed costs one for its versions and one for contents, both
+   * shared with concurrent requests.
+   * @param stamping of the request. Default: reads no versions.
    */
-  async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
+  async timeline(
+    reader: UserId,
+    request: TimelineRequest,
+    stamping?: Stamping,
+  ): Promise<TimelinePage> {
     const { window, projection, profiles } = request
     const { pending, watermarks } = this.parts
     const strategy = this.chooseStrategy(request.strategy)
@@ -68,7 +89,11 @@ export class FeedService {
       strategy !== 'FANOUT_ON_READ' &&
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
     const query = { reader, group, projection, profiles, range: rangeOf(window) }
-    const { items, servedBy, isStored, facts } = await this.readSlice(strategy, query)
+    const { items, servedBy, isStored, facts, stamp } = await this.loadSlice(
+      strategy,
+      query,
+      stamping,
+    )
     // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
     const any = async (range: Range) =>
@@ -81,6 +106,7 @@ export class FeedService {
       watermark: mark?.watermark,
       isCut: items.length > window.limit,
       facts,
+      stamp,
     }
   }
 
@@ -99,11 +125,46 @@ export class FeedService {
     )
   }
 
+  /** As {@link readSlice}, or from memory if nothing has changed since. Only what versions cover is kept. */
+  private async loadSlice(
+    name: FeedStrategyName,
+    query: TimelineQuery,
+    stamping: Stamping | undefined,
+  ): Promise<LoadedSlice> {
+    if (!stamping || !storesAllPosts(name)) return this.readSlice(name, query)
+    const { keptPages } = this.parts
+    const key = JSON.stringify(['page', name, query])
+    const visit = await keptPages.noteRequest(key)
+    const { slice } = visit ?? {}
+    const kept =
+      slice && (await stamping.isCurrent(slice.stamp)) && (await this.renew(slice, query))
+    keptPages.countServed(Boolean(kept))
+    if (kept) return kept
+    if (!visit) return this.readSlice(name, query)
+    const builder = await stamping.begin(query.reader)
+    const read = await this.readSlice(name, { ...query, stamp: builder })
+    const stamp = builder.finish()
+    if (stamp) keptPages.keep(key, read, stamp)
+    return { ...read, stamp }
+  }
+
+  /**
+   * A kept slice with the current contents of its posts, if they are needed. Undefined if a post was just deleted. At
+   * most one command, shared.
+   */
+  private async renew(slice: KeptSlice, query: TimelineQuery): Promise<KeptSlice | undefined> {
+    if (query.projection !== 'content' || slice.items.length === 0) return slice
+    const posts = await this.readPosts(slice.items)
+    const items = slice.items.flatMap(({ id }) => posts.get(id) ?? [])
+    return items.length === slice.items.length ? { ...slice, items } : undefined
+  }
+
   /**
    * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
    * registrations, it reads again under these.
    * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
-   * Cost: the strategy's commands and one for facts, and the same again for each refill.
+   * Cost: the strategy's commands and one for facts, and the same again for each refill. With a stamp, one for the
+   * versions of authors, shared.
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry } = this.parts
@@ -111,6 +172,7 @@ export class FeedService {
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered = tries <= triesMax && isBackfilled(registration, query.reader)
+      if (!isCovered) query.stamp?.spoil()
       const slice = await this.fillSlice(isCovered ? name : 'FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
@@ -141,7 +203,9 @@ export class FeedService {
       async (proposed) => {
         const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
         if (entries.length === 0) return []
-        const found = await this.loadPageFacts(entries, query)
+        const refs = await this.refsOf(entries)
+        await query.stamp?.cover(accountsOf(refs.map(({ author }) => author)))
+        const found = await this.loadPageFacts(entries, refs, query)
         facts.push(found)
         for (const author of hiddenAuthors(found, query.reader, query.group))
           excludedAuthors.add(author)
@@ -150,20 +214,18 @@ export class FeedService {
         )
       },
     )
+    // Fan-out on read shows a post before its delivery, so no version covers it.
+    if (candidates.servedBy === 'FANOUT_ON_READ') query.stamp?.spoil()
     return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
   }
 
   private async loadPageFacts(
     entries: readonly Entry[],
+    refs: readonly PostRef[],
     { reader, group, projection, profiles = false }: TimelineQuery,
   ): Promise<PageFacts> {
     const content = projection !== 'ref' && !containText(entries, projection)
-    return this.parts.pageFacts.load(await this.refsOf(entries), {
-      reader,
-      group,
-      content,
-      profiles,
-    })
+    return this.parts.pageFacts.load(refs, { reader, group, content, profiles })
   }
 
   /** The posts of entries. One command if an entry does not hold its author. */

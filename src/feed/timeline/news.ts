@@ -1,9 +1,11 @@
+import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
-import type { FeedStrategyName } from '../strategies/list.ts'
+import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { FeedService } from './feed-service.ts'
-import type { PageFacts } from './page-facts.ts'
+import type { KeptPages } from './kept-pages.ts'
+import type { AuthorFacts } from './page-facts.ts'
 import { isAsHeld, type PollCursor, settle } from './poll-cursor.ts'
 import type { Watermarks } from './watermark.ts'
 
@@ -39,7 +41,9 @@ export interface News {
   /** The cursor of the next poll by a poller that holds the same posts. */
   readonly cursor: PollCursor
   /** The facts that were read about the authors. */
-  readonly facts: readonly PageFacts[]
+  readonly facts: readonly AuthorFacts[]
+  /** What decides the answer. Undefined if it may not be kept. */
+  readonly stamp: Stamp | undefined
 }
 
 /** Answers what is new in a timeline since a {@link PollCursor}, without a page. */
@@ -47,16 +51,18 @@ export class NewsReader {
   constructor(
     private readonly feed: FeedService,
     private readonly watermarks: Watermarks,
+    private readonly keptPages: KeptPages,
   ) {}
 
   /**
    * Finds the posts above the watermark of the cursor that the poller does not hold.
    * With `changed`, it also reads the posts that the poller holds, at most 200, and compares.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, or an invalid group.
-   * Cost: the commands of the watermark, those of the strategy, and one for facts.
+   * Cost: the commands of the watermark, those of the strategy, and one for facts. A repeated poll also reads versions.
+   * @param stamping of the request. Default: reads no versions.
    * @see law L7
    */
-  async findNews(reader: UserId, request: NewsRequest): Promise<News> {
+  async findNews(reader: UserId, request: NewsRequest, stamping?: Stamping): Promise<News> {
     const { since, changed } = request
     const strategy = this.feed.chooseStrategy(request.strategy)
     const group = request.group === undefined ? undefined : checkGroup('group', request.group)
@@ -66,7 +72,12 @@ export class NewsReader {
     const limit = since.recent.length + (isCompared ? since.settled + pageSizeMax : newsMax) + 1
     const newerThan = isCompared ? since.floor : since.watermark
     const range = { newerThan, oldestFirst: false, limit }
-    const slice = await this.feed.readSlice(strategy, { reader, group, projection: 'ref', range })
+    const key = JSON.stringify(['news', strategy, reader, group, since, changed])
+    const isRepeated =
+      stamping && storesAllPosts(strategy) && (await this.keptPages.noteRequest(key))
+    const stamp = isRepeated ? await stamping.begin(reader) : undefined
+    const query = { reader, group, projection: 'ref' as const, range, stamp }
+    const slice = await this.feed.readSlice(strategy, query)
     const posts = slice.items.map(({ id }) => id)
     const isCut = posts.length >= limit
     const held = new Set(since.recent)
@@ -78,11 +89,15 @@ export class NewsReader {
       changed: isCompared ? isCut || !isAsHeld(since, posts) : since.outdated,
       cursor: isCut ? since : advance(since, watermark, fresh.at(-1)?.id),
       facts: slice.facts,
+      stamp: stamp?.finish(),
     }
   }
 }
 
-/** The cursor of a poller that holds the same posts. Its watermark rises, but stays below the new posts. */
+/**
+ * The cursor of a poller that holds the same posts. Its watermark rises, but stays below the new posts. It stays the same
+ * while no post is below a higher watermark, so that polls without news repeat.
+ */
 function advance(
   since: PollCursor,
   watermark: PostId,
@@ -91,5 +106,7 @@ function advance(
   // Pages are left to read.
   if (since.next !== undefined) return since
   const limit = oldestFresh === undefined ? watermark : neighbour(oldestFresh, -1)
-  return settle(since, limit < watermark ? limit : watermark)
+  const advanced = settle(since, limit < watermark ? limit : watermark)
+  const isSettled = advanced.settled === since.settled && advanced.outdated === since.outdated
+  return isSettled ? since : advanced
 }

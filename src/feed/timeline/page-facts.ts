@@ -18,16 +18,22 @@ import type { Stats } from '../../users/stats.ts'
 import { hasAccount, toUser, type User } from '../../users/users.ts'
 import { type Registered, toRegistered } from '../registry/registry.ts'
 
-/** The facts about the candidates of a page, from the reader's side. */
-export interface PageFacts {
+/** The facts about the authors of candidates, from the reader's side. */
+export interface AuthorFacts {
   /** The authors of the candidates. */
   readonly authors: readonly UserId[]
   readonly followed: ReadonlySet<UserId>
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
-  /** The counters of live authors. */
-  readonly stats: ReadonlyMap<UserId, Stats>
+  /** The authors that have an account. */
+  readonly live: ReadonlySet<UserId>
+  /** The counters of live authors. Undefined for a page from memory. */
+  readonly stats: ReadonlyMap<UserId, Stats> | undefined
   /** The profiles of live authors. Undefined if they were not requested. */
   readonly profiles: ReadonlyMap<UserId, User> | undefined
+}
+
+/** The facts about the candidates of a page. */
+export interface PageFacts extends AuthorFacts {
   /** The existing posts: whole posts if content was requested. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
   /** The registrations at the time of this read. */
@@ -130,6 +136,7 @@ export class PageFactsReader {
       authors,
       followed: new Set(row.followed),
       restrictions,
+      live: new Set(row.stats.map(({ _id }) => _id as UserId)),
       stats: new Map(
         row.stats.map(({ _id, followers, following, posts }) => [
           _id as UserId,

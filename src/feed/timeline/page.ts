@@ -1,8 +1,9 @@
+import type { Stamp, StampBuilder } from '../../db/stamps.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
-import type { PageFacts } from './page-facts.ts'
+import type { AuthorFacts, PageFacts } from './page-facts.ts'
 
 /** The needed part of a post: its id and author, also its text, or everything. */
 export type Projection = 'ref' | 'text' | 'content'
@@ -46,7 +47,9 @@ export interface TimelinePage extends Page<TimelineItem> {
   /** Whether the limit ended the page, so that more posts follow in the direction of the window. */
   readonly isCut: boolean
   /** The facts that were read about the authors, for resolvers that need them too. */
-  readonly facts: readonly PageFacts[]
+  readonly facts: readonly AuthorFacts[]
+  /** What decides the page. Undefined if nothing may be kept of it. */
+  readonly stamp: Stamp | undefined
 }
 
 /** A part of a reader's timeline, and the needed part of its posts. */
@@ -57,6 +60,8 @@ export interface TimelineQuery {
   /** Whether the facts hold the profiles of the authors. Default: no. */
   readonly profiles?: boolean | undefined
   readonly range: Range
+  /** Takes the versions of everything that decides the slice. Default: none are read. */
+  readonly stamp?: StampBuilder | undefined
 }
 
 /** The result of a {@link TimelineQuery}. */

@@ -17,5 +17,5 @@ export const hiddenAuthors = (
       restrictions !== undefined && (restrictions.has('MUTE') || hasBlock(restrictions))
     const isShown =
       author === reader ? group === undefined : facts.followed.has(author) && !isHidden
-    return !isShown || !facts.stats.has(author)
+    return !isShown || !facts.live.has(author)
   })

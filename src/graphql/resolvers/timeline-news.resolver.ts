@@ -6,6 +6,7 @@ import { primeLoaders } from '../loaders.ts'
 import { encodePollCursor, parsePollCursor } from '../poll-cursor.ts'
 import { presentUsers } from '../present.ts'
 import { selectionOf } from '../selection.ts'
+import { isStableNews } from '../stable.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { TimelineNews } from '../types/post.ts'
 
@@ -44,12 +45,14 @@ export class TimelineNewsResolver {
   ) {
     const viewer = ctx.requireViewer()
     const selection = selectionOf(info)
-    const news = await ctx.services.news.findNews(viewer, {
+    const request = {
       since: parsePollCursor('since', since),
       strategy: strategy ?? undefined,
       group: group ?? undefined,
       changed: selection.has('changed'),
-    })
+    }
+    const news = await ctx.services.news.findNews(viewer, request, ctx.keeping?.stamping)
+    if (isStableNews(selection)) ctx.keeping?.offerStamp(news.stamp)
     primeLoaders(ctx.loaders, news.facts, group ?? undefined)
     const users = selection.has('authors')
       ? await presentUsers(ctx, news.authors, selection.of('authors'))

@@ -13,6 +13,7 @@ import { parsePostNodeId } from '../node-id.ts'
 import { decodePollCursor, encodePollCursor } from '../poll-cursor.ts'
 import { needsProfile, presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
+import { isStableTimeline } from '../stable.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { Timeline, TimelineReason } from '../types/post.ts'
 
@@ -70,6 +71,7 @@ export class TimelineResolver {
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     })
+    if (isStableTimeline(selection, args)) ctx.keeping?.offerStamp(page.stamp)
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentPostPage(ctx, page, selection)
     const { strategy, servedBy, pending } = page

@@ -1,6 +1,7 @@
 import type { Document } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { subscriptions } from '../../events.ts'
+import type { UserId } from '../../lib/ids.ts'
 import type { CountedUser } from '../counted-users.ts'
 import {
   type Discrepancy,
@@ -44,24 +45,20 @@ export const accounts = (
   },
   recheck: (handles, at) => recheck(services, handles, at),
   async repair(tx, violations) {
-    const { collections, outbox } = services
-    const { users, user_stats } = collections
+    const { collections, outbox, stats } = services
+    const { users } = collections
     const { session } = tx
     const those = (...problems: Problem[]) =>
-      violations.flatMap(({ handle, problem }) => (problems.includes(problem) ? [handle] : []))
+      violations.flatMap(({ handle, problem }) =>
+        problems.includes(problem) ? [handle as UserId] : [],
+      )
     const [opened, spare, gone] = [
       those('NO_COUNTERS'),
       those('SPARE_COUNTERS'),
       those('NO_ACCOUNT'),
     ]
-    const zero = { followers: 0, following: 0, posts: 0 }
-    if (opened.length > 0) {
-      await user_stats.insertMany(
-        opened.map((_id) => ({ _id, ...zero })),
-        { session },
-      )
-    }
-    if (spare.length > 0) await user_stats.deleteMany({ _id: { $in: spare } }, { session })
+    if (opened.length > 0) await stats.open(tx, opened)
+    if (spare.length > 0) await stats.close(tx, spare)
     if (gone.length > 0) {
       const now = new Date(services.now())
       await users.insertMany(

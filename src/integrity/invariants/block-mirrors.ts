@@ -2,6 +2,7 @@ import type { RestrictionDoc } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
+import { raiseVersions, relationsOf } from '../../db/versions.ts'
 import type { EdgeId } from '../../lib/ids.ts'
 import {
   findingOf,
@@ -35,80 +36,86 @@ interface MirrorViolation extends Violation {
  * BLOCK records an action of a user.
  */
 export const blockMirrors = ({
-  collections: { restrictions, users },
+  collections,
   mint,
-}: IntegrityServices): Invariant<object, Block, MirrorViolation> => ({
-  ...invariant,
-  async *scan(handles) {
-    const mirror = {
-      from: restrictions.collectionName,
-      localField: 'other',
-      foreignField: 'owner',
-      let: { owner: '$owner', kind: '$kind' },
-      pipeline: [
-        {
-          $match: {
-            kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
-            $expr: { $and: [{ $eq: ['$other', '$$owner'] }, { $ne: ['$kind', '$$kind'] }] },
+}: IntegrityServices): Invariant<object, Block, MirrorViolation> => {
+  const { restrictions, users } = collections
+  return {
+    ...invariant,
+    async *scan(handles) {
+      const mirror = {
+        from: restrictions.collectionName,
+        localField: 'other',
+        foreignField: 'owner',
+        let: { owner: '$owner', kind: '$kind' },
+        pipeline: [
+          {
+            $match: {
+              kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
+              $expr: { $and: [{ $eq: ['$other', '$$owner'] }, { $ne: ['$kind', '$$kind'] }] },
+            },
           },
-        },
-        { $limit: 1 },
-        { $project: { _id: 1 } },
-      ] satisfies Document[],
-    }
-    yield* restrictions.aggregate<Block>([
-      { $match: { owner: handles, kind: { $in: ['BLOCK', 'BLOCKED_BY'] } } },
-      { $lookup: { ...mirror, as: 'mirror' } },
-      { $match: { mirror: { $size: 0 } } },
-      { $project: { owner: 1, other: 1, kind: 1 } },
-    ])
-  },
-  async recheck(blocks, at): Promise<Verdict<MirrorViolation>> {
-    const asked = blocks.flatMap(({ owner, other, kind }): Block[] => {
-      const own = { owner, other, kind }
-      return [own, mirrorOf(own)]
-    })
-    const found = await restrictions.find({ $or: asked }, { ...at }).toArray()
-    const standing = new Set(found.map(keyOf))
-    const handles = asked.map(({ owner }) => owner)
-    const leaving = await leavingAmong(users, handles, at)
-    const alone = blocks.filter(
-      (one) => standing.has(keyOf(one)) && !standing.has(keyOf(mirrorOf(one))),
-    )
-    // A purge deletes the two documents in two commands.
-    const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
-    const violations = lasting.map(({ owner, other, kind }) => ({
-      block: { owner, other, kind },
-      finding: findingOf(invariant, {
-        kind: 'mirror',
-        subject: nameOf({ follower: owner, followee: other }),
-        expected: `${mirrorKind[kind]} on the other side`,
-        found: `${kind} alone`,
-      }),
-    }))
-    return { violations, inFlight: alone.length - lasting.length }
-  },
-  // An unblock deletes the document that this command changes, so only one of the two commits.
-  lock: ({ session }, blocks) =>
-    restrictions.updateMany(
-      { $or: blocks.map(({ owner, other, kind }) => ({ owner, other, kind })) },
-      { $inc: { repairs: 1 } },
-      { session },
-    ),
-  async repair({ session }, violations) {
-    const those = (kind: Block['kind']) =>
-      violations.flatMap(({ block }) => (block.kind === kind ? [block] : []))
-    const [owned, mirrors] = [those('BLOCK'), those('BLOCKED_BY')]
-    if (owned.length > 0) {
-      const docs = owned.map((block) => ({
-        _id: toObjectId(mint.next<EdgeId>()),
-        ...mirrorOf(block),
+          { $limit: 1 },
+          { $project: { _id: 1 } },
+        ] satisfies Document[],
+      }
+      yield* restrictions.aggregate<Block>([
+        { $match: { owner: handles, kind: { $in: ['BLOCK', 'BLOCKED_BY'] } } },
+        { $lookup: { ...mirror, as: 'mirror' } },
+        { $match: { mirror: { $size: 0 } } },
+        { $project: { owner: 1, other: 1, kind: 1 } },
+      ])
+    },
+    async recheck(blocks, at): Promise<Verdict<MirrorViolation>> {
+      const asked = blocks.flatMap(({ owner, other, kind }): Block[] => {
+        const own = { owner, other, kind }
+        return [own, mirrorOf(own)]
+      })
+      const found = await restrictions.find({ $or: asked }, { ...at }).toArray()
+      const standing = new Set(found.map(keyOf))
+      const handles = asked.map(({ owner }) => owner)
+      const leaving = await leavingAmong(users, handles, at)
+      const alone = blocks.filter(
+        (one) => standing.has(keyOf(one)) && !standing.has(keyOf(mirrorOf(one))),
+      )
+      // A purge deletes the two documents in two commands.
+      const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
+      const violations = lasting.map(({ owner, other, kind }) => ({
+        block: { owner, other, kind },
+        finding: findingOf(invariant, {
+          kind: 'mirror',
+          subject: nameOf({ follower: owner, followee: other }),
+          expected: `${mirrorKind[kind]} on the other side`,
+          found: `${kind} alone`,
+        }),
       }))
-      await restrictions.insertMany(docs, { session })
-    }
-    if (mirrors.length > 0) await restrictions.deleteMany({ $or: mirrors }, { session })
-  },
-})
+      return { violations, inFlight: alone.length - lasting.length }
+    },
+    // An unblock deletes the document that this command changes, so only one of the two commits.
+    lock: ({ session }, blocks) =>
+      restrictions.updateMany(
+        { $or: blocks.map(({ owner, other, kind }) => ({ owner, other, kind })) },
+        { $inc: { repairs: 1 } },
+        { session },
+      ),
+    async repair(tx, violations) {
+      const { session } = tx
+      const those = (kind: Block['kind']) =>
+        violations.flatMap(({ block }) => (block.kind === kind ? [block] : []))
+      const [owned, mirrors] = [those('BLOCK'), those('BLOCKED_BY')]
+      if (owned.length > 0) {
+        const docs = owned.map((block) => ({
+          _id: toObjectId(mint.next<EdgeId>()),
+          ...mirrorOf(block),
+        }))
+        await restrictions.insertMany(docs, { session })
+      }
+      if (mirrors.length > 0) await restrictions.deleteMany({ $or: mirrors }, { session })
+      const users = violations.flatMap(({ block: { owner, other } }) => [owner, other])
+      await raiseVersions(collections, relationsOf(users), tx)
+    },
+  }
+}
 
 async function leavingAmong(
   users: IntegrityServices['collections']['users'],

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Db } from '../../../src/db/mongo.ts'
+import { type Stamp, Stamping } from '../../../src/db/stamps.ts'
 import { registerStrategies } from '../../../src/feed/feeds.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { newsMax } from '../../../src/feed/timeline/news.ts'
@@ -23,6 +24,8 @@ import type { LatePostStep, PollPlan, PollPlanStep, PollStep, SlowPollStep } fro
 import { begin, emptied, type Setting } from './setting.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
+
+type AskedPage = Parameters<PollQueries['timeline']>[0]
 
 /** A clock that only reads and steps move, so that a busy machine delays nothing. */
 function virtualClock(): TestClock {
@@ -65,6 +68,7 @@ export class PollSimulation {
   private readonly undelivered = new Map<Poller, ReadonlySet<string>>()
   /** The services of the poll under way, whose calls may be held. */
   private polling: Services
+  private readonly kept = new Map<string, { readonly answer: unknown; readonly stamp: Stamp }>()
   /** Whether the transaction of a post waits before its commit. */
   private isPostOpen = false
 
@@ -246,26 +250,52 @@ export class PollSimulation {
   private queriesOf(reader: UserId): PollQueries {
     const { strategy } = this
     return {
-      timeline: async (asked) => {
+      timeline: this.answerAgain(reader, async (asked: AskedPage, stamping) => {
         const base = 'before' in asked ? decodePollCursor(asked.before) : undefined
         const window =
           'first' in asked
             ? { limit: asked.first, backward: false }
             : { limit: asked.last, backward: true, before: base && positionOf(base) }
         const request = { window, strategy, projection: 'ref' as const, watermark: true }
-        const { items, isCut, watermark } = await this.polling.feed.timeline(reader, request)
+        const { items, isCut, watermark, stamp } = await this.polling.feed.timeline(
+          reader,
+          request,
+          stamping,
+        )
         const ids = items.map(({ id }) => id)
         const page = { posts: ids, isCut, watermark: watermark as PostId }
         const cursor = cursorAfterPage(window, base, page)
         const [hasNextPage, hasPreviousPage] = [isCut && !window.backward, isCut && window.backward]
         const pollCursor = cursor ? encodePollCursor(cursor) : ''
-        return { ids, pollCursor, hasNextPage, hasPreviousPage }
-      },
-      news: async (since) => {
+        return { answer: { ids, pollCursor, hasNextPage, hasPreviousPage }, stamp }
+      }),
+      news: this.answerAgain(reader, async (since: string, stamping) => {
         const asked = { since: parsePollCursor('since', since), strategy, changed: true }
-        const { cursor, ...news } = await this.polling.news.findNews(reader, asked)
-        return { ...news, pollCursor: encodePollCursor(cursor) }
-      },
+        const { cursor, stamp, ...news } = await this.polling.news.findNews(reader, asked, stamping)
+        return { answer: { ...news, pollCursor: encodePollCursor(cursor) }, stamp }
+      }),
+    }
+  }
+
+  /** Answers equal queries again while their stamp is current, as the server does, whichever process has answered. */
+  private answerAgain<Asked, Answer>(
+    reader: UserId,
+    ask: (
+      asked: Asked,
+      stamping: Stamping,
+    ) => Promise<{ answer: Answer; stamp: Stamp | undefined }>,
+  ): (asked: Asked) => Promise<Answer> {
+    return async (asked) => {
+      const stamping = new Stamping(this.polling.versions)
+      const key = JSON.stringify([reader, asked])
+      const kept = this.kept.get(key)
+      if (kept && (await stamping.isCurrent(kept.stamp))) {
+        this.count('answered again')
+        return kept.answer as Answer
+      }
+      const { answer, stamp } = await ask(asked, stamping)
+      if (stamp) this.kept.set(key, { answer, stamp })
+      return answer
     }
   }
 

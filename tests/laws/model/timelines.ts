@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { Stamping } from '../../../src/db/stamps.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
@@ -135,14 +136,16 @@ export class Timelines {
   }
 
   private async ask(
-    { feed }: Services,
+    { feed, versions }: Services,
     { reader, group, content, strategy }: PageRequest,
     window: Window,
     probed: boolean,
   ): Promise<PageResult> {
     const projection = content ? 'content' : 'text'
-    const page = await feed.timeline(reader, { window, group, strategy, projection, pending: true })
+    const request = { window, group, strategy, projection, pending: true } as const
+    const page = await feed.timeline(reader, request, new Stamping(versions))
     this.count(`${strategy} by ${page.servedBy}`)
+    if (page.facts.some(({ stats }) => stats === undefined)) this.count(`${strategy} kept`)
     for (const item of page.items) {
       const author = this.authorOf(item.id)
       expect(item, strategy).toMatchObject({ author, text: `by ${author}` })

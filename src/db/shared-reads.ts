@@ -1,0 +1,30 @@
+import { runInTime } from '../request-scope.ts'
+import { eachKey, GroupCommit } from './group-commit.ts'
+
+/** Number of concurrent reads that share a command. */
+const batchMax = 64
+
+/**
+ * Combines reads of concurrent requests. Reads that arrive while a read is under way share the next one, so a command
+ * answers only reads that were asked for before it was sent. It has the time of a command, whatever time its first
+ * request has left.
+ * @param read receives the keys of all reads of a batch, with repeats.
+ * @returns a read whose result may hold more than was asked for.
+ */
+export function shareReads<K, Found>(
+  name: string,
+  read: (keys: readonly K[]) => Promise<Found>,
+): (keys: readonly K[]) => Promise<Found> {
+  const bounds = {
+    ...{ name, batchMax, waitingMax: 20_000, waitMsMax: 5_000, lingerMs: 0 },
+    begins: 'IN_TURNS',
+  } as const
+  const reads = new GroupCommit<readonly K[], Found>(
+    eachKey(async (_, batch) => {
+      const found = await runInTime(undefined, () => read(batch.flat()))
+      return batch.map(() => found as Awaited<Found>)
+    }),
+    bounds,
+  )
+  return (keys) => reads.submit('', keys)
+}

@@ -1,0 +1,112 @@
+import { LRUCache } from 'lru-cache'
+import type { Stamp } from '../../db/stamps.ts'
+import type { Versions } from '../../db/versions.ts'
+import { measureCache } from '../../metrics/caches.ts'
+import type { Post } from '../../posts/post.ts'
+import type { TimelineItem, TimelineSlice } from './page.ts'
+import type { AuthorFacts } from './page-facts.ts'
+
+/** A slice of a timeline without anything that changes while its stamp is current. */
+export interface KeptSlice extends Omit<TimelineSlice, 'facts'> {
+  readonly facts: readonly AuthorFacts[]
+  readonly stamp: Stamp
+}
+
+/** What is known about a read. */
+interface Visit {
+  /** Undefined after the first request. */
+  readonly slice: KeptSlice | undefined
+  readonly bytes: number
+}
+
+const { max, ceil } = Math
+
+/** The bounds of {@link KeptPages}. */
+export interface KeptBounds {
+  /** Estimated bytes in memory. 0: nothing is kept. */
+  readonly bytesMax: number
+  /** How long a page is kept, in milliseconds. */
+  readonly keptMsMax: number
+}
+
+/**
+ * Pages of timelines in memory, under the versions of all that decides them. A page is kept from its second request on,
+ * so a page that nobody repeats costs nothing.
+ */
+export class KeptPages {
+  private readonly visits: LRUCache<string, Visit> | undefined
+  private readonly countRead: (isHit: boolean) => void
+
+  constructor(
+    private readonly versions: Pick<Versions, 'areComplete'>,
+    { bytesMax, keptMsMax }: KeptBounds,
+  ) {
+    this.visits =
+      bytesMax === 0
+        ? undefined
+        : new LRUCache({
+            maxSize: bytesMax,
+            ttl: max(1, ceil(keptMsMax)),
+            sizeCalculation: ({ bytes }) => bytes,
+          })
+    this.countRead = measureCache('pages', () => this.visits?.calculatedSize ?? 0).countRead
+  }
+
+  /**
+   * Finds a kept slice and notes the request. Its stamp may be out of date. Up to two commands while the database does
+   * not say that all processes write versions.
+   * @returns undefined for the first request of this read: it is not worth a stamp.
+   */
+  async noteRequest(key: string): Promise<{ readonly slice: KeptSlice | undefined } | undefined> {
+    if (!this.visits || !(await this.versions.areComplete())) return undefined
+    const visit = this.visits.get(key)
+    if (!visit) this.visits.set(key, { slice: undefined, bytes: bytesOfKey(key) })
+    return visit
+  }
+
+  /** Counts whether a request was served from memory. */
+  countServed(isKept: boolean): void {
+    this.countRead(isKept)
+  }
+
+  /** Keeps a slice without its counters, which have no version. */
+  keep(key: string, slice: TimelineSlice, stamp: Stamp): void {
+    const { items, facts, ...rest } = slice
+    const kept = { ...rest, stamp, items: items.map(keptItem), facts: facts.map(keptFacts) }
+    this.visits?.set(key, { slice: kept, bytes: bytesOfKey(key) + bytesOf(kept) })
+  }
+}
+
+/** What of a post never changes. */
+const keptItem = ({ id, author, text }: TimelineItem | Post): TimelineItem =>
+  text === undefined ? { id, author } : { id, author, text }
+
+const keptFacts = ({
+  authors,
+  followed,
+  restrictions,
+  live,
+  profiles,
+}: AuthorFacts): AuthorFacts => ({
+  authors,
+  followed,
+  restrictions,
+  live,
+  profiles,
+  stats: undefined,
+})
+
+const bytesOfKey = (key: string): number => 200 + 2 * key.length
+
+/** An estimate, rather too large: an object or a place in a map takes up to 100 bytes, a character up to two. */
+function bytesOf({ items, facts, stamp }: KeptSlice): number {
+  const ofItems = items.reduce((sum, { text }) => sum + 200 + 2 * (text?.length ?? 0), 0)
+  const ofFacts = facts.reduce((sum, { authors, profiles }) => {
+    const bios = [...(profiles?.values() ?? [])].reduce(
+      (all, { name, bio }) => all + 300 + 2 * (name.length + (bio?.length ?? 0)),
+      0,
+    )
+    return sum + 400 * authors.length + bios
+  }, 0)
+  return ofItems + ofFacts + 150 * stamp.subjects.length
+}

@@ -1,0 +1,103 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Services } from '../../src/services.ts'
+import { useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
+import { sameLimits } from '../support/engagement.ts'
+import { recorded } from '../support/mongo.ts'
+import { drain, handle, servicesOver, testClock } from '../support/services.ts'
+
+const [reader, friend, other] = ['reader', 'friend', 'other'].map(handle) as [never, never, never]
+
+describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
+  const app = useApp({ FEED_STRATEGY: strategy, TIMELINE_ENTRIES: 'text' })
+  /** Writes as another process does. */
+  let elsewhere: Services
+  const stable = `{ timeline(first: 50) { edges { cursor node { id text createdAt author { handle name } } } pageInfo { hasNextPage endCursor } } }`
+  const counted = `{ timeline(first: 50) { edges { node { id text likeCount viewerHasLiked author { handle name } } } } }`
+  const ask = (query: string) => app.send({ as: reader, query })
+  const textsOf = async (query = stable): Promise<string[]> => {
+    const { data, errors } = await ask(query)
+    expect(errors).toEqual([])
+    return data.timeline.edges.map(({ node }: { node: { text: string } }) => node.text)
+  }
+  const commandsOf = async (query: string) => {
+    const { result, commands } = await recorded(app.database.client, () => ask(query))
+    expect(result.errors).toEqual([])
+    return labelsOf(commands)
+  }
+
+  beforeAll(async () => {
+    elsewhere = servicesOver(app.database, testClock(), sameLimits({ threshold: 3, capacity: 2 }))
+    for (const user of [reader, friend, other]) await elsewhere.users.create(user, { name: user })
+    await elsewhere.follows.follow(reader, friend)
+    await elsewhere.posts.create(friend, { text: 'first' })
+    await elsewhere.posts.create(friend, { text: 'second' })
+    await elsewhere.posts.create(other, { text: 'hidden' })
+    await drain(elsewhere)
+  })
+
+  beforeEach(async () => {
+    for (let times = 0; times < 3; times++) {
+      await textsOf(stable)
+      await textsOf(counted)
+    }
+  })
+
+  test('an unchanged page costs one command', async () => {
+    expect(await commandsOf(stable)).toEqual(['read versions'])
+  })
+
+  test('an unchanged page with counts and flags costs three commands', async () => {
+    expect(await commandsOf(counted)).toEqual(['read posts', 'read posts', 'read versions'])
+  })
+
+  test('concurrent requests share the command', async () => {
+    const { commands } = await recorded(app.database.client, () =>
+      Promise.all(Array.from({ length: 16 }, () => app.services.versions.load(['registrations']))),
+    )
+    expect(labelsOf(commands)).toEqual(['read versions'])
+  })
+
+  const changes: Record<string, [(by: Services) => Promise<unknown>, string[]]> = {
+    'a new post': [
+      ({ posts }) => posts.create(friend, { text: 'third' }),
+      ['third', 'second', 'first'],
+    ],
+    'a follow': [
+      ({ follows }) => follows.follow(reader, other),
+      ['third', 'hidden', 'second', 'first'],
+    ],
+    'a mute': [
+      ({ restrictions }) => restrictions.mute(reader, other),
+      ['third', 'second', 'first'],
+    ],
+    'an unmute': [
+      ({ restrictions }) => restrictions.unmute(reader, other),
+      ['third', 'hidden', 'second', 'first'],
+    ],
+    'a block by the other user': [
+      ({ restrictions }) => restrictions.block(other, reader),
+      ['third', 'second', 'first'],
+    ],
+    'a deleted post': [
+      async ({ posts, collections }) => {
+        const found = await collections.posts.findOne({ text: 'third' })
+        await posts.delete(friend, { author: friend, id: found?._id.toHexString() as never })
+      },
+      ['second', 'first'],
+    ],
+    'an unfollow': [({ follows }) => follows.unfollow(reader, friend), []],
+    'a second follow': [({ follows }) => follows.follow(reader, friend), ['second', 'first']],
+    'a deleted account': [({ users }) => users.delete(friend), []],
+  }
+
+  test.each(Object.keys(changes))('%s by another process shows on the next page', async (name) => {
+    const [change, expected] = changes[name] as (typeof changes)[string]
+    await change(elsewhere)
+    // Deletions, mutes and unfollows take effect before any job runs.
+    if (/post$|^a follow|^a second|^an unmute/.test(name) && !/deleted/.test(name))
+      await drain(elsewhere)
+    expect(await textsOf(stable)).toEqual(expected)
+    expect(await textsOf(counted)).toEqual(expected)
+  })
+})

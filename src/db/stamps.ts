@@ -25,12 +25,15 @@ export class Stamping {
   }
 
   /**
-   * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and two more if versions are missing.
+   * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and one more if versions are
+   * missing.
    * @param reader whose timeline will be read.
+   * @param authors who are likely on it. Their versions are read with those of the reader.
    */
-  async begin(reader: string): Promise<StampBuilder> {
+  async begin(reader: string, authors: readonly string[]): Promise<StampBuilder> {
     const builder = new StampBuilder((subjects) => this.see(subjects))
     const own = [...relationsOf([reader]), ...timelinesOf([reader]), ...accountsOf([reader])]
+    await this.see([...own, 'registrations', ...accountsOf(authors)])
     await builder.cover([...own, 'registrations'])
     return builder
   }
@@ -53,7 +56,7 @@ export class StampBuilder {
     private readonly see: (subjects: readonly Subject[]) => Promise<(string | undefined)[]>,
   ) {}
 
-  /** Adds the versions of subjects. Call it before the data about them is read. At most one command, shared, and two more if versions are missing. */
+  /** Adds the versions of subjects. Call it before the data about them is read. At most one command, shared, and one more if versions are missing. */
   async cover(subjects: readonly Subject[]): Promise<void> {
     const unknown = subjects.filter((subject) => !this.values.has(subject))
     if (this.isSpoiled || unknown.length === 0) return

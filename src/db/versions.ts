@@ -73,13 +73,11 @@ export class Versions {
     return subjects.length === 0 ? new Map() : this.readShared(subjects)
   }
 
-  /** As {@link load}, but first creates missing versions. Two commands more if any is missing. */
+  /** As {@link load}, but creates missing versions. One command more if any is missing. */
   async loadOrCreate(subjects: readonly Subject[]): Promise<SeenVersions> {
     const found = await this.load(subjects)
     const missing = subjects.filter((subject) => !found.has(subject))
-    if (missing.length === 0) return found
-    await this.create(missing)
-    return new Map([...found, ...(await this.load(missing))])
+    return missing.length === 0 ? found : new Map([...found, ...(await this.create(missing))])
   }
 
   /**
@@ -108,20 +106,21 @@ export class Versions {
     return new Map(found.map(({ _id, value }) => [_id as Subject, value]))
   }
 
-  private async create(subjects: readonly Subject[]): Promise<void> {
-    const expiresAt = new Date(this.now() + lifetimeMs)
+  /** Creates versions. @returns those that this call created: another process may have created some since. */
+  private async create(subjects: readonly Subject[]): Promise<SeenVersions> {
+    const [value, expiresAt] = [newValue(), new Date(this.now() + lifetimeMs)]
     const operations = subjects.map((_id) => ({
-      updateOne: {
-        filter: { _id },
-        update: { $setOnInsert: { value: newValue(), expiresAt } },
-        upsert: true,
-      },
+      updateOne: { filter: { _id }, update: { $setOnInsert: { value, expiresAt } }, upsert: true },
     }))
     try {
-      await this.collections.versions.bulkWrite(operations, { ...requestTimeout, ordered: false })
+      const { upsertedIds } = await this.collections.versions.bulkWrite(operations, {
+        ...requestTimeout,
+        ordered: false,
+      })
+      return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))
     } catch (error) {
-      // Another process has created it.
       if (!isDuplicateKey(error)) throw error
+      return new Map()
     }
   }
 }

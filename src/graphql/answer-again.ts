@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ApolloServerPlugin } from '@apollo/server'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Versions } from '../db/versions.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Context } from './context.ts'
@@ -38,11 +38,18 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     // Apollo refuses what cannot be verified.
     const viewer = await viewerOf(request).catch(() => undefined)
     if (viewer === undefined) return
-    const keeping = new Keeping(versions, keyOf(request, viewer))
+    const key = keyOf(request, viewer)
+    if (key === undefined) return
+    const keeping = new Keeping(versions, key)
     request.keeping = keeping
     // Without versions the request is executed, which names the fault.
     const kept = await answers.findCurrent(keeping.key, keeping.stamping).catch(() => undefined)
-    if (!kept || !(await charge(request, reply, viewer, kept, parts.limiter))) return
+    if (!kept) return
+    const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
+    const charged = await parts.limiter.charge(client, { cost: kept.cost, mutations: 0 })
+    // The execution of the request is refused in the same way.
+    if (charged?.refusal) return
+    reply.headers(charged?.headers ?? {})
     if (request.scope) Object.assign(request.scope, { viewer, operation: kept.operation })
     request.kept = kept
     return reply.type(kept.contentType).send(kept.body)
@@ -76,31 +83,26 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
 const isGraphql = ({ method, url }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'POST') && /^\/graphql(\?|$)/.test(url)
 
-/** Everything of a request that decides its answer. Apollo refuses some requests by their headers. */
-function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): string {
-  const given = [
+/**
+ * Everything of a request that decides its answer, also the headers by which Apollo refuses requests. Undefined for a
+ * request whose variables are not plain: no timeline takes such variables.
+ */
+function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): string | undefined {
+  const { query, operationName, variables, ...rest } = (body ?? {}) as Partial<
+    Record<string, unknown>
+  >
+  const given = [query, operationName, ...Object.entries(variables ?? {}).flat()]
+  if (Object.keys(rest).length > 0 || !given.every(isPlain)) return undefined
+  const asked = [
     ...[viewer, method, url, headers.accept, headers['content-type']],
     ...[headers['x-apollo-operation-name'], headers['apollo-require-preflight']],
   ]
   return createHash('sha256')
-    .update(JSON.stringify([...given, body ?? null]))
+    .update(JSON.stringify([asked, given]))
     .digest('base64')
 }
 
-/** Charges an answer as its execution was. @returns false if the rate limit refuses it. */
-async function charge(
-  { ip }: FastifyRequest,
-  reply: FastifyReply,
-  viewer: UserId,
-  { cost }: KeptAnswer,
-  limiter: RateLimiter,
-): Promise<boolean> {
-  const client = { client: clientOf(viewer, ip), crowd: crowdOf(viewer, ip) }
-  const charged = await limiter.charge(client, { cost, mutations: 0 })
-  if (charged?.refusal) return false
-  reply.headers(charged?.headers ?? {})
-  return true
-}
+const isPlain = (value: unknown): boolean => value === null || typeof value !== 'object'
 
 /** Keeps no answer that has errors, nor one of several fields: each has a stamp of its own. */
 export const keepPlugin: ApolloServerPlugin<Context> = {

@@ -134,14 +134,18 @@ export class FeedService {
     if (!stamping || !storesAllPosts(name)) return this.readSlice(name, query)
     const { keptPages } = this.parts
     const key = JSON.stringify(['page', name, query])
-    const visit = await keptPages.noteRequest(key)
-    const { slice } = visit ?? {}
-    const kept =
-      slice && (await stamping.isCurrent(slice.stamp)) && (await this.renew(slice, query))
-    keptPages.countServed(Boolean(kept))
+    const visit = await keptPages.findVisit(key)
+    const slice = visit?.slice
+    const isCurrent = slice && (await stamping.isCurrent(slice.stamp))
+    const kept = isCurrent ? await this.renew(slice, query) : undefined
+    keptPages.countServed(kept !== undefined)
     if (kept) return kept
-    if (!visit) return this.readSlice(name, query)
-    const builder = await stamping.begin(query.reader)
+    if (!visit) {
+      const read = await this.readSlice(name, query)
+      keptPages.noteVisit(key, read.facts)
+      return read
+    }
+    const builder = await stamping.begin(query.reader, visit.authors)
     const read = await this.readSlice(name, { ...query, stamp: builder })
     const stamp = builder.finish()
     if (stamp) keptPages.keep(key, read, stamp)

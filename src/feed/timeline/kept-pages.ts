@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Stamp } from '../../db/stamps.ts'
 import type { Versions } from '../../db/versions.ts'
+import type { UserId } from '../../lib/ids.ts'
 import { measureCache } from '../../metrics/caches.ts'
 import type { Post } from '../../posts/post.ts'
 import type { TimelineItem, TimelineSlice } from './page.ts'
@@ -12,14 +13,17 @@ export interface KeptSlice extends Omit<TimelineSlice, 'facts'> {
   readonly stamp: Stamp
 }
 
-/** What is known about a read. */
-interface Visit {
+/** What is known about a read that was requested before. */
+export interface Visit {
   /** Undefined after the first request. */
   readonly slice: KeptSlice | undefined
-  readonly bytes: number
+  /** The authors that were on it last. */
+  readonly authors: readonly UserId[]
 }
 
-const { max, ceil } = Math
+interface SizedVisit extends Visit {
+  readonly bytes: number
+}
 
 /** The bounds of {@link KeptPages}. */
 export interface KeptBounds {
@@ -34,7 +38,7 @@ export interface KeptBounds {
  * so a page that nobody repeats costs nothing.
  */
 export class KeptPages {
-  private readonly visits: LRUCache<string, Visit> | undefined
+  private readonly visits: LRUCache<string, SizedVisit> | undefined
   private readonly countRead: (isHit: boolean) => void
 
   constructor(
@@ -46,22 +50,26 @@ export class KeptPages {
         ? undefined
         : new LRUCache({
             maxSize: bytesMax,
-            ttl: max(1, ceil(keptMsMax)),
+            ttl: Math.max(1, Math.ceil(keptMsMax)),
             sizeCalculation: ({ bytes }) => bytes,
           })
     this.countRead = measureCache('pages', () => this.visits?.calculatedSize ?? 0).countRead
   }
 
   /**
-   * Finds a kept slice and notes the request. Its stamp may be out of date. Up to two commands while the database does
-   * not say that all processes write versions.
-   * @returns undefined for the first request of this read: it is not worth a stamp.
+   * Finds what is known about a read. The stamp of its slice may be out of date. Up to two commands while the database
+   * does not say that all processes write versions.
+   * @returns undefined for the first request of this read.
    */
-  async noteRequest(key: string): Promise<{ readonly slice: KeptSlice | undefined } | undefined> {
-    if (!this.visits || !(await this.versions.areComplete())) return undefined
-    const visit = this.visits.get(key)
-    if (!visit) this.visits.set(key, { slice: undefined, bytes: bytesOfKey(key) })
-    return visit
+  async findVisit(key: string): Promise<Visit | undefined> {
+    return this.visits && (await this.versions.areComplete()) ? this.visits.get(key) : undefined
+  }
+
+  /** Notes a request that was not worth a stamp. */
+  noteVisit(key: string, facts: readonly AuthorFacts[]): void {
+    const authors = [...new Set(facts.flatMap((one) => one.authors))]
+    const bytes = bytesOfKey(key) + 100 * authors.length
+    this.visits?.set(key, { slice: undefined, authors, bytes })
   }
 
   /** Counts whether a request was served from memory. */
@@ -72,8 +80,9 @@ export class KeptPages {
   /** Keeps a slice without its counters, which have no version. */
   keep(key: string, slice: TimelineSlice, stamp: Stamp): void {
     const { items, facts, ...rest } = slice
+    const authors = facts.flatMap((one) => one.authors)
     const kept = { ...rest, stamp, items: items.map(keptItem), facts: facts.map(keptFacts) }
-    this.visits?.set(key, { slice: kept, bytes: bytesOfKey(key) + bytesOf(kept) })
+    this.visits?.set(key, { slice: kept, authors, bytes: bytesOfKey(key) + bytesOf(kept) })
   }
 }
 

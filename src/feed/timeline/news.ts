@@ -73,11 +73,12 @@ export class NewsReader {
     const newerThan = isCompared ? since.floor : since.watermark
     const range = { newerThan, oldestFirst: false, limit }
     const key = JSON.stringify(['news', strategy, reader, group, since, changed])
-    const isRepeated =
-      stamping && storesAllPosts(strategy) && (await this.keptPages.noteRequest(key))
-    const stamp = isRepeated ? await stamping.begin(reader) : undefined
+    const mayKeep = stamping !== undefined && storesAllPosts(strategy)
+    const visit = mayKeep ? await this.keptPages.findVisit(key) : undefined
+    const stamp = visit && (await stamping?.begin(reader, visit.authors))
     const query = { reader, group, projection: 'ref' as const, range, stamp }
     const slice = await this.feed.readSlice(strategy, query)
+    if (mayKeep && !visit) this.keptPages.noteVisit(key, slice.facts)
     const posts = slice.items.map(({ id }) => id)
     const isCut = posts.length >= limit
     const held = new Set(since.recent)

@@ -1,4 +1,5 @@
 import { toObjectId } from '../../../src/db/object-id.ts'
+import { versionsMark } from '../../../src/db/versions.ts'
 import { reactionsTo } from '../../../src/events.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
@@ -39,11 +40,12 @@ export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceC
 
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
-  const { strategies, ...others } = collections
+  const { strategies, meta, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
+    meta.deleteMany({ _id: { $ne: versionsMark } }),
   ])
 }
 

@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import type { Services } from '../../src/services.ts'
+import { noteFact } from '../support/facts.ts'
+import { share } from '../support/repetition.ts'
+import { lawRuns } from '../support/seed.ts'
+import { useServices } from '../support/services.ts'
+import { checkLaw } from './model/check-law.ts'
+import { anyKeptPlan, KeptSimulation } from './model/kept-simulation.ts'
+import { type Setting, small } from './model/setting.ts'
+
+const histories = lawRuns(6)
+const budgetMs = 60_000 + histories * 5_000
+const harness = useServices()
+const asked = ['CACHE', 'INBOX'] as const
+const tally = new Map<string, number>()
+const setting: Setting = { harness, feed: small(asked), asked, registered: asked, tally }
+afterAll(() => noteFact(`L1, kept: ${JSON.stringify(Object.fromEntries([...tally].sort()))}`))
+
+test(
+  'pages that two processes keep equal the model after every change by either',
+  async () => {
+    const law = fc.asyncProperty(anyKeptPlan, async (plan) =>
+      new KeptSimulation(setting, plan).run(),
+    )
+    await checkLaw(law, { name: 'L1, kept', histories, budgetMs })
+    for (const one of asked) expect(tally.get(`${one} kept`)).toBeGreaterThan(10)
+  },
+  budgetMs + 30_000,
+)
+
+/** Versions of a kind of subject that writers do not raise. */
+const withoutRaises = (kind: string) => (services: Services) => {
+  const { versions } = services.collections
+  const right = versions.updateMany.bind(versions)
+  versions.updateMany = async (filter, ...rest) => {
+    const { $in } = filter._id as unknown as { readonly $in: readonly string[] }
+    const others = $in.filter((subject) => !subject.startsWith(kind))
+    return right({ _id: { $in: others } }, ...rest)
+  }
+}
+
+const mutants: Readonly<Record<string, (services: Services) => void>> = {
+  'a change of relations raises no version': withoutRaises('relations:'),
+  'a delivery raises no version': withoutRaises('timeline:'),
+  'a deletion raises no version': withoutRaises('account:'),
+  'a change of registrations raises no version': withoutRaises('registrations'),
+}
+
+test.each(share(2, Object.keys(mutants)))(
+  'the law L1 finds the mutant: %s',
+  async (name) => {
+    const mutant = { ...setting, tally: new Map(), mutate: mutants[name] }
+    const law = fc.asyncProperty(anyKeptPlan, async (plan) =>
+      new KeptSimulation(mutant, plan).run(),
+    )
+    const outcome = await fc.check(law, { numRuns: 200, endOnFailure: true, seed: 1 })
+    noteFact(`L1 mutant of kept pages: ${name}: failed after ${outcome.numRuns} histories`)
+    expect(outcome).toMatchObject({ failed: true, interrupted: false })
+    expect(String(outcome.errorInstance)).toContain('AssertionError')
+  },
+  300_000,
+)

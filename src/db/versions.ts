@@ -27,6 +27,9 @@ const lifetimeMs = 86_400_000
 /** Number of versions that one command writes. */
 const writesMax = 1_000
 
+/** How long a missing mark is not read again, in milliseconds. */
+const markAgeMsMax = 10_000
+
 /** A value that no version had before, also if a failover reverts a version. */
 const newValue = (): string => randomBytes(12).toString('base64')
 
@@ -57,7 +60,7 @@ export const accountsOf = (users: Iterable<string>): Subject[] =>
 
 /** The versions that values are kept under. Concurrent requests read them together. */
 export class Versions {
-  private isMarked = false
+  private marked: { readonly is: boolean; readonly readMs: number } | undefined
   private readonly readShared = shareReads<Subject, SeenVersions>('versions', (subjects) =>
     this.read([...new Set(subjects)]),
   )
@@ -82,21 +85,27 @@ export class Versions {
 
   /**
    * Whether values may be kept under versions: not while processes may run that write none, nor on a sharded cluster,
-   * where a transaction can be visible on one shard before another. Up to two commands until it is true.
+   * where a transaction can be visible on one shard before another. Up to two commands, every 10 s until it is true.
    */
   async areComplete(): Promise<boolean> {
-    if (this.isMarked) return true
-    const { meta } = this.collections
-    const hello = await meta.db.command({ hello: 1, ...requestTimeout })
-    if (hello.msg === 'isdbgrid') return false
-    this.isMarked = (await meta.findOne({ _id: versionsMark }, requestTimeout)) !== null
-    return this.isMarked
+    const { marked } = this
+    if (marked && (marked.is || performance.now() - marked.readMs < markAgeMsMax)) return marked.is
+    const is = await this.readMark()
+    this.marked = { is, readMs: performance.now() }
+    return is
   }
 
   /** Deletes the versions of a deleted user. One command. */
   async remove(user: string): Promise<void> {
     const own = [...relationsOf([user]), ...timelinesOf([user]), ...accountsOf([user])]
     await this.collections.versions.deleteMany({ _id: { $in: own } })
+  }
+
+  private async readMark(): Promise<boolean> {
+    const { meta } = this.collections
+    const hello = await meta.db.command({ hello: 1, ...requestTimeout })
+    if (hello.msg === 'isdbgrid') return false
+    return (await meta.findOne({ _id: versionsMark }, requestTimeout)) !== null
   }
 
   private async read(subjects: readonly Subject[]): Promise<SeenVersions> {

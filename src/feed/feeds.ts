@@ -16,7 +16,7 @@ import type { FeedConfig } from './config.ts'
 import { Backfill } from './delivery/backfill.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
-import { combineSmallWrites } from './delivery/follower-walk.ts'
+import { combineSmallWrites, smallAudienceMax } from './delivery/follower-walk.ts'
 import { EntryReader } from './entry-reader.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
 import { Registrations } from './registry/registrations.ts'
@@ -185,12 +185,15 @@ export function createFeeds(
 export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>): number =>
   Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 16)
 
-/** Raises the versions of timelines. Concurrent deliveries share a command. */
+/** Raises the versions of timelines. One command. Small audiences share it. */
 function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines {
   const raises = combineSmallWrites<UserId>((readers) =>
     raiseVersions(collections, timelinesOf(readers)),
   )
-  return async (readers) => void (await raises.submit('', readers))
+  return async (readers) => {
+    if (readers.length > smallAudienceMax) await raiseVersions(collections, timelinesOf(readers))
+    else await raises.submit('', readers)
+  }
 }
 
 /**

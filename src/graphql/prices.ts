@@ -62,8 +62,8 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.nodes': 10,
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
-  // The watermark, and a page.
-  'Query.timelineNews': 15,
+  // The watermark, a page, and versions.
+  'Query.timelineNews': 20,
   'Timeline.pending': 2,
   'Timeline.pollCursor': 2,
 }
@@ -74,14 +74,14 @@ export const listSizes: Readonly<Record<string, number>> = {
 }
 
 /** The commands of a mutation: those of its transaction. */
-export const mutationCommands = 12
+export const mutationCommands = 13
 
 /**
  * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which `pageInfo` may need, costs as many.
  */
 export const pageCommands: Readonly<Record<string, number>> = {
-  // With the creation of a cache, three rounds of stored entries and facts, and a refill by fan-out on read.
-  'Query.timeline': 13,
+  // With the creation of a cache, three rounds of stored entries and facts, a refill by fan-out on read, and versions.
+  'Query.timeline': 18,
   'User.followers': 3,
   'User.following': 3,
   'User.posts': 3,

@@ -30,10 +30,10 @@ beforeAll(async () => {
 
 /** The transaction of a post, without its counters, and the delivery. */
 const published = ['commitTransaction', 'insert posts', 'update outbox']
-const delivered = ['delete outbox', 'insert inbox', 'read posts']
+const delivered = ['delete outbox', 'insert inbox', 'read posts', 'update versions']
 const facts = ['strategies', 'posts', 'user_stats', 'followers']
 
-test('a post to 40 followers is written and delivered by eight commands', async () => {
+test('a post to 40 followers is written and delivered by nine commands', async () => {
   const { result, commands } = await recorded(app.database.client, () => post(author, 'alone'))
   expect(result.data.createPost.post.text).toBe('alone')
   expect(labelsOf(commands)).toEqual(
@@ -41,7 +41,7 @@ test('a post to 40 followers is written and delivered by eight commands', async 
   )
 })
 
-test('sixteen posts of different authors at once are written and delivered by twelve commands', async () => {
+test('sixteen posts of different authors at once are written and delivered by 13 commands', async () => {
   const { inbox } = app.services.collections
   const before = await inbox.countDocuments()
   const { commands } = await recorded(app.database.client, () =>

@@ -37,6 +37,8 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   const isStored = strategy !== 'FANOUT_ON_READ'
   const marks = isStored ? [waiting] : []
   const whole = [...marks, ...placesOf(strategy), visibilityRead].sort()
+  /** What the second request of a read costs more: its page is kept from then on, except where celebrities are read. */
+  const stamped = isStored && strategy !== 'HYBRID' ? ['read versions', 'update versions'] : []
   let since: string
 
   const poll = (fields: string) =>
@@ -61,7 +63,7 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
     await send(reader, page(''))
     const { data, labels } = await send(reader, page('pending pollCursor'))
     expect(data.timeline.edges).toHaveLength(5)
-    expect(labels).toEqual(whole)
+    expect(labels).toEqual([...whole, ...stamped].sort())
     since = data.timeline.pollCursor
   })
 
@@ -81,7 +83,8 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
     const fields = 'count hasMore authors { handle viewerFollows } changed pollCursor'
     const { data, labels } = await poll(fields)
     noteFact(`poll of ${strategy}, with news: ${labels.join(', ')}`)
-    expect(labels).toEqual(whole)
+    // The second request with `changed`.
+    expect(labels).toEqual([...whole, ...stamped.slice(0, 1)].sort())
     const authors = [{ handle: author, viewerFollows: true }]
     const news = { count: 1, hasMore: false, authors, changed: false }
     expect(data.timelineNews).toMatchObject(news)

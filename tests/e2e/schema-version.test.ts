@@ -25,6 +25,10 @@ async function run(...args: string[]) {
 
 const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']
 
+const untilStopped =
+  'Servers keep no pages in memory until you run "feedline migrate --previous-stopped". ' +
+  'Run it when no process of the previous release runs any more.\n'
+
 describe('a database of an older schema version', () => {
   beforeEach(async () => {
     await records().deleteMany({})
@@ -49,16 +53,20 @@ describe('a database of an older schema version', () => {
   test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
     const plan = await run('migrate', '--dry-run')
     expect(plan).toMatchObject({ code: 0, err: '' })
-    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 1 to 2 /)
+    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 1 to 3 /)
     expect(await records().countDocuments()).toBe(1)
     const migration = await run('migrate')
-    expect(migration).toMatchObject({ code: 0, out: 'The database now has schema version 2.\n' })
-    expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
-    expect(await run('migrate')).toEqual({
+    expect(migration).toMatchObject({
       code: 0,
-      out: 'The database has schema version 2. There is nothing to migrate.\n',
-      err: '',
+      out: `The database now has schema version 3.\n${untilStopped}`,
     })
+    expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
+    const nothing = 'The database has schema version 3. There is nothing to migrate.\n'
+    expect((await run('migrate')).out).toBe(nothing + untilStopped)
+    expect(await records().findOne({ _id: 'versions' })).toBeNull()
+    expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)
+    expect(await records().findOne({ _id: 'versions' })).not.toBeNull()
+    expect(await run('migrate')).toEqual({ code: 0, out: nothing, err: '' })
   })
 })
 
@@ -87,6 +95,7 @@ test('a new database gets the schema version of the release that uses it first',
   expect((await run('indexes', '--apply')).code).toBe(0)
   const recorded = { version: schemaVersion, following: 'collection' }
   expect(await records().findOne({ _id: 'schema' })).toMatchObject(recorded)
+  expect(await records().findOne({ _id: 'versions' })).not.toBeNull()
 })
 
 test('an embedded database is migrated when it is opened', async () => {

@@ -31,7 +31,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
       all.map((fan) => [true, fan]),
     )
     // The first follow finds the key idle. The batch of the others also reads the accounts.
-    const alone = 8 + secondCollection
+    const alone = 9 + secondCollection
     expect(came.commands).toHaveLength(alone + alone + 1)
     const counted = came.commands.filter(({ collection }) => collection === 'user_stats')
     const ofStar = counted.flatMap(({ command }) =>
@@ -47,7 +47,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
       Promise.all(all.map((fan) => follows.unfollow(fan, star))),
     )
     expect(went.result.map(({ changed }) => changed)).toEqual(all.map(() => true))
-    expect(went.commands).toHaveLength(2 * (7 + secondCollection))
+    expect(went.commands).toHaveLength(2 * (8 + secondCollection))
     expect((await stats.byIds([star])).get(star)).toMatchObject({ followers: 0 })
     expect(await problemsOf(harness, prefix)).toEqual([])
   })

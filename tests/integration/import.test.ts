@@ -239,6 +239,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))
     const names = sent.map(({ name, collection }) => `${name} ${collection ?? ''}`.trim())
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
-    expect(names.length).toBeLessThanOrEqual(18)
+    expect(names.length).toBeLessThanOrEqual(21)
   })
 })

@@ -63,7 +63,7 @@ test.each([
   [
     'mutations',
     'mutation { a: deleteUser(input: {}) { handle } b: deleteUser(input: {}) { handle } }',
-    { values: 4, commands: 24 },
+    { values: 4, commands: 26 },
   ],
 ])('the price of an operation is its values and commands: %s', (_, query, price) => {
   const mutations = query.startsWith('mutation') ? 2 : 0

@@ -207,6 +207,8 @@ export class FeedService {
       async (proposed) => {
         const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
         if (entries.length === 0) return []
+        // A page that hides many entries would have the versions of many authors.
+        if (facts.length > 0) query.stamp?.spoil()
         const refs = await this.refsOf(entries)
         await query.stamp?.cover(accountsOf(refs.map(({ author }) => author)))
         const found = await this.loadPageFacts(entries, refs, query)

@@ -35,7 +35,7 @@ export interface KeptBounds {
 
 /**
  * Pages of timelines in memory, under the versions of all that decides them. A page is kept from its second request on,
- * so a page that nobody repeats costs nothing.
+ * so a page that is not repeated costs nothing.
  */
 export class KeptPages {
   private readonly visits: LRUCache<string, SizedVisit> | undefined

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FragmentDefinitionNode, Kind, parse, print, visit } from 'graphql'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
+import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import type { PostId } from '../../src/lib/ids.ts'
 
 const pageInfo = 'pageInfo { hasNextPage endCursor }'
 const countFields = 'id text createdAt author { handle name } likeCount viewerHasLiked'
@@ -24,12 +27,12 @@ export const profile = (type: 'ID' | 'String') => `query Profile($handle: ${type
 }`
 
 /**
- * How a client polls Feedline: an operation of schema/operations, and its variables for the newest cursor. A client with
+ * How a client polls Feedline: an operation of schema/operations, and its variables for the newest post. A client with
  * conditional requests sends the same by GET with `If-None-Match`.
  */
 export const pollOperation = {
-  name: 'TimelinePoll',
-  variables: (newest: string) => ({ last: 20, before: newest }),
+  name: 'TimelineNews',
+  variables: (newest: string) => ({ since: encodePollCursor(startingAt(newest as PostId)) }),
 } as const
 
 /** An operation of schema/operations with its fragments. @throws if there is no such operation. */

@@ -1,5 +1,4 @@
 import { toObjectId } from '../../src/db/object-id.ts'
-import { cursorOf } from '../../src/graphql/node-id.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { type Server, startServer } from '../feeds/http.ts'
@@ -73,10 +72,10 @@ export const feedlineRequests = {
 
 const pollDocument = readOperation(pollOperation.name)
 
-/** Today's poll: the operation of schema/operations by POST. */
+/** The operation of schema/operations by POST. */
 const plainPoll: Poll = {
   request: (reader, newest) =>
-    graphqlRequest(reader, pollDocument, pollOperation.variables(cursorOf(newest as PostId))),
+    graphqlRequest(reader, pollDocument, pollOperation.variables(newest)),
   statusWithoutNews: 200,
 }
 
@@ -103,7 +102,7 @@ export async function openFeedlineSide(
 async function createConditionalPolls(server: Server, readers: readonly string[], newest: string) {
   const requests: HttpRequest[] = []
   for (const reader of readers) {
-    const variables = JSON.stringify(pollOperation.variables(cursorOf(newest as PostId)))
+    const variables = JSON.stringify(pollOperation.variables(newest))
     const path = `/graphql?${new URLSearchParams({ query: pollDocument, variables })}`
     const headers = { ...headersOf(reader), 'apollo-require-preflight': 'true' }
     const { etag } = await sendRequest(server, { method: 'GET', path, headers })

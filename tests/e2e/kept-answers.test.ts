@@ -1,4 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Stamping } from '../../src/db/stamps.ts'
+import { versionsMark } from '../../src/db/versions.ts'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
+import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import type { PostId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
@@ -8,8 +13,12 @@ import { drain, handle, servicesOver, testClock } from '../support/services.ts'
 
 const [reader, friend, other] = ['reader', 'friend', 'other'].map(handle) as [never, never, never]
 
+const limits = sameLimits({ threshold: 3, capacity: 2 })
+
 describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
-  const app = useApp({ FEED_STRATEGY: strategy, TIMELINE_ENTRIES: 'text' })
+  const app = useApp({
+    ...{ FEED_STRATEGY: strategy, TIMELINE_ENTRIES: 'text', RATE_LIMIT_COST: '300000' },
+  })
   /** Writes as another process does. */
   let elsewhere: Services
   const stable = `{ timeline(first: 50) { edges { cursor node { id text createdAt author { handle name } } } pageInfo { hasNextPage endCursor } } }`
@@ -27,7 +36,7 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
   }
 
   beforeAll(async () => {
-    elsewhere = servicesOver(app.database, testClock(), sameLimits({ threshold: 3, capacity: 2 }))
+    elsewhere = servicesOver(app.database, testClock(), limits)
     for (const user of [reader, friend, other]) await elsewhere.users.create(user, { name: user })
     await elsewhere.follows.follow(reader, friend)
     await elsewhere.posts.create(friend, { text: 'first' })
@@ -56,6 +65,61 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
       Promise.all(Array.from({ length: 16 }, () => app.services.versions.load(['registrations']))),
     )
     expect(labelsOf(commands)).toEqual(['read versions'])
+  })
+
+  /** A poll by GET. */
+  const poll = (headers: object = {}, as: string = reader) => {
+    const cursor = encodePollCursor(startingAt('0'.repeat(24) as PostId))
+    const query = `{ timelineNews(since: "${cursor}") { count authors { handle name } changed } }`
+    return fetch(`${app.url}/graphql?${new URLSearchParams({ query })}`, {
+      headers: { authorization: `Dev ${as}`, 'apollo-require-preflight': 'true', ...headers },
+    })
+  }
+
+  test('a poll without news costs one command and no body', async () => {
+    for (let times = 0; times < 2; times++) await poll()
+    const first = await poll()
+    expect(first.status).toBe(200)
+    expect(first.headers.get('cache-control')).toBe('private, no-cache')
+    expect(first.headers.get('vary')).toContain('Authorization')
+    const etag = first.headers.get('etag') ?? ''
+    const { result, commands } = await recorded(app.database.client, () =>
+      poll({ 'if-none-match': `"other", W/${etag}` }),
+    )
+    expect([result.status, await result.text()]).toEqual([304, ''])
+    expect(result.headers.get('etag')).toBe(etag)
+    expect(result.headers.get('ratelimit-remaining')).toMatch(/^\d+$/)
+    expect(labelsOf(commands)).toEqual(['read versions'])
+    // Another viewer sends the same query.
+    const others = await poll({ 'if-none-match': etag }, other)
+    expect(others.status).toBe(200)
+    expect(await others.json()).toMatchObject({ data: { timelineNews: { count: 1 } } })
+    await elsewhere.restrictions.mute(reader, friend)
+    const muted = await poll({ 'if-none-match': etag })
+    expect(muted.status).toBe(200)
+    expect(await muted.json()).toMatchObject({ data: { timelineNews: { count: 0 } } })
+    await elsewhere.restrictions.unmute(reader, friend)
+    // The answer is the same again.
+    expect((await poll({ 'if-none-match': etag })).status).toBe(304)
+  })
+
+  test('nothing is kept while processes may run that write no versions', async () => {
+    const mark = { _id: versionsMark }
+    const { meta } = app.services.collections
+    const marked = await meta.findOneAndDelete(mark)
+    const old = servicesOver(app.database, testClock(), limits, 'collection', {
+      maintained: [strategy as never],
+    })
+    for (const isMarked of [false, true]) {
+      const request = { window: { limit: 2, backward: false }, projection: 'ref' } as const
+      const asked = { ...request, strategy: strategy as never }
+      const by = isMarked ? app.services : old
+      for (let times = 0; times < 3; times++) {
+        const { stamp } = await by.feed.timeline(reader, asked, new Stamping(by.versions))
+        expect(stamp !== undefined).toBe(isMarked && times > 0)
+      }
+    }
+    if (marked) await meta.insertOne(marked)
   })
 
   const changes: Record<string, [(by: Services) => Promise<unknown>, string[]]> = {

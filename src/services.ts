@@ -129,7 +129,16 @@ export function createServices(
     { collections, core, outbox, transactions, versions, mint, now },
     config.feed,
   )
-  const tasks = createTasks({ ...feeds, users, graph, posts, engagements, orphaned, idempotency })
+  const tasks = createTasks({
+    ...feeds,
+    users,
+    graph,
+    posts,
+    engagements,
+    orphaned,
+    idempotency,
+    versions,
+  })
   return {
     collections,
     transactions,

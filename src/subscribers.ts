@@ -1,4 +1,5 @@
 import type { IdempotencyStore } from './db/idempotency.ts'
+import type { Versions } from './db/versions.ts'
 import type { Engagements } from './engagement/engagement.ts'
 import type { OrphanedEngagement } from './engagement/orphaned.ts'
 import type { SubscriberJob } from './events.ts'
@@ -18,6 +19,7 @@ export interface SubscriberParts extends TimelineTaskParts {
   readonly engagements: Engagements
   readonly orphaned: OrphanedEngagement
   readonly idempotency: IdempotencyStore
+  readonly versions: Versions
 }
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
@@ -28,6 +30,7 @@ export const createTasks = ({
   engagements,
   orphaned,
   idempotency,
+  versions,
   ...timelineParts
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob, Task>> => ({
   ...timelineTasks(timelineParts),
@@ -48,7 +51,10 @@ export const createTasks = ({
       },
     ],
     timelines: {
-      deleteReader: (user) => timelineParts.delivery.deleteReader(user),
+      async deleteReader(user) {
+        await timelineParts.delivery.deleteReader(user)
+        await versions.remove(user)
+      },
       refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
     },
   }),

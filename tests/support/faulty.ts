@@ -59,8 +59,11 @@ export function killedAtWrite(db: Db, at: number, effect: Effect) {
   }
 }
 
-/** A database that holds one call, outside of transactions, before it is sent. */
-export function heldAtCall(db: Db, at: number) {
+/**
+ * A database that holds one call, outside of transactions, before it is sent.
+ * @param which `all` also counts aggregates of the whole database, such as the facts of a page.
+ */
+export function heldAtCall(db: Db, at: number, which: 'collections' | 'all' = 'collections') {
   const [reached, going] = [gate(), gate()]
   let left = at
   const around: Around = async ({ inTransaction, args }, go) => {
@@ -70,7 +73,8 @@ export function heldAtCall(db: Db, at: number) {
     }
     return go(args)
   }
-  return { db: watched(db, around), reached: reached.opened, go: going.open }
+  const held = watched(db, around, which === 'all')
+  return { db: held, reached: reached.opened, go: going.open }
 }
 
 /** The half of a bulk write that a killed server has written. */
@@ -86,18 +90,35 @@ function partOf(method: string, [first, ...rest]: readonly unknown[]): readonly 
   return [{ ...filter, [field]: { $in: all.slice(0, Math.ceil(all.length / 2)) } }, ...rest]
 }
 
-function watched(db: Db, around: Around): Db {
-  return new Proxy(db, {
-    get: (target, property) =>
-      property === 'collection'
-        ? (name: string) => watchedCollection(target.collection(name), around)
-        : own(target, property),
+function watched(db: Db, around: Around, isWhole = false): Db {
+  const whole: Db = new Proxy(db, {
+    get: (target, property) => {
+      if (property === 'collection') {
+        return (name: string) =>
+          watchedCollection(target.collection(name), around, isWhole ? whole : undefined)
+      }
+      const real = own(target, property)
+      return isWhole && property === 'aggregate' ? watchedCursor(real, around) : real
+    },
   })
+  return whole
 }
 
-function watchedCollection(collection: Collection, around: Around): Collection {
+/** A function that returns a cursor whose only read is watched. */
+const watchedCursor =
+  (real: (...args: unknown[]) => { toArray: () => Promise<unknown> }, around: Around) =>
+  (...args: unknown[]) => {
+    const cursor = real(...args)
+    const toArray = cursor.toArray.bind(cursor)
+    const call = { isWrite: false, inTransaction: false, method: 'aggregate', args }
+    cursor.toArray = () => around(call, () => toArray())
+    return cursor
+  }
+
+function watchedCollection(collection: Collection, around: Around, whole?: Db): Collection {
   return new Proxy(collection, {
     get: (target, property) => {
+      if (property === 'db' && whole) return whole
       const real = own(target, property)
       if (typeof real !== 'function' || typeof property !== 'string') return real
       const isWrite = writes.has(property)

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { Stamping } from '../../src/db/stamps.ts'
+import type { Subject, Versions } from '../../src/db/versions.ts'
+import { keptMsMaxOf } from '../../src/feed/feeds.ts'
+import { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
+import { etagOf, KeptAnswers, namesEtag } from '../../src/graphql/kept-answers.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+
+const stamp = { subjects: ['registrations'] as Subject[], values: ['1'] }
+const bounds = { bytesMax: 100_000, keptMsMax: 60_000 }
+const versions = { load: async () => new Map([['registrations', '1']]) } as unknown as Versions
+
+test('answers are bounded in bytes, and the one used longest ago is dropped', async () => {
+  const answers = new KeptAnswers(bounds)
+  const about = { contentType: 'application/json', cost: 1, operation: undefined, stamp }
+  for (let n = 0; n < 100; n++)
+    answers.keep(`${n}`, { ...about, body: 'x'.repeat(2_000), etag: etagOf(`${n}`) })
+  const found = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => answers.findCurrent(`${n}`, new Stamping(versions))),
+  )
+  const kept = found.filter((one) => one !== undefined)
+  expect(kept.length).toBeGreaterThan(10)
+  expect(kept.length * 4_000).toBeLessThanOrEqual(bounds.bytesMax)
+  expect(found[99]).toBeDefined()
+})
+
+test('pages are bounded in bytes, and nothing is kept without memory', async () => {
+  const areComplete = async () => true
+  const slice = {
+    items: Array.from({ length: 50 }, (_, n) => ({
+      ...{ id: `${n}` as PostId, author: 'a' as UserId, text: 'x'.repeat(100) },
+    })),
+    ...{ servedBy: 'INBOX' as const, isStored: true, facts: [] },
+  }
+  const pages = new KeptPages({ areComplete }, bounds)
+  const none = new KeptPages({ areComplete }, { ...bounds, bytesMax: 0 })
+  for (let n = 0; n < 50; n++) for (const one of [pages, none]) one.keep(`${n}`, slice, stamp)
+  const found = await Promise.all(Array.from({ length: 50 }, (_, n) => pages.findVisit(`${n}`)))
+  const kept = found.filter((one) => one?.slice !== undefined)
+  expect(kept.length).toBeGreaterThan(1)
+  expect(kept.length * 50 * 400).toBeLessThanOrEqual(bounds.bytesMax)
+  expect(await none.findVisit('49')).toBeUndefined()
+})
+
+test('an answer is kept for less than the time after which its reader must read the stored cache', () => {
+  for (const cacheAwayDays of [0.01, 1, 30, 3_660]) {
+    // A page that is as old as allowed can become an answer that is as old as allowed.
+    const servedMs = 2 * keptMsMaxOf({ cacheAwayDays })
+    expect(servedMs).toBeLessThanOrEqual((cacheAwayDays * 86_400_000) / 8)
+  }
+})
+
+describe('entity tags', () => {
+  test.each([
+    [undefined, false],
+    ['', false],
+    ['"a"', false],
+    ['"b"', true],
+    ['W/"b"', true],
+    ['"a", W/"b"', true],
+    ['*', true],
+  ])('%s names "b": %s', (header, is) => expect(namesEtag(header, '"b"')).toBe(is))
+
+  test('equal answers have equal tags, others have others', () => {
+    expect(etagOf('{}')).toBe(etagOf('{}'))
+    expect(etagOf('{}')).not.toBe(etagOf('{ }'))
+  })
+})

@@ -17,11 +17,16 @@ export class Stamping {
   constructor(private readonly versions: Versions) {}
 
   /** Whether what was read under a stamp was unchanged when this request arrived, or later. At most one command, shared. */
-  async isCurrent({ subjects, values }: Stamp): Promise<boolean> {
+  async isCurrent(stamp: Stamp): Promise<boolean> {
+    return (await this.findChanged(stamp)).length === 0
+  }
+
+  /** The subjects of a stamp that have changed since. At most one command, shared. */
+  async findChanged({ subjects, values }: Stamp): Promise<readonly Subject[]> {
     const unseen = subjects.filter((subject) => !this.seen.has(subject))
     const found = await this.versions.load(unseen)
     for (const subject of unseen) this.seen.set(subject, found.get(subject))
-    return subjects.every((subject, at) => this.seen.get(subject) === values[at])
+    return subjects.filter((subject, at) => this.seen.get(subject) !== values[at])
   }
 
   /**

@@ -1,15 +1,17 @@
 import { z } from 'zod'
-import { requestTimeout } from '../../db/client.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
 import { isDuplicateKey } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
-import type { AnyBulkWriteOperation, Document, ObjectId } from '../../db/mongo.ts'
+import type { AnyBulkWriteOperation, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
+import { shareReads } from '../../db/shared-reads.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import type { EntryReader } from '../entry-reader.ts'
+import { floorOf, merged, raisedFloor } from './cache-floor.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
@@ -92,6 +94,12 @@ export interface CacheParts {
  */
 export class Cache implements MaterialisedStrategy {
   private readonly small: GroupCommit<readonly Push[], undefined>
+  /** A cache may have 4,000 entries, so few share a command. */
+  private readonly readCaches = shareReads(
+    'caches',
+    (readers: readonly UserId[]) => this.readAmong(readers),
+    16,
+  )
 
   constructor(
     private readonly caches: Collections['timeline_cache'],
@@ -105,7 +113,7 @@ export class Cache implements MaterialisedStrategy {
     return optionOf(registration, 'size') + 1
   }
 
-  /** One command on one document. A build costs three more and those of fan-out on read. */
+  /** One command on one document, shared by concurrent requests. A build costs three more and those of fan-out on read. */
   async proposeCandidates({
     reader,
     range,
@@ -201,14 +209,19 @@ export class Cache implements MaterialisedStrategy {
     await this.caches.deleteOne({ _id: reader })
   }
 
+  private async readAmong(readers: readonly UserId[]): Promise<Map<string, TimelineCacheDoc>> {
+    const found = this.caches.find({ _id: { $in: [...new Set(readers)] } }, singleBatch)
+    return new Map((await found.toArray()).map((doc) => [doc._id, doc]))
+  }
+
   private async loadCache(
     reader: UserId,
     registration: StrategyDoc,
   ): Promise<TimelineCacheDoc | undefined> {
     const { epoch } = registration
-    const isWhole = (doc: TimelineCacheDoc | null) =>
+    const isWhole = (doc: TimelineCacheDoc | null | undefined) =>
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
-    const found = isWhole(await this.caches.findOne({ _id: reader }, requestTimeout))
+    const found = isWhole((await this.readCaches([reader])).get(reader))
     if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
     const expiresAt = this.nextExpiry()
     // After an eighth of the lifetime, not with every read.
@@ -261,33 +274,6 @@ export class Cache implements MaterialisedStrategy {
   private nextExpiry(): Date {
     return new Date(this.parts.now() + this.parts.awayMs)
   }
-}
-
-/** The update that adds entries complete down to `floor`. The cache is then complete down to the higher floor. */
-function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Document[] {
-  const added = docs.map(({ post }) => post)
-  const kept = {
-    $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', added] }] } },
-  }
-  const all = { $concatArrays: [kept, { $literal: docs }] }
-  const held = { $filter: { input: all, cond: { $gte: ['$$this.post', '$floor'] } } }
-  const sorted = { $sortArray: { input: held, sortBy: { post: -1 } } }
-  return [
-    { $set: { floor: { $max: [raisedFloor(depth), floor] } } },
-    { $set: { entries: { $slice: [sorted, depth] } } },
-  ]
-}
-
-/** The floor of a cache, as an expression of an update. The floor of a full cache is its last entry. */
-function raisedFloor(depth: number): Document {
-  const full = { $gte: [{ $size: '$entries' }, depth] }
-  return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }
-}
-
-/** The floor of a cache that was read, as {@link raisedFloor}. */
-function floorOf({ entries, floor }: TimelineCacheDoc, depth: number): ObjectId {
-  const last = entries.length < depth ? undefined : entries.at(-1)?.post
-  return last && floor.toHexString() < last.toHexString() ? last : floor
 }
 
 type Push = AnyBulkWriteOperation<TimelineCacheDoc>

@@ -1,10 +1,11 @@
 import { shareReads } from '../../db/shared-reads.ts'
 import type { Stamp, Stamping } from '../../db/stamps.ts'
-import { accountsOf } from '../../db/versions.ts'
+import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
 import { badInput } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
+import type { Post } from '../../posts/post.ts'
 import type { Posts } from '../../posts/posts.ts'
 import {
   isBackfilled,
@@ -15,7 +16,7 @@ import {
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'
-import type { KeptPages, KeptSlice } from './kept-pages.ts'
+import { type KeptPages, type KeptSlice, knownFactsOf } from './kept-pages.ts'
 import type {
   TimelineItem,
   TimelinePage,
@@ -23,7 +24,7 @@ import type {
   TimelineRequest,
   TimelineSlice,
 } from './page.ts'
-import type { AuthorFacts, PageFacts, PageFactsReader } from './page-facts.ts'
+import type { AuthorFacts, KnownFacts, PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
 import { containText, keepExistingPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
@@ -136,8 +137,8 @@ export class FeedService {
     const key = JSON.stringify(['page', name, query])
     const visit = await keptPages.findVisit(key)
     const slice = visit?.slice
-    const isCurrent = slice && (await stamping.isCurrent(slice.stamp))
-    const kept = isCurrent ? await this.renew(slice, query) : undefined
+    const changed = slice && (await stamping.findChanged(slice.stamp))
+    const kept = changed?.length === 0 ? await this.renew(slice as KeptSlice, query) : undefined
     keptPages.countServed(kept !== undefined)
     if (kept) return kept
     if (!visit) {
@@ -146,7 +147,9 @@ export class FeedService {
       return read
     }
     const builder = await stamping.begin(query.reader, visit.authors)
-    const read = await this.readSlice(name, { ...query, stamp: builder })
+    const isTimeline = (subject: Subject) => timelinesOf([query.reader]).includes(subject)
+    const known = slice && changed?.every(isTimeline) ? knownFactsOf(slice) : undefined
+    const read = await this.readSlice(name, { ...query, stamp: builder, known })
     const stamp = builder.finish()
     if (stamp) keptPages.keep(key, read, stamp)
     return { ...read, stamp }
@@ -228,10 +231,30 @@ export class FeedService {
   private async loadPageFacts(
     entries: readonly Entry[],
     refs: readonly PostRef[],
-    { reader, group, projection, profiles = false }: TimelineQuery,
+    { reader, group, projection, profiles = false, known }: TimelineQuery,
   ): Promise<PageFacts> {
     const content = projection !== 'ref' && !containText(entries, projection)
+    if (known) {
+      const authors = new Set(known.authors.authors)
+      if (refs.every(({ author }) => authors.has(author)))
+        return this.addPosts(known, refs, content)
+    }
     return this.parts.pageFacts.load(refs, { reader, group, content, profiles })
+  }
+
+  /** Known facts with those about further posts of known authors. At most one command, shared. */
+  private async addPosts(
+    { authors, posts, registered }: KnownFacts,
+    refs: readonly PostRef[],
+    content: boolean,
+  ): Promise<PageFacts> {
+    const missing = content ? refs : refs.filter(({ id }) => !posts.has(id))
+    const read = missing.length > 0 ? await this.readPosts(missing) : new Map<PostId, Post>()
+    const existing = refs.flatMap(({ id }) => {
+      const post = read.get(id) ?? (content ? undefined : posts.get(id))
+      return post ? [[id, post] as const] : []
+    })
+    return { ...authors, posts: new Map(existing), registered }
   }
 
   /** The posts of entries. One command if an entry does not hold its author. */

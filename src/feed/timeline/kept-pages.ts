@@ -4,13 +4,16 @@ import type { Versions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { measureCache } from '../../metrics/caches.ts'
 import type { Post } from '../../posts/post.ts'
+import type { Registered } from '../registry/registry.ts'
 import type { TimelineItem, TimelineSlice } from './page.ts'
-import type { AuthorFacts } from './page-facts.ts'
+import type { AuthorFacts, KnownFacts } from './page-facts.ts'
 
 /** A slice of a timeline without anything that changes while its stamp is current. */
 export interface KeptSlice extends Omit<TimelineSlice, 'facts'> {
   readonly facts: readonly AuthorFacts[]
   readonly stamp: Stamp
+  /** The registrations under which it was read. Undefined for a page without candidates. */
+  readonly registered: Registered | undefined
 }
 
 /** What is known about a read that was requested before. */
@@ -81,9 +84,19 @@ export class KeptPages {
   keep(key: string, slice: TimelineSlice, stamp: Stamp): void {
     const { items, facts, ...rest } = slice
     const authors = facts.flatMap((one) => one.authors)
-    const kept = { ...rest, stamp, items: items.map(keptItem), facts: facts.map(keptFacts) }
+    const kept = {
+      ...{ ...rest, stamp, registered: facts.at(-1)?.registered },
+      ...{ items: items.map(keptItem), facts: facts.map(keptFacts) },
+    }
     this.visits?.set(key, { slice: kept, authors, bytes: bytesOfKey(key) + bytesOf(kept) })
   }
+}
+
+/** The facts of a kept slice, for a page after a change of the stored timelines alone. */
+export function knownFactsOf({ items, facts, registered }: KeptSlice): KnownFacts | undefined {
+  const [authors, ...more] = facts
+  if (!authors || !registered || more.length > 0) return undefined
+  return { authors, registered, posts: new Map(items.map((item) => [item.id, item])) }
 }
 
 /** What of a post never changes. */

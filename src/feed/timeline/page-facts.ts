@@ -49,6 +49,14 @@ interface Row {
   readonly strategies: StrategyDoc[]
 }
 
+/** The facts of an earlier page that are still right: only the reader's stored timelines have changed since. */
+export interface KnownFacts {
+  readonly authors: AuthorFacts
+  /** The posts that existed. */
+  readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  readonly registered: Registered
+}
+
 /** The facts that a page needs. */
 export interface FactsRequest {
   readonly reader: UserId

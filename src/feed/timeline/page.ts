@@ -3,7 +3,7 @@ import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
-import type { AuthorFacts, PageFacts } from './page-facts.ts'
+import type { AuthorFacts, KnownFacts, PageFacts } from './page-facts.ts'
 
 /** The needed part of a post: its id and author, also its text, or everything. */
 export type Projection = 'ref' | 'text' | 'content'
@@ -62,6 +62,8 @@ export interface TimelineQuery {
   readonly range: Range
   /** Takes the versions of everything that decides the slice. Default: none are read. */
   readonly stamp?: StampBuilder | undefined
+  /** Facts that need not be read again. Default: none. */
+  readonly known?: KnownFacts | undefined
 }
 
 /** The result of a {@link TimelineQuery}. */

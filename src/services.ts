@@ -123,7 +123,7 @@ export function createServices(
   const liked = new LikedPosts(userIndex, engagementReader, stats, restrictions)
   const orphaned = new OrphanedEngagement(collections.overflow, userIndex)
   const graph = new GraphPurge(collections, edges, stats, transactions)
-  const versions = new Versions(collections, now)
+  const versions = new Versions(collections, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds(
     { collections, core, outbox, transactions, versions, mint, now },

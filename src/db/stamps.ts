@@ -1,4 +1,11 @@
-import { accountsOf, relationsOf, type Subject, timelinesOf, type Versions } from './versions.ts'
+import {
+  accountsOf,
+  relationsOf,
+  type SeenVersions,
+  type Subject,
+  timelinesOf,
+  type Versions,
+} from './versions.ts'
 
 /** The versions under which something was read. It is unchanged while its subjects have these versions. */
 export interface Stamp {
@@ -16,6 +23,11 @@ export class Stamping {
 
   constructor(private readonly versions: Versions) {}
 
+  /** Versions that are read later than everything that the request has read so far. */
+  afresh(): Stamping {
+    return new Stamping(this.versions)
+  }
+
   /** Whether what was read under a stamp was unchanged when this request arrived, or later. At most one command, shared. */
   async isCurrent(stamp: Stamp): Promise<boolean> {
     return (await this.findChanged(stamp)).length === 0
@@ -30,13 +42,16 @@ export class Stamping {
   }
 
   /**
-   * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and one more if versions are
+   * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and two more if versions are
    * missing.
    * @param reader whose timeline will be read.
    * @param authors who are likely on it. Their versions are read with those of the reader.
    */
   async begin(reader: string, authors: readonly string[]): Promise<StampBuilder> {
-    const builder = new StampBuilder((subjects) => this.see(subjects))
+    const builder = new StampBuilder(
+      (subjects) => this.see(subjects),
+      (subjects) => this.versions.load(subjects),
+    )
     const own = [...relationsOf([reader]), ...timelinesOf([reader]), ...accountsOf([reader])]
     await this.see([...own, 'registrations', ...accountsOf(authors)])
     await builder.cover([...own, 'registrations'])
@@ -51,19 +66,27 @@ export class Stamping {
   }
 }
 
+/** Number of subjects of a stamp. A read that depends on more is not kept. */
+const subjectsMax = 200
+
 /** Collects the versions of everything that a read depends on. */
 export class StampBuilder {
   private readonly values = new Map<Subject, string>()
   private isSpoiled = false
 
-  /** @param see loads versions, and creates missing ones. */
+  /**
+   * @param see loads versions that the request has not seen, and creates missing ones.
+   * @param reload loads versions again.
+   */
   constructor(
     private readonly see: (subjects: readonly Subject[]) => Promise<(string | undefined)[]>,
+    private readonly reload: (subjects: readonly Subject[]) => Promise<SeenVersions>,
   ) {}
 
-  /** Adds the versions of subjects. Call it before the data about them is read. At most one command, shared, and one more if versions are missing. */
+  /** Adds the versions of subjects. Call it before the data about them is read. At most one command, shared, and two more if versions are missing. */
   async cover(subjects: readonly Subject[]): Promise<void> {
     const unknown = subjects.filter((subject) => !this.values.has(subject))
+    if (unknown.length + this.values.size > subjectsMax) this.spoil()
     if (this.isSpoiled || unknown.length === 0) return
     const values = await this.see(unknown)
     unknown.forEach((subject, at) => {
@@ -71,6 +94,11 @@ export class StampBuilder {
       if (value === undefined) this.spoil()
       else this.values.set(subject, value)
     })
+  }
+
+  /** Whether a subject still has the version that this stamp has of it. One command, shared. */
+  async isStill(subject: Subject): Promise<boolean> {
+    return (await this.reload([subject])).get(subject) === this.values.get(subject)
   }
 
   /** Notes that the read depends on something that has no version. */

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import type { BulkWriteResult } from 'mongodb'
+import { chunks } from '../lib/batch.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections } from './collections.ts'
-import { isDuplicateKey } from './errors.ts'
 import { shareReads } from './shared-reads.ts'
-import type { Tx } from './transaction.ts'
+import type { Transactions, Tx } from './transaction.ts'
 
 /**
  * What a version is about:
@@ -27,6 +28,9 @@ const lifetimeMs = 86_400_000
 /** Number of versions that one command writes. */
 const writesMax = 1_000
 
+/** When a new version expires. */
+const expiresAt = { $ifNull: ['$expiresAt', { $add: ['$$NOW', lifetimeMs] }] }
+
 /** How long a missing mark is not read again, in milliseconds. */
 const markAgeMsMax = 10_000
 
@@ -34,19 +38,36 @@ const markAgeMsMax = 10_000
 const newValue = (): string => randomBytes(12).toString('base64')
 
 /**
- * Gives subjects new versions, because what they are about has changed. Subjects without a version need none: nothing
- * is kept under it. One command for each 1,000 subjects, none without subjects.
- * @param tx the transaction of the change. Without one, call it after the change, before the change counts as done.
+ * Gives subjects new versions in the transaction that changes what they are about. Also creates missing ones: otherwise
+ * a page that is read before the commit could be kept under a version that is created meantime. So the creation of a
+ * version by a page, and this transaction, wait for each other or collide. One command for each 1,000 subjects, none
+ * without subjects.
  */
 export async function raiseVersions(
   { versions }: Pick<Collections, 'versions'>,
-  subjects: Iterable<Subject>,
-  tx?: Tx,
+  subjects: readonly Subject[],
+  tx: Tx,
 ): Promise<void> {
-  const all = [...new Set(subjects)]
-  for (let at = 0; at < all.length; at += writesMax) {
-    const some = { _id: { $in: all.slice(at, at + writesMax) } }
-    await versions.updateMany(some, { $set: { value: newValue() } }, { ...tx })
+  const update = [{ $set: { value: newValue(), expiresAt } }]
+  for (const some of chunks([...new Set(subjects)], writesMax)) {
+    const operations = some.map((_id) => ({
+      updateOne: { filter: { _id }, update, upsert: true },
+    }))
+    await versions.bulkWrite(operations, { session: tx.session, ordered: false })
+  }
+}
+
+/**
+ * Gives the stored timelines of readers new versions. Call it after they were written, before their job ends. A missing
+ * version needs none: the page that creates it reads the timeline later. One command for each 1,000 readers.
+ */
+export async function raiseTimelines(
+  { versions }: Pick<Collections, 'versions'>,
+  readers: readonly string[],
+): Promise<void> {
+  const value = newValue()
+  for (const some of chunks([...new Set(timelinesOf(readers))], writesMax)) {
+    await versions.updateMany({ _id: { $in: [...some] } }, { $set: { value } })
   }
 }
 
@@ -61,14 +82,16 @@ export const accountsOf = (users: Iterable<string>): Subject[] =>
 /** The versions that values are kept under. Concurrent requests read them together. */
 export class Versions {
   private marked: { readonly is: boolean; readonly readMs: number } | undefined
-  private readonly readShared = shareReads<Subject, SeenVersions>('versions', (subjects) =>
-    this.read([...new Set(subjects)]),
+  /** A stamp has at most 200 subjects, and the answer to one command 4,000. */
+  private readonly readShared = shareReads<Subject, SeenVersions>(
+    'versions',
+    (subjects) => this.read([...new Set(subjects)]),
+    20,
   )
 
-  /** @param now the database's clock, in milliseconds since 1970. */
   constructor(
     private readonly collections: Pick<Collections, 'versions' | 'meta'>,
-    private readonly now: () => number,
+    private readonly transactions: Transactions,
   ) {}
 
   /** Loads the versions of subjects, and perhaps of others. One command, shared by concurrent requests. */
@@ -76,7 +99,7 @@ export class Versions {
     return subjects.length === 0 ? new Map() : this.readShared(subjects)
   }
 
-  /** As {@link load}, but creates missing versions. One command more if any is missing. */
+  /** As {@link load}, but creates missing versions. Two commands more if any is missing. */
   async loadOrCreate(subjects: readonly Subject[]): Promise<SeenVersions> {
     const found = await this.load(subjects)
     const missing = subjects.filter((subject) => !found.has(subject))
@@ -115,22 +138,28 @@ export class Versions {
     return new Map(found.map(({ _id, value }) => [_id as Subject, value]))
   }
 
-  /** Creates versions. @returns those that this call created: another process may have created some since. */
+  /**
+   * Creates versions, in a transaction: it ends at once if another transaction has raised one of them. Otherwise MongoDB
+   * would wait until that transaction ends, whatever the time limit of the command.
+   * @returns those that this call created, none if it fails. Then the page is not kept.
+   */
   private async create(subjects: readonly Subject[]): Promise<SeenVersions> {
-    const [value, expiresAt] = [newValue(), new Date(this.now() + lifetimeMs)]
+    const value = newValue()
+    const update = [{ $set: { value: { $ifNull: ['$value', value] }, expiresAt } }]
     const operations = subjects.map((_id) => ({
-      updateOne: { filter: { _id }, update: { $setOnInsert: { value, expiresAt } }, upsert: true },
+      updateOne: { filter: { _id }, update, upsert: true },
     }))
-    try {
-      const { upsertedIds } = await this.collections.versions.bulkWrite(operations, {
-        ...requestTimeout,
-        ordered: false,
-      })
-      return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error
-      return new Map()
-    }
+    const { upsertedIds = {} } = await this.transactions
+      .run(
+        ({ session }) => this.collections.versions.bulkWrite(operations, { session }),
+        undefined,
+        (collision) => {
+          throw collision
+        },
+      )
+      // A failure of the database also fails the other commands of the page.
+      .catch(() => ({}) as Partial<BulkWriteResult>)
+    return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
-import { raiseVersions, timelinesOf, type Versions } from '../db/versions.ts'
+import { raiseTimelines, type Versions } from '../db/versions.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
@@ -187,11 +187,9 @@ export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>
 
 /** Raises the versions of timelines. One command. Small audiences share it. */
 function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines {
-  const raises = combineSmallWrites<UserId>((readers) =>
-    raiseVersions(collections, timelinesOf(readers)),
-  )
+  const raises = combineSmallWrites<UserId>((readers) => raiseTimelines(collections, readers))
   return async (readers) => {
-    if (readers.length > smallAudienceMax) await raiseVersions(collections, timelinesOf(readers))
+    if (readers.length > smallAudienceMax) await raiseTimelines(collections, readers)
     else await raises.submit('', readers)
   }
 }

@@ -143,7 +143,15 @@ export class Edges {
 
   /** Inserts edges in both directions that the history has already. Two commands, three with a second collection. */
   async store(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
-    const { session } = tx
+    await this.storeImported(tx, edges)
+    await this.raiseRelations(tx, edges)
+  }
+
+  /**
+   * As {@link store}, but raises no versions. For a batch of an import, which raises the version of registrations: all
+   * kept pages depend on it. One command, two with a second collection.
+   */
+  async storeImported({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.collections.followers.insertMany(
       edges.map(({ id, follower, followee, source }) => ({
         _id: toObjectId(id),
@@ -164,7 +172,6 @@ export class Edges {
         { session },
       )
     }
-    await this.raiseRelations(tx, edges)
   }
 
   /**

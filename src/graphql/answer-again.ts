@@ -5,10 +5,12 @@ import type { Versions } from '../db/versions.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Context } from './context.ts'
 import { etagOf, Keeping, type KeptAnswer, type KeptAnswers, namesEtag } from './kept-answers.ts'
-import { clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
+import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Who sends the request. Undefined before its token is verified. */
+    viewer: Promise<UserId | undefined> | undefined
     /** Undefined for anonymous requests. */
     keeping: Keeping | undefined
     /** The answer from memory. Undefined if the request is executed. */
@@ -30,44 +32,42 @@ export interface AnswerAgainParts {
  * memory. Call it before the route is added.
  */
 export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): void {
-  const { answers, versions, viewerOf } = parts
+  const { answers, versions, limiter, viewerOf } = parts
   http.decorateRequest('keeping', undefined)
   http.decorateRequest('kept', undefined)
   http.addHook('preHandler', async (request, reply) => {
     if (!isGraphql(request)) return
     // Apollo refuses what cannot be verified.
     const viewer = await viewerOf(request).catch(() => undefined)
-    if (viewer === undefined) return
-    const key = keyOf(request, viewer)
-    if (key === undefined) return
+    const key = viewer === undefined ? undefined : keyOf(request, viewer)
+    if (viewer === undefined || key === undefined) return
     const keeping = new Keeping(versions, key)
     request.keeping = keeping
-    // Without versions the request is executed, which names the fault.
-    const kept = await answers.findCurrent(keeping.key, keeping.stamping).catch(() => undefined)
-    if (!kept) return
+    const kept = answers.find(key)
+    if (!kept) return answers.countServed(false)
     const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
-    const charged = await parts.limiter.charge(client, { cost: kept.cost, mutations: 0 })
-    // The execution of the request is refused in the same way.
-    if (charged?.refusal) return
-    reply.headers(charged?.headers ?? {})
+    // If any of this fails, the execution of the request names the fault.
+    const charge = await chargeIfCurrent(kept, keeping, (cost) =>
+      limiter.charge(client, { cost, mutations: 0 }),
+    ).catch(() => undefined)
+    answers.countServed(charge !== undefined)
+    if (!charge) return
     if (request.scope) Object.assign(request.scope, { viewer, operation: kept.operation })
     request.kept = kept
+    reply.headers(charge.headers ?? {})
     return reply.type(kept.contentType).send(kept.body)
   })
   http.addHook('onSend', async (request, reply, payload) => {
     const { keeping, kept, method } = request
     if (!keeping || reply.statusCode !== 200 || typeof payload !== 'string') return payload
-    const etag = kept?.etag ?? etagOf(payload)
-    if (!kept) {
-      const about = {
-        contentType: String(reply.getHeader('content-type')),
-        etag,
-        operation: request.scope?.operation,
-      }
-      const answer = keeping.answerOf(payload, about)
-      if (answer) answers.keep(keeping.key, answer)
+    const about = {
+      contentType: String(reply.getHeader('content-type')),
+      operation: request.scope?.operation,
     }
+    const answer = kept ?? keeping.answerOf(payload, about)
+    if (answer && !kept) answers.keep(keeping.key, answer)
     if (method !== 'GET') return payload
+    const etag = answer?.etag ?? etagOf(payload)
     const vary = reply.getHeader('vary')
     reply.headers({
       etag,
@@ -80,6 +80,18 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
   })
 }
 
+/** Charges a kept answer, if the rate limits allow it and nothing has changed since. A charge counts also otherwise. */
+async function chargeIfCurrent(
+  { cost, stamp }: KeptAnswer,
+  keeping: Keeping,
+  chargeCost: (cost: number) => Promise<Charge | undefined>,
+): Promise<Partial<Charge> | undefined> {
+  const charge = await chargeCost(cost)
+  keeping.noteCharge(cost, charge)
+  const isCurrent = !charge?.refusal && (await keeping.stamping.isCurrent(stamp))
+  return isCurrent ? (charge ?? {}) : undefined
+}
+
 const isGraphql = ({ method, url }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'POST') && /^\/graphql(\?|$)/.test(url)
 
@@ -88,19 +100,23 @@ const isGraphql = ({ method, url }: FastifyRequest): boolean =>
  * request whose variables are not plain: no timeline takes such variables.
  */
 function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): string | undefined {
-  const { query, operationName, variables, ...rest } = (body ?? {}) as Partial<
-    Record<string, unknown>
-  >
-  const given = [query, operationName, ...Object.entries(variables ?? {}).flat()]
-  if (Object.keys(rest).length > 0 || !given.every(isPlain)) return undefined
+  const given = body ?? {}
+  if (!isObject(given)) return undefined
+  const { query, operationName, variables, ...rest } = given
+  if (!isObject(variables ?? {}) || Object.keys(rest).length > 0) return undefined
+  const values = [query, operationName, ...Object.entries(variables ?? {}).flat()]
+  if (!values.every(isPlain)) return undefined
   const asked = [
     ...[viewer, method, url, headers.accept, headers['content-type']],
     ...[headers['x-apollo-operation-name'], headers['apollo-require-preflight']],
   ]
   return createHash('sha256')
-    .update(JSON.stringify([asked, given]))
+    .update(JSON.stringify([asked, values]))
     .digest('base64')
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isPlain = (value: unknown): boolean => value === null || typeof value !== 'object'
 

@@ -4,6 +4,7 @@ import { type Stamp, Stamping } from '../db/stamps.ts'
 import type { Versions } from '../db/versions.ts'
 import type { KeptBounds } from '../feed/timeline/kept-pages.ts'
 import { measureCache } from '../metrics/caches.ts'
+import type { Charge } from './rate-limit.ts'
 
 /** A rendered answer. It is sent again while its stamp is current. */
 export interface KeptAnswer {
@@ -17,36 +18,52 @@ export interface KeptAnswer {
   readonly operation: string | undefined
 }
 
-/** The answers of operations whose result has versions, in memory. */
+/** What is known about a request that was sent before. */
+interface Visit {
+  /** Undefined after the first request. */
+  readonly answer: KeptAnswer | undefined
+}
+
+/** The share of the memory that one answer may take. */
+const largestShare = 1 / 64
+
+/** The answers of operations whose result has versions, in memory: from their second request on. */
 export class KeptAnswers {
-  private readonly answers: LRUCache<string, KeptAnswer> | undefined
+  private readonly visits: LRUCache<string, Visit> | undefined
   private readonly countRead: (isHit: boolean) => void
 
   constructor({ bytesMax, keptMsMax }: KeptBounds) {
-    this.answers =
-      bytesMax === 0
+    const maxSize = Math.floor(bytesMax)
+    this.visits =
+      maxSize === 0
         ? undefined
         : new LRUCache({
-            maxSize: bytesMax,
+            maxSize,
+            maxEntrySize: Math.ceil(maxSize * largestShare),
             ttl: Math.max(1, Math.ceil(keptMsMax)),
-            sizeCalculation: ({ body, stamp }) =>
-              600 + 2 * body.length + 150 * stamp.subjects.length,
+            sizeCalculation: ({ answer }) => 300 + (answer ? bytesOf(answer) : 0),
           })
-    this.countRead = measureCache('answers', () => this.answers?.calculatedSize ?? 0).countRead
+    this.countRead = measureCache('answers', () => this.visits?.calculatedSize ?? 0).countRead
   }
 
-  /** The kept answer of a request, if nothing has changed since. At most one command, shared. */
-  async findCurrent(key: string, stamping: Stamping): Promise<KeptAnswer | undefined> {
-    const answer = this.answers?.get(key)
-    const isCurrent = answer !== undefined && (await stamping.isCurrent(answer.stamp))
-    this.countRead(isCurrent)
-    return isCurrent ? answer : undefined
+  /** The kept answer of a request. It may be out of date. */
+  find(key: string): KeptAnswer | undefined {
+    return this.visits?.get(key)?.answer
   }
 
+  /** Counts whether a request was answered from memory. */
+  countServed(isKept: boolean): void {
+    this.countRead(isKept)
+  }
+
+  /** Keeps an answer, unless this is the first request. */
   keep(key: string, answer: KeptAnswer): void {
-    this.answers?.set(key, answer)
+    this.visits?.set(key, { answer: this.visits.has(key) ? answer : undefined })
   }
 }
+
+const bytesOf = ({ body, stamp }: KeptAnswer): number =>
+  600 + 2 * body.length + 150 * stamp.subjects.length
 
 /** What a request of a viewer does with kept answers. */
 export class Keeping {
@@ -54,6 +71,8 @@ export class Keeping {
   /** What decides the whole answer. Undefined unless the answer may be kept. */
   private stamp: Stamp | undefined
   private cost: number | undefined
+  /** What the request was charged already, for this cost. */
+  private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
 
   /** @param key names the viewer and everything of the request that decides the answer. */
   constructor(
@@ -72,6 +91,16 @@ export class Keeping {
     this.cost = cost
   }
 
+  /** Notes what was charged for a kept answer, which may be out of date. */
+  noteCharge(cost: number, charge: Charge | undefined): void {
+    this.charged = { cost, charge }
+  }
+
+  /** The charge for an operation of this cost, unless it is still to be charged. */
+  chargeOf(cost: number): { readonly charge: Charge | undefined } | undefined {
+    return this.charged?.cost === cost ? this.charged : undefined
+  }
+
   /** Notes that the answer depends on more than its stamp says, or has errors. */
   refuse(): void {
     this.stamp = undefined
@@ -80,10 +109,11 @@ export class Keeping {
   /** The answer that may be kept, once it is rendered. */
   answerOf(
     body: string,
-    about: Pick<KeptAnswer, 'contentType' | 'etag' | 'operation'>,
+    about: Pick<KeptAnswer, 'contentType' | 'operation'>,
   ): KeptAnswer | undefined {
     const { stamp, cost } = this
-    return stamp && cost !== undefined ? { body, stamp, cost, ...about } : undefined
+    if (!stamp || cost === undefined) return undefined
+    return { body, stamp, cost, etag: etagOf(body), ...about }
   }
 }
 

@@ -98,10 +98,10 @@ export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> =>
             `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`,
           )
         }
-        charge = await limiter.charge(contextValue, {
-          cost: requested,
-          mutations: price.mutations,
-        })
+        const charged = price.mutations === 0 && contextValue.keeping?.chargeOf(requested)
+        charge = charged
+          ? charged.charge
+          : await limiter.charge(contextValue, { cost: requested, mutations: price.mutations })
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
         contextValue.keeping?.noteCost(requested)

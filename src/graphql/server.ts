@@ -141,13 +141,16 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const viewerOf = async ({ raw }: FastifyRequest): Promise<UserId | undefined> => {
-    try {
-      return await authenticate(raw.headersDistinct.authorization ?? [])
-    } catch (error) {
-      throw error instanceof DomainError ? requestError(error) : error
-    }
+  /** Verifies the token of a request once. */
+  const viewerOf = (request: FastifyRequest): Promise<UserId | undefined> => {
+    request.viewer ??= authenticate(request.raw.headersDistinct.authorization ?? []).catch(
+      (error: unknown) => {
+        throw error instanceof DomainError ? requestError(error) : error
+      },
+    )
+    return request.viewer
   }
+  http.decorateRequest('viewer', undefined)
   const answers = new KeptAnswers({
     bytesMax: config.feed.pageCacheMb * 512 * 1024,
     keptMsMax: keptMsMaxOf(config.feed),

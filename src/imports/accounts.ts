@@ -46,7 +46,7 @@ export async function findAccounts(
 
 /**
  * Opens an account, with its counters, for each free handle, in the caller's transaction. The handle of a deleted
- * account is not free until its purge ends. One command, or four if a handle is free.
+ * account is not free until its purge ends. One command, or three if a handle is free.
  * @param createdAt the date of the new accounts.
  */
 export async function openAccounts(

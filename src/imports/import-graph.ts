@@ -91,7 +91,8 @@ async function writeEdges(
   const fresh = await freshEdges(services, tx, edges, accounts)
   if (fresh.length > 0) {
     await stats.change(tx, countEdges(fresh))
-    await services.edges.insert(tx, fresh)
+    await services.edges.storeImported(tx, fresh)
+    await services.edges.record(tx, 'FOLLOWED', fresh)
   }
   const counts = { users: accounts.opened.size, edges: fresh.length }
   return { counts, follows: fresh, posts: [] }

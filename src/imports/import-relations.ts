@@ -68,7 +68,7 @@ async function writeRelations(
     // A user who gets only a history must not be deleted at the same time.
     for (const id of handlesOf(fresh)) changes.set(id, { ...changes.get(id), guard: 1 })
     await stats.change(tx, changes)
-    if (follows.length > 0) await edges.store(tx, follows)
+    if (follows.length > 0) await edges.storeImported(tx, follows)
     const docs = histories.flat().map(({ id, follower: user, ...event }) => ({
       _id: toObjectId(id),
       user,

@@ -1,3 +1,4 @@
+import { raiseTimelines } from '../db/versions.ts'
 import { type Registered, writersIn } from '../feed/registry/registry.ts'
 import type { MaterialisedName } from '../feed/strategies/list.ts'
 import { chunks } from '../lib/batch.ts'
@@ -60,7 +61,9 @@ export async function* checkTimelines(
     for (const { _id: name } of writersIn(registered)) {
       for (const { reader, finding } of await strayTimelines(services, name, from, upTo)) {
         findings.push(finding)
-        if (repair) await services.strategies[name].deleteReader(reader)
+        if (!repair) continue
+        await services.strategies[name].deleteReader(reader)
+        await raiseTimelines(services.collections, [reader])
       }
     }
     yield { findings, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }

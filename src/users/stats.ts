@@ -126,13 +126,12 @@ export class UserStats {
       .matchedCount
   }
 
-  /** Creates the counters of new accounts. Two commands. */
+  /** Creates the counters of new accounts. No page shows a user without account, so no version changes. One command. */
   async open(tx: Tx, ids: readonly UserId[]): Promise<void> {
     await this.stats.insertMany(
       ids.map((_id) => ({ _id, followers: 0, following: 0, posts: 0 })),
       { session: tx.session },
     )
-    await raiseVersions(this.collections, accountsOf(ids), tx)
   }
 
   /** Deletes the counters of accounts: from now on, no write adds an edge or a post to them. Two commands. */

@@ -60,7 +60,7 @@ export class Users {
   }
 
   /**
-   * Creates the account of `actor`. One transaction of four commands.
+   * Creates the account of `actor`. One transaction of three commands.
    * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle has an account, or a deleted one that is still being removed;
    *   BAD_USER_INPUT.
    */

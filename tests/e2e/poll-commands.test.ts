@@ -38,7 +38,10 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   const marks = isStored ? [waiting] : []
   const whole = [...marks, ...placesOf(strategy), visibilityRead].sort()
   /** What the second request of a read costs more: its page is kept from then on, except where celebrities are read. */
-  const stamped = isStored && strategy !== 'HYBRID' ? ['read versions', 'update versions'] : []
+  const stamped =
+    isStored && strategy !== 'HYBRID'
+      ? ['read versions', 'update versions', 'commitTransaction']
+      : []
   let since: string
 
   const poll = (fields: string) =>

@@ -61,13 +61,13 @@ export function killedAtWrite(db: Db, at: number, effect: Effect) {
 
 /**
  * A database that holds one call, outside of transactions, before it is sent.
- * @param which `all` also counts aggregates of the whole database, such as the facts of a page.
+ * @param which `all` also counts calls in transactions, and aggregates of the whole database, such as the facts of a page.
  */
 export function heldAtCall(db: Db, at: number, which: 'collections' | 'all' = 'collections') {
   const [reached, going] = [gate(), gate()]
   let left = at
   const around: Around = async ({ inTransaction, args }, go) => {
-    if (!inTransaction && left-- === 0) {
+    if ((which === 'all' || !inTransaction) && left-- === 0) {
       reached.open()
       await going.opened
     }

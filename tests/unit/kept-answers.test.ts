@@ -1,27 +1,36 @@
 import { describe, expect, test } from 'vitest'
-import { Stamping } from '../../src/db/stamps.ts'
-import type { Subject, Versions } from '../../src/db/versions.ts'
+import type { Subject } from '../../src/db/versions.ts'
 import { keptMsMaxOf } from '../../src/feed/feeds.ts'
 import { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
 import { etagOf, KeptAnswers, namesEtag } from '../../src/graphql/kept-answers.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 
 const stamp = { subjects: ['registrations'] as Subject[], values: ['1'] }
-const bounds = { bytesMax: 100_000, keptMsMax: 60_000 }
-const versions = { load: async () => new Map([['registrations', '1']]) } as unknown as Versions
+const bounds = { bytesMax: 200_000, keptMsMax: 60_000 }
 
 test('answers are bounded in bytes, and the one used longest ago is dropped', async () => {
   const answers = new KeptAnswers(bounds)
   const about = { contentType: 'application/json', cost: 1, operation: undefined, stamp }
-  for (let n = 0; n < 100; n++)
-    answers.keep(`${n}`, { ...about, body: 'x'.repeat(2_000), etag: etagOf(`${n}`) })
-  const found = await Promise.all(
-    Array.from({ length: 100 }, (_, n) => answers.findCurrent(`${n}`, new Stamping(versions))),
-  )
+  for (const n of Array.from({ length: 200 }, (_, n) => n >> 1))
+    answers.keep(`${n}`, { ...about, body: 'x'.repeat(500), etag: etagOf(`${n}`) })
+  const found = Array.from({ length: 100 }, (_, n) => answers.find(`${n}`))
   const kept = found.filter((one) => one !== undefined)
   expect(kept.length).toBeGreaterThan(10)
-  expect(kept.length * 4_000).toBeLessThanOrEqual(bounds.bytesMax)
+  expect(kept.length * 1_000).toBeLessThanOrEqual(bounds.bytesMax)
   expect(found[99]).toBeDefined()
+})
+
+test('an answer is kept from its second request on, and takes a small share of the memory', () => {
+  const answers = new KeptAnswers(bounds)
+  const about = { contentType: 'application/json', cost: 1, operation: undefined, stamp }
+  const small = { ...about, body: '{}', etag: etagOf('{}') }
+  answers.keep('a', small)
+  expect(answers.find('a')).toBeUndefined()
+  answers.keep('a', small)
+  expect(answers.find('a')).toEqual(small)
+  const large = 'x'.repeat(bounds.bytesMax / 64)
+  for (let times = 0; times < 2; times++) answers.keep('b', { ...small, body: large })
+  expect(answers.find('b')).toBeUndefined()
 })
 
 test('pages are bounded in bytes, and nothing is kept without memory', async () => {

@@ -90,10 +90,12 @@ export class FeedService {
       strategy !== 'FANOUT_ON_READ' &&
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
     const query = { reader, group, projection, profiles, range: rangeOf(window) }
+    // Versions that were read before the watermark could hide a delivery that ended since.
+    const isLate = request.watermark || request.pending
     const { items, servedBy, isStored, facts, stamp } = await this.loadSlice(
       strategy,
       query,
-      stamping,
+      isLate ? stamping?.afresh() : stamping,
     )
     // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
@@ -231,13 +233,13 @@ export class FeedService {
   private async loadPageFacts(
     entries: readonly Entry[],
     refs: readonly PostRef[],
-    { reader, group, projection, profiles = false, known }: TimelineQuery,
+    { reader, group, projection, profiles = false, known, stamp }: TimelineQuery,
   ): Promise<PageFacts> {
     const content = projection !== 'ref' && !containText(entries, projection)
-    if (known) {
-      const authors = new Set(known.authors.authors)
-      if (refs.every(({ author }) => authors.has(author)))
-        return this.addPosts(known, refs, content)
+    const authors = new Set(known?.authors.authors)
+    if (known && refs.every(({ author }) => authors.has(author))) {
+      // Read after the candidates: they belong to the known registrations if these are still the same.
+      if (await stamp?.isStill('registrations')) return this.addPosts(known, refs, content)
     }
     return this.parts.pageFacts.load(refs, { reader, group, content, profiles })
   }

@@ -48,11 +48,12 @@ export class KeptPages {
     private readonly versions: Pick<Versions, 'areComplete'>,
     { bytesMax, keptMsMax }: KeptBounds,
   ) {
+    const maxSize = Math.floor(bytesMax)
     this.visits =
-      bytesMax === 0
+      maxSize === 0
         ? undefined
         : new LRUCache({
-            maxSize: bytesMax,
+            maxSize,
             ttl: Math.max(1, Math.ceil(keptMsMax)),
             sizeCalculation: ({ bytes }) => bytes,
           })
@@ -92,11 +93,25 @@ export class KeptPages {
   }
 }
 
-/** The facts of a kept slice, for a page after a change of the stored timelines alone. */
-export function knownFactsOf({ items, facts, registered }: KeptSlice): KnownFacts | undefined {
-  const [authors, ...more] = facts
-  if (!authors || !registered || more.length > 0) return undefined
-  return { authors, registered, posts: new Map(items.map((item) => [item.id, item])) }
+/**
+ * The facts of a kept slice, for a page after a change of the stored timelines alone. Without authors who had left the
+ * page when it was read last: its stamp does not cover them.
+ */
+export function knownFactsOf({
+  items,
+  facts,
+  registered,
+  stamp,
+}: KeptSlice): KnownFacts | undefined {
+  const [found, ...more] = facts
+  if (!found || !registered || more.length > 0) return undefined
+  const covered = new Set(stamp.subjects)
+  const authors = found.authors.filter((author) => covered.has(`account:${author}`))
+  return {
+    authors: { ...found, authors },
+    registered,
+    posts: new Map(items.map((item) => [item.id, item])),
+  }
 }
 
 /** What of a post never changes. */

@@ -75,7 +75,8 @@ export class NewsReader {
     const key = JSON.stringify(['news', strategy, reader, group, since, changed])
     const mayKeep = stamping !== undefined && storesAllPosts(strategy)
     const visit = mayKeep ? await this.keptPages.findVisit(key) : undefined
-    const stamp = visit && (await stamping?.begin(reader, visit.authors))
+    // Versions that were read before the watermark could hide a delivery that ended since.
+    const stamp = visit && (await stamping?.afresh().begin(reader, visit.authors))
     const query = { reader, group, projection: 'ref' as const, range, stamp }
     const slice = await this.feed.readSlice(strategy, query)
     if (mayKeep && !visit) this.keptPages.noteVisit(key, slice.facts)

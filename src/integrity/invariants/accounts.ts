@@ -1,5 +1,6 @@
 import type { Document } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
+import { accountsOf, raiseVersions } from '../../db/versions.ts'
 import { subscriptions } from '../../events.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { CountedUser } from '../counted-users.ts'
@@ -57,7 +58,11 @@ export const accounts = (
       those('SPARE_COUNTERS'),
       those('NO_ACCOUNT'),
     ]
-    if (opened.length > 0) await stats.open(tx, opened)
+    if (opened.length > 0) {
+      await stats.open(tx, opened)
+      // The posts of these users were hidden.
+      await raiseVersions(collections, accountsOf(opened), tx)
+    }
     if (spare.length > 0) await stats.close(tx, spare)
     if (gone.length > 0) {
       const now = new Date(services.now())

@@ -1,3 +1,4 @@
+import { raiseTimelines } from '../../db/versions.ts'
 import { subscriptions } from '../../events.ts'
 import { isBackfilled, type Registered } from '../../feed/registry/registry.ts'
 import {
@@ -90,7 +91,7 @@ function namesOf(
  * fills. Then back-fills the missing posts. Keeps concurrent deliveries.
  */
 export async function rebuildReader(
-  { strategies, backfill }: IntegrityServices,
+  { collections, strategies, backfill }: IntegrityServices,
   reader: UserId,
   lacking: readonly MaterialisedName[],
   wrong: readonly MaterialisedName[],
@@ -98,6 +99,7 @@ export async function rebuildReader(
   const names = [...lacking, ...wrong]
   const dropped = names.filter((name) => wrong.includes(name) || !descriptors[name].backfilled)
   for (const name of new Set(dropped)) await strategies[name].deleteReader(reader)
+  await raiseTimelines(collections, [reader])
   if (names.some((name) => descriptors[name].backfilled)) {
     await backfill.refillReader(reader, new AbortController().signal)
   }

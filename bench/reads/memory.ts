@@ -3,10 +3,9 @@ import type { BenchDatabase } from '../database.ts'
 import type { HttpLoadResult, LoadJob } from '../feeds/load-process.ts'
 import type { ReadStrategy } from './data.ts'
 import { feedlineRequests, startFeedline } from './feedline-sides.ts'
+import { requestsUntilKept } from './loads.ts'
 
 const connections = 16
-/** An answer may be kept from its second request on. */
-const pagesPerReader = 2
 /** After this number of pages, the code is compiled. */
 const warmUpPages = 320
 const readersMax = 512
@@ -18,7 +17,7 @@ export interface KeptMemory {
 }
 
 /**
- * Measures the memory that a new server keeps for many readers: its memory after two pages of each user, less that after
+ * Measures the memory that a new server keeps for many readers: its memory after four pages of each user, less that after
  * 320 pages of one user.
  */
 export async function measureKeptMemory(
@@ -40,7 +39,7 @@ export async function measureKeptMemory(
   )
   const before = await server.readMemory()
   const many = users.slice(0, readersMax)
-  await readPages(many, many.length * pagesPerReader)
+  for (let times = 0; times < requestsUntilKept; times++) await readPages(many, many.length)
   const after = await server.readMemory()
   const megabytes = (bytes: number) => bytes / 2 ** 20
   return {

@@ -27,7 +27,7 @@ interface Visit {
 /** The share of the memory that one answer may take. */
 const largestShare = 1 / 64
 
-/** The answers of operations whose result has versions, in memory: from their second request on. */
+/** The answers of operations whose result has versions, in memory: from the second answer that may be kept. */
 export class KeptAnswers {
   private readonly visits: LRUCache<string, Visit> | undefined
   private readonly countRead: (isHit: boolean) => void

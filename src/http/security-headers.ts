@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 
 /**
  * The headers of every answer. They keep browsers from guessing its type, storing it, embedding it and naming it to
- * other sites. Answers hold what one viewer may see, so no cache may keep them.
+ * other sites. Answers hold what one viewer may see, so no cache may keep them, except the client's own for the answer to a GET.
  */
 export const securityHeaders = {
   'x-content-type-options': 'nosniff',

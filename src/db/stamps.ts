@@ -1,5 +1,6 @@
 import {
   accountsOf,
+  groupOf,
   relationsOf,
   type SeenVersions,
   type Subject,
@@ -9,10 +10,14 @@ import {
 
 /** The versions under which something was read. It is unchanged while its subjects have these versions. */
 export interface Stamp {
-  readonly subjects: readonly Subject[]
-  /** One for each subject. */
-  readonly values: readonly string[]
+  /** The versions of a reader, of registrations, and of groups of accounts. */
+  readonly versions: Map<Subject, string>
+  /** The versions of single accounts. They count only if the version of their group has changed. */
+  readonly accounts: SeenVersions
 }
+
+/** Number of accounts of a stamp. A read that depends on more is not kept. */
+const accountsMax = 200
 
 /**
  * The versions that one request has seen. All were read after the request arrived, and each before the data about its
@@ -28,17 +33,32 @@ export class Stamping {
     return new Stamping(this.versions)
   }
 
-  /** Whether what was read under a stamp was unchanged when this request arrived, or later. At most one command, shared. */
+  /**
+   * Whether what was read under a stamp was unchanged when this request arrived, or later. At most one command, shared,
+   * and one more if an account of the same groups has changed.
+   */
   async isCurrent(stamp: Stamp): Promise<boolean> {
     return (await this.findChanged(stamp)).length === 0
   }
 
-  /** The subjects of a stamp that have changed since. At most one command, shared. */
-  async findChanged({ subjects, values }: Stamp): Promise<readonly Subject[]> {
-    const unseen = subjects.filter((subject) => !this.seen.has(subject))
-    const found = await this.versions.load(unseen)
-    for (const subject of unseen) this.seen.set(subject, found.get(subject))
-    return subjects.filter((subject, at) => this.seen.get(subject) !== values[at])
+  /** The subjects of a stamp that have changed since. Commands as {@link isCurrent}. */
+  async findChanged({ versions, accounts }: Stamp): Promise<readonly Subject[]> {
+    await this.look([...versions.keys()])
+    const changed = [...versions].flatMap(([one, value]) => (this.is(one, value) ? [] : [one]))
+    const inDoubt = [...accounts.keys()].filter((account) => changed.includes(groupOf(account)))
+    // No account of an unchanged group has changed.
+    for (const [account, value] of accounts) {
+      const isKnown = this.seen.has(account) || changed.includes(groupOf(account))
+      if (!isKnown) this.seen.set(account, value)
+    }
+    if (inDoubt.length === 0) return changed
+    await this.look(inDoubt)
+    const others = inDoubt.filter((account) => !this.is(account, accounts.get(account)))
+    if (others.length > 0) return [...changed, ...others]
+    const groups = new Set(inDoubt.map(groupOf))
+    // The groups were read before their accounts, so the stamp is right under their new versions too.
+    for (const group of groups) versions.set(group, this.seen.get(group) ?? '')
+    return changed.filter((subject) => !groups.has(subject))
   }
 
   /**
@@ -52,26 +72,38 @@ export class Stamping {
       (subjects) => this.see(subjects),
       (subjects) => this.versions.load(subjects),
     )
-    const own = [...relationsOf([reader]), ...timelinesOf([reader]), ...accountsOf([reader])]
-    await this.see([...own, 'registrations', ...accountsOf(authors)])
-    await builder.cover([...own, 'registrations'])
+    const accounts = accountsOf([reader, ...authors])
+    const own = [...relationsOf([reader]), ...timelinesOf([reader]), 'registrations' as const]
+    await this.see([...own, ...accounts.map(groupOf), ...accounts])
+    await builder.cover(own)
+    await builder.coverAccounts(accountsOf([reader]))
     return builder
   }
 
-  private async see(subjects: readonly Subject[]): Promise<(string | undefined)[]> {
-    const missing = subjects.filter((subject) => this.seen.get(subject) === undefined)
+  /** Reads versions that the request has not seen. */
+  private async look(subjects: readonly Subject[]): Promise<void> {
+    const unseen = subjects.filter((subject) => !this.seen.has(subject))
+    const found = await this.versions.load(unseen)
+    for (const subject of unseen) this.seen.set(subject, found.get(subject))
+  }
+
+  /** As {@link look}, but creates missing versions. */
+  private async see(given: readonly Subject[]): Promise<(string | undefined)[]> {
+    const missing = [...new Set(given)].filter((subject) => this.seen.get(subject) === undefined)
     const found = await this.versions.loadOrCreate(missing)
     for (const subject of missing) this.seen.set(subject, found.get(subject))
-    return subjects.map((subject) => this.seen.get(subject))
+    return given.map((subject) => this.seen.get(subject))
+  }
+
+  private is(subject: Subject, value: string | undefined): boolean {
+    return value !== undefined && this.seen.get(subject) === value
   }
 }
 
-/** Number of subjects of a stamp. A read that depends on more is not kept. */
-const subjectsMax = 200
-
 /** Collects the versions of everything that a read depends on. */
 export class StampBuilder {
-  private readonly values = new Map<Subject, string>()
+  private readonly versions = new Map<Subject, string>()
+  private readonly accounts = new Map<Subject, string>()
   private isSpoiled = false
 
   /**
@@ -83,22 +115,38 @@ export class StampBuilder {
     private readonly reload: (subjects: readonly Subject[]) => Promise<SeenVersions>,
   ) {}
 
-  /** Adds the versions of subjects. Call it before the data about them is read. At most one command, shared, and two more if versions are missing. */
+  /** Adds the versions of subjects. Call it before the data about them is read. */
   async cover(subjects: readonly Subject[]): Promise<void> {
-    const unknown = subjects.filter((subject) => !this.values.has(subject))
-    if (unknown.length + this.values.size > subjectsMax) this.spoil()
+    await this.add(subjects, this.versions)
+  }
+
+  /**
+   * Adds the versions of accounts, and of their groups. Call it before the data about them is read. At most one command,
+   * shared, and two more if versions are missing.
+   */
+  async coverAccounts(accounts: readonly Subject[]): Promise<void> {
+    const unknown = accounts.filter((account) => !this.accounts.has(account))
+    if (unknown.length + this.accounts.size > accountsMax) this.spoil()
+    if (!this.isSpoiled) await this.see([...unknown.map(groupOf), ...unknown])
+    await this.add(unknown.map(groupOf), this.versions)
+    await this.add(unknown, this.accounts)
+  }
+
+  private async add(subjects: readonly Subject[], to: Map<Subject, string>): Promise<void> {
+    const unknown = [...new Set(subjects)].filter((subject) => !to.has(subject))
     if (this.isSpoiled || unknown.length === 0) return
     const values = await this.see(unknown)
     unknown.forEach((subject, at) => {
       const value = values[at]
       if (value === undefined) this.spoil()
-      else this.values.set(subject, value)
+      else to.set(subject, value)
     })
   }
 
   /** Whether a subject still has the version that this stamp has of it. One command, shared. */
   async isStill(subject: Subject): Promise<boolean> {
-    return (await this.reload([subject])).get(subject) === this.values.get(subject)
+    const found = await this.reload([subject])
+    return found.has(subject) && found.get(subject) === this.versions.get(subject)
   }
 
   /** Notes that the read depends on something that has no version. */
@@ -108,7 +156,10 @@ export class StampBuilder {
 
   /** The stamp of the read, after its end. Undefined if it depends on something without a version. */
   finish(): Stamp | undefined {
-    if (this.isSpoiled) return undefined
-    return { subjects: [...this.values.keys()], values: [...this.values.values()] }
+    return this.isSpoiled ? undefined : { versions: this.versions, accounts: this.accounts }
   }
 }
+
+/** An estimate of the bytes of a stamp in memory. */
+export const bytesOfStamp = ({ versions, accounts }: Stamp): number =>
+  200 * (versions.size + accounts.size)

@@ -11,12 +11,14 @@ import type { Transactions, Tx } from './transaction.ts'
  * - `relations:` the follows, groups, mutes and blocks of a reader;
  * - `timeline:` the stored timelines of a reader;
  * - `account:` the account of an author, its profile, and which of its posts were deleted;
+ * - `accounts:` all accounts of a group of authors. While it is unchanged, none of them needs to be read;
  * - `registrations` of strategies.
  */
 export type Subject =
   | `relations:${string}`
   | `timeline:${string}`
   | `account:${string}`
+  | `accounts:${number}`
   | 'registrations'
 
 /** The versions of subjects. A subject without a version is absent. */
@@ -78,6 +80,25 @@ export const timelinesOf = (readers: Iterable<string>): Subject[] =>
   Array.from(readers, (reader) => `timeline:${reader}` as const)
 export const accountsOf = (users: Iterable<string>): Subject[] =>
   Array.from(users, (user) => `account:${user}` as const)
+
+/**
+ * Number of groups of accounts. A page reads the versions of nearly all groups, and changes of two accounts of one group
+ * collide.
+ */
+const groupsOfAccounts = 16
+
+/** The subject of the group of an account's subject. */
+export function groupOf(account: Subject): Subject {
+  let hash = 0
+  for (let at = 0; at < account.length; at++) hash = (hash * 31 + account.charCodeAt(at)) >>> 0
+  return `accounts:${hash % groupsOfAccounts}`
+}
+
+/** What a change of accounts raises. */
+export function changesOfAccounts(users: Iterable<string>): Subject[] {
+  const accounts = accountsOf(users)
+  return [...accounts, ...new Set(accounts.map(groupOf))]
+}
 
 /** The versions that values are kept under. Concurrent requests read them together. */
 export class Versions {

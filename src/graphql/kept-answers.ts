@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type Stamp, Stamping } from '../db/stamps.ts'
+import { bytesOfStamp, type Stamp, Stamping } from '../db/stamps.ts'
 import type { Versions } from '../db/versions.ts'
 import type { KeptBounds } from '../feed/timeline/kept-pages.ts'
 import { measureCache } from '../metrics/caches.ts'
@@ -62,8 +62,7 @@ export class KeptAnswers {
   }
 }
 
-const bytesOf = ({ body, stamp }: KeptAnswer): number =>
-  600 + 2 * body.length + 150 * stamp.subjects.length
+const bytesOf = ({ body, stamp }: KeptAnswer): number => 600 + 2 * body.length + bytesOfStamp(stamp)
 
 /** What a request of a viewer does with kept answers. */
 export class Keeping {

@@ -91,7 +91,8 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   addSecurityHeaders(http)
   answerErrorsInJson(http, parts.log)
   const { corsOrigins } = parts.config.http
-  if (corsOrigins.length > 0) await http.register(cors, { origin: [...corsOrigins], exposedHeaders: ['etag'] })
+  if (corsOrigins.length > 0)
+    await http.register(cors, { origin: [...corsOrigins], exposedHeaders: ['etag'] })
   http.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')

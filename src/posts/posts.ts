@@ -4,7 +4,7 @@ import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
 import type { Transactions } from '../db/transaction.ts'
-import { accountsOf, raiseVersions } from '../db/versions.ts'
+import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
@@ -65,7 +65,7 @@ export class Posts {
       const filter = { author, _id: toObjectId(id) }
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
-      await raiseVersions(collections, accountsOf([author]), tx)
+      await raiseVersions(collections, changesOfAccounts([author]), tx)
       await tombstones.insert(tx, [removed])
       const counted = (await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor)
       const queue = counted ? queueFor(counted) : 'QUICK'
@@ -175,7 +175,7 @@ export class Posts {
           .toArray()
         const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
         if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
-        await raiseVersions(collections, accountsOf([author]), tx)
+        await raiseVersions(collections, changesOfAccounts([author]), tx)
         await tombstones.insert(tx, batch)
         return batch.length
       })

@@ -1,7 +1,7 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
-import { accountsOf, raiseVersions } from '../db/versions.ts'
+import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 
@@ -137,6 +137,6 @@ export class UserStats {
   /** Deletes the counters of accounts: from now on, no write adds an edge or a post to them. Two commands. */
   async close(tx: Tx, ids: readonly UserId[]): Promise<void> {
     await this.stats.deleteMany({ _id: { $in: [...ids] } }, { session: tx.session })
-    await raiseVersions(this.collections, accountsOf(ids), tx)
+    await raiseVersions(this.collections, changesOfAccounts(ids), tx)
   }
 }

@@ -3,7 +3,7 @@ import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { accountsOf, raiseVersions } from '../db/versions.ts'
+import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
@@ -108,7 +108,7 @@ export class Users {
         { session: tx.session, returnDocument: 'after' },
       )
       if (!updated) throw noAccount()
-      await raiseVersions(collections, accountsOf([actor]), tx)
+      await raiseVersions(collections, changesOfAccounts([actor]), tx)
       return toUser(updated)
     }, idempotencyKey)
   }

@@ -128,7 +128,7 @@ describe('a change while a page is read and kept', () => {
         if (!visit || visit.slice) return kept(name, query, stamping)
         const slice = await feed.readSlice(strategy, query as never)
         const builder = await of.begin(reader, [])
-        await builder.cover(accountsOf(slice.items.map(({ author }) => author)))
+        await builder.coverAccounts(accountsOf(slice.items.map(({ author }) => author)))
         const stamp = builder.finish()
         if (stamp) (keptPages as KeptPages).keep(key, slice, stamp)
         return { ...slice, stamp }

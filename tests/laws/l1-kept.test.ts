@@ -52,6 +52,7 @@ const mutants: Readonly<Record<string, (services: Services) => void>> = {
   'a change of relations raises no version': withoutRaises('relations:'),
   'a delivery raises no version': withoutRaises('timeline:'),
   'a deletion raises no version': withoutRaises('account:'),
+  'a deletion raises no version of the group of its author': withoutRaises('accounts:'),
   'a change of registrations raises no version': withoutRaises('registrations'),
 }
 

@@ -5,7 +5,7 @@ import { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
 import { etagOf, KeptAnswers, namesEtag } from '../../src/graphql/kept-answers.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 
-const stamp = { subjects: ['registrations'] as Subject[], values: ['1'] }
+const stamp = { versions: new Map<Subject, string>([['registrations', '1']]), accounts: new Map() }
 const bounds = { bytesMax: 200_000, keptMsMax: 60_000 }
 
 test('answers are bounded in bytes, and the one used longest ago is dropped', async () => {

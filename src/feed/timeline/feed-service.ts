@@ -215,7 +215,7 @@ export class FeedService {
         // A page that hides many entries would have the versions of many authors.
         if (facts.length > 0) query.stamp?.spoil()
         const refs = await this.refsOf(entries)
-        await query.stamp?.cover(accountsOf(refs.map(({ author }) => author)))
+        await query.stamp?.coverAccounts(accountsOf(refs.map(({ author }) => author)))
         const found = await this.loadPageFacts(entries, refs, query)
         facts.push(found)
         for (const author of hiddenAuthors(found, query.reader, query.group))

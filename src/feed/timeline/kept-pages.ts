@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Stamp } from '../../db/stamps.ts'
+import { bytesOfStamp, type Stamp } from '../../db/stamps.ts'
 import type { Versions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { measureCache } from '../../metrics/caches.ts'
@@ -105,8 +105,7 @@ export function knownFactsOf({
 }: KeptSlice): KnownFacts | undefined {
   const [found, ...more] = facts
   if (!found || !registered || more.length > 0) return undefined
-  const covered = new Set(stamp.subjects)
-  const authors = found.authors.filter((author) => covered.has(`account:${author}`))
+  const authors = found.authors.filter((author) => stamp.accounts.has(`account:${author}`))
   return {
     authors: { ...found, authors },
     registered,
@@ -145,5 +144,5 @@ function bytesOf({ items, facts, stamp }: KeptSlice): number {
     )
     return sum + 400 * authors.length + bios
   }, 0)
-  return ofItems + ofFacts + 150 * stamp.subjects.length
+  return ofItems + ofFacts + bytesOfStamp(stamp)
 }

@@ -1,6 +1,6 @@
 import type { Document } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { accountsOf, raiseVersions } from '../../db/versions.ts'
+import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import { subscriptions } from '../../events.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { CountedUser } from '../counted-users.ts'
@@ -61,7 +61,7 @@ export const accounts = (
     if (opened.length > 0) {
       await stats.open(tx, opened)
       // The posts of these users were hidden.
-      await raiseVersions(collections, accountsOf(opened), tx)
+      await raiseVersions(collections, changesOfAccounts(opened), tx)
     }
     if (spare.length > 0) await stats.close(tx, spare)
     if (gone.length > 0) {

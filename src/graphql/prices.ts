@@ -63,7 +63,7 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
   // The watermark, a page, and versions.
-  'Query.timelineNews': 23,
+  'Query.timelineNews': 26,
   'Timeline.pending': 2,
   'Timeline.pollCursor': 2,
 }
@@ -81,7 +81,7 @@ export const mutationCommands = 13
  */
 export const pageCommands: Readonly<Record<string, number>> = {
   // With the creation of a cache, three rounds of stored entries and facts, a refill by fan-out on read, and versions.
-  'Query.timeline': 22,
+  'Query.timeline': 25,
   'User.followers': 3,
   'User.following': 3,
   'User.posts': 3,

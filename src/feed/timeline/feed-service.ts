@@ -213,7 +213,7 @@ export class FeedService {
         const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
         if (entries.length === 0) return []
         // A page that hides many entries would have the versions of many authors.
-        if (facts.length > 0) query.stamp?.spoil()
+        if (facts.length > 1) query.stamp?.spoil()
         const refs = await this.refsOf(entries)
         await query.stamp?.coverAccounts(accountsOf(refs.map(({ author }) => author)))
         const found = await this.loadPageFacts(entries, refs, query)
@@ -225,8 +225,9 @@ export class FeedService {
         )
       },
     )
-    // Fan-out on read shows a post before its delivery, so no version covers it.
-    if (candidates.servedBy === 'FANOUT_ON_READ') query.stamp?.spoil()
+    // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out on
+    // read continues the page below them, and the delivery of a post that it lacks is pending.
+    if (!candidates.isStored) query.stamp?.spoil()
     return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
   }
 

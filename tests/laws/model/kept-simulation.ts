@@ -148,10 +148,11 @@ export class KeptSimulation {
         await other.registrations.rebuild(nameOf(step.strategy))
         return
       default: {
-        if (step.kind === 'createUser') this.names.delete(this.actors.user(step.a))
         const isSure = this.model.leavers().length === 0
         const { found, expected } = await this.actors.apply(step, this.model)
         if (isSure) expect(found, step.kind).toBe(expected)
+        if (step.kind === 'createUser' && found === 'changed')
+          this.names.delete(this.actors.user(step.a))
       }
     }
   }
@@ -169,6 +170,8 @@ export class KeptSimulation {
   private async compare(at: number): Promise<void> {
     const isAtRest = (await this.writers[0].collections.outbox.findOne({})) === null
     const group = at % 3 === 2 ? groupNames[0] : undefined
+    // The larger page reaches below the cache.
+    const limit = at % 4 === 3 ? 5 : 2
     for (const reader of this.model.users().slice(0, 2)) {
       const all = this.model.timeline(reader, group)
       const { ids: expected } = pageOf(all, { limit, backward: false })
@@ -199,5 +202,4 @@ export class KeptSimulation {
   }
 }
 
-const limit = 2
 const nameOf = (n: number): MaterialisedName => strategies[n % strategies.length] ?? 'INBOX'

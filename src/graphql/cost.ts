@@ -28,6 +28,7 @@ import {
   mutationCommands,
   pageCommands,
   valuePrice,
+  versionCommands,
 } from './prices.ts'
 
 /** An operation with the fragments of its document and its coerced variables. */
@@ -125,6 +126,8 @@ class Pricing {
     this.commands += fieldCommands[coordinate] ?? 0
     const sides = ['page', ...probes]
     const isTimeline = coordinate === 'Query.timeline'
+    if (isTimeline && !this.timelines.has(timelineKey(given, 'page')))
+      this.commands += versionCommands
     // Each read of a list counts, but the aliases of one timeline share theirs.
     const reads = isTimeline ? this.addTimelines(given, sides) : sides.length
     this.commands += (page ?? 0) * reads

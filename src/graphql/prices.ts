@@ -77,11 +77,17 @@ export const listSizes: Readonly<Record<string, number>> = {
 export const mutationCommands = 13
 
 /**
+ * The commands of a timeline's page for versions: those of the kept answer, of the reader, and of the authors in two
+ * rounds, each of which may be missing.
+ */
+export const versionCommands = 12
+
+/**
  * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which `pageInfo` may need, costs as many.
  */
 export const pageCommands: Readonly<Record<string, number>> = {
-  // With the creation of a cache, three rounds of stored entries and facts, a refill by fan-out on read, and versions.
-  'Query.timeline': 25,
+  // With the creation of a cache, three rounds of stored entries and facts, and a refill by fan-out on read.
+  'Query.timeline': 13,
   'User.followers': 3,
   'User.following': 3,
   'User.posts': 3,

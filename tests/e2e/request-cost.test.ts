@@ -144,7 +144,7 @@ describe('cost', () => {
   test('each response of a valid operation has its cost, and a refusal too', async () => {
     const answered = await app.send({ as: reader, query: '{ viewer { handle } }' })
     expect(answered.extensions).toEqual({ cost: { requested: 2, limit: limits.cost } })
-    const refused = await app.send({ as: reader, query: `{ ${distinct(15)} }` })
+    const refused = await app.send({ as: reader, query: `{ ${distinct(18)} }` })
     expect(refused.errors.map(({ extensions }) => extensions.limit)).toEqual(['cost'])
     expect(refused.extensions.cost.requested).toBeGreaterThan(limits.cost)
     const invalid = await app.send({ as: reader, query: '{ viewr }' })
@@ -152,7 +152,7 @@ describe('cost', () => {
   })
 
   test('several timelines cost by the followees of the viewer, and one read more', async () => {
-    const few = await app.send({ as: judge, query: `{ ${distinct(15)} }` })
+    const few = await app.send({ as: judge, query: `{ ${distinct(18)} }` })
     expect(few.errors).toEqual([])
     const { commands, extensions } = await sentFor(`{ ${distinct(4)} }`)
     expect(labelsOf(commands).filter((label) => label === 'read user_stats')).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { isInterfaceType, isObjectType, parse } from 'graphql'
 import { expect, test } from 'vitest'
 import { costOf, priceOperation } from '../../src/graphql/cost.ts'
-import { fieldCommands, loads, pageCommands } from '../../src/graphql/prices.ts'
+import { fieldCommands, loads, pageCommands, versionCommands } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 
 const schema = createSchema()
@@ -86,7 +86,7 @@ test('timelines that share a read count once, and each cursor, group, direction 
   expect(timelines(`(last: 1) ${cursors}`, cursors)).toBe(2)
   const commands = (query: string) => priceOf(query).commands
   const one = commands(`{ timeline ${cursors} }`)
-  expect(one).toBe(pageCommands['Query.timeline'])
+  expect(one).toBe((pageCommands['Query.timeline'] ?? 0) + versionCommands)
   expect(commands(`{ a: timeline ${cursors} timeline(first: 3) ${cursors} }`)).toBe(one)
   expect(commands(`{ a: timeline ${cursors} timeline(group: "a") ${cursors} }`)).toBe(2 * one)
   expect(timelines(`(group: "a") ${cursors}`, `(group: "b") ${cursors}`)).toBe(2)

@@ -52,12 +52,15 @@ export class Stamping {
       if (!isKnown) this.seen.set(account, value)
     }
     if (inDoubt.length === 0) return changed
-    await this.look(inDoubt)
-    const others = inDoubt.filter((account) => !this.is(account, accounts.get(account)))
+    const groups = new Map(
+      inDoubt.map((account) => [groupOf(account), this.seen.get(groupOf(account)) ?? '']),
+    )
+    // Read after their groups, whatever this request has seen of them before.
+    const found = await this.versions.load(inDoubt)
+    const others = inDoubt.filter((account) => found.get(account) !== accounts.get(account))
     if (others.length > 0) return [...changed, ...others]
-    const groups = new Set(inDoubt.map(groupOf))
-    // The groups were read before their accounts, so the stamp is right under their new versions too.
-    for (const group of groups) versions.set(group, this.seen.get(group) ?? '')
+    // So the stamp is right under the new versions of the groups too.
+    for (const [group, value] of groups) versions.set(group, value)
     return changed.filter((subject) => !groups.has(subject))
   }
 

@@ -24,7 +24,7 @@ export type Subject =
 /** The versions of subjects. A subject without a version is absent. */
 export type SeenVersions = ReadonlyMap<Subject, string>
 
-/** How long a version may stay without its subject being asked for, in milliseconds. Its next version has a new value. */
+/** How long a version lasts from its creation, in milliseconds. Its next version has a new value. */
 const lifetimeMs = 86_400_000
 
 /** Number of versions that one command writes. */

@@ -65,11 +65,12 @@ export class Posts {
       const filter = { author, _id: toObjectId(id) }
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
-      await raiseVersions(collections, changesOfAccounts([author]), tx)
       await tombstones.insert(tx, [removed])
       const counted = (await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor)
       const queue = counted ? queueFor(counted) : 'QUICK'
       await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }, queue))
+      // Last, because deletions by other authors of the group wait for it.
+      await raiseVersions(collections, changesOfAccounts([author]), tx)
       return true
     }, idempotencyKey)
   }
@@ -175,8 +176,8 @@ export class Posts {
           .toArray()
         const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
         if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
-        await raiseVersions(collections, changesOfAccounts([author]), tx)
         await tombstones.insert(tx, batch)
+        await raiseVersions(collections, changesOfAccounts([author]), tx)
         return batch.length
       })
       if (removed === undefined) return

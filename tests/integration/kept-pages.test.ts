@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Db, MongoClient } from '../../src/db/mongo.ts'
 import { Stamping } from '../../src/db/stamps.ts'
-import { accountsOf } from '../../src/db/versions.ts'
+import { accountsOf, Versions } from '../../src/db/versions.ts'
 import type { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -291,4 +291,17 @@ test('a version that was created again, or belongs to a new account, has another
   }
   expect(expiresAt.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000 + 5_000)
   await drain(services)
+})
+
+test('nothing is kept on a sharded cluster, where a change can be visible on one shard first', async () => {
+  const { collections, transactions } = harness.services
+  const meta = new Proxy(collections.meta, {
+    get: (target, property) =>
+      property === 'db'
+        ? { command: async () => ({ msg: 'isdbgrid' }) }
+        : Reflect.get(target, property, target),
+  })
+  const sharded = new Versions({ ...collections, meta }, transactions)
+  expect(await sharded.areComplete()).toBe(false)
+  expect(await new Versions(collections, transactions).areComplete()).toBe(true)
 })

@@ -187,7 +187,8 @@ export class FeedService {
       // A page without candidates has read no facts.
       if (isCovered && seen.length === 0) seen.push(await registry.read())
       const last = seen.at(-1) ?? registered
-      registry.update(last)
+      // Known registrations may have less progress than those that were seen since.
+      if (last !== query.known?.registered) registry.update(last)
       if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
         return slice
       registered = last
@@ -257,7 +258,9 @@ export class FeedService {
       const post = read.get(id) ?? (content ? undefined : posts.get(id))
       return post ? [[id, post] as const] : []
     })
-    return { ...authors, posts: new Map(existing), registered }
+    // The stamp of this page covers only its own authors.
+    const own = [...new Set(refs.map(({ author }) => author))]
+    return { ...authors, authors: own, posts: new Map(existing), registered }
   }
 
   /** The posts of entries. One command if an entry does not hold its author. */

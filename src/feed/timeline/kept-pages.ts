@@ -117,18 +117,13 @@ export function knownFactsOf({
 const keptItem = ({ id, author, text }: TimelineItem | Post): TimelineItem =>
   text === undefined ? { id, author } : { id, author, text }
 
-const keptFacts = ({
-  authors,
-  followed,
-  restrictions,
-  live,
-  profiles,
-}: AuthorFacts): AuthorFacts => ({
-  authors,
-  followed,
-  restrictions,
-  live,
-  profiles,
+/** Without authors that have no account: a new account raises no version, because it changes no page. */
+const keptFacts = ({ authors, ...facts }: AuthorFacts): AuthorFacts => ({
+  authors: authors.filter((author) => facts.live.has(author)),
+  followed: facts.followed,
+  restrictions: facts.restrictions,
+  live: facts.live,
+  profiles: facts.profiles,
   stats: undefined,
 })
 

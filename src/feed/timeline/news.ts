@@ -83,32 +83,38 @@ export class NewsReader {
     const posts = slice.items.map(({ id }) => id)
     const isCut = posts.length >= limit
     const held = new Set(since.recent)
+    const isShort = slice.facts.length <= 1 && slice.servedBy === strategy
     const fresh = slice.items.filter(({ id }) => id > since.watermark && !held.has(id))
     return {
       count: Math.min(fresh.length, newsMax),
       hasMore: fresh.length > newsMax,
       authors: [...new Set(fresh.map(({ author }) => author))].slice(0, newsAuthorsMax),
       changed: isCompared ? isCut || !isAsHeld(since, posts) : since.outdated,
-      cursor: isCut ? since : advance(since, watermark, fresh.at(-1)?.id),
+      cursor: isCut ? since : advance(since, { watermark, oldestFresh: fresh.at(-1)?.id, isShort }),
       facts: slice.facts,
       stamp: stamp?.finish(),
     }
   }
 }
 
+/** What a poll has found. */
+interface Found {
+  readonly watermark: PostId
+  readonly oldestFresh: PostId | undefined
+  /** Whether one read of stored entries was enough. */
+  readonly isShort: boolean
+}
+
 /**
- * The cursor of a poller that holds the same posts. Its watermark rises, but stays below the new posts. It stays the same
- * while no post is below a higher watermark, so that polls without news repeat.
+ * The cursor of a poller that holds the same posts. Its watermark rises, but stays below the new posts. While no post is
+ * below a higher watermark, it stays the same, so that polls without news repeat. But not above many hidden posts, which
+ * each poll would read again.
  */
-function advance(
-  since: PollCursor,
-  watermark: PostId,
-  oldestFresh: PostId | undefined,
-): PollCursor {
+function advance(since: PollCursor, { watermark, oldestFresh, isShort }: Found): PollCursor {
   // Pages are left to read.
   if (since.next !== undefined) return since
   const limit = oldestFresh === undefined ? watermark : neighbour(oldestFresh, -1)
   const advanced = settle(since, limit < watermark ? limit : watermark)
   const isSettled = advanced.settled === since.settled && advanced.outdated === since.outdated
-  return isSettled ? since : advanced
+  return isSettled && isShort ? since : advanced
 }

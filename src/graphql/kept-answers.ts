@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { type KeptBounds, KeptValues } from '../db/kept-values.ts'
 import { bytesOfStamp, type Stamp, Stamping } from '../db/stamps.ts'
 import type { Versions } from '../db/versions.ts'
-import type { KeptBounds } from '../feed/timeline/kept-pages.ts'
-import { measureCache } from '../metrics/caches.ts'
 import type { Charge } from './rate-limit.ts'
 
 /** A rendered answer. It is sent again while its stamp is current. */
@@ -24,45 +22,32 @@ interface Visit {
   readonly answer: KeptAnswer | undefined
 }
 
-/** The share of the memory that one answer may take. */
-const largestShare = 1 / 64
-
 /** The answers of operations whose result has versions, in memory: from the second answer that may be kept. */
 export class KeptAnswers {
-  private readonly visits: LRUCache<string, Visit> | undefined
-  private readonly countRead: (isHit: boolean) => void
+  private readonly visits: KeptValues<Visit>
 
-  constructor({ bytesMax, keptMsMax }: KeptBounds) {
-    const maxSize = Math.floor(bytesMax)
-    this.visits =
-      maxSize === 0
-        ? undefined
-        : new LRUCache({
-            maxSize,
-            maxEntrySize: Math.ceil(maxSize * largestShare),
-            ttl: Math.max(1, Math.ceil(keptMsMax)),
-            sizeCalculation: ({ answer }) => 300 + (answer ? bytesOf(answer) : 0),
-          })
-    this.countRead = measureCache('answers', () => this.visits?.calculatedSize ?? 0).countRead
+  constructor(bounds: KeptBounds) {
+    this.visits = new KeptValues('answers', bounds, bytesOf)
   }
 
   /** The kept answer of a request. It may be out of date. */
   find(key: string): KeptAnswer | undefined {
-    return this.visits?.get(key)?.answer
+    return this.visits.get(key)?.answer
   }
 
   /** Counts whether a request was answered from memory. */
   countServed(isKept: boolean): void {
-    this.countRead(isKept)
+    this.visits.countServed(isKept)
   }
 
   /** Keeps an answer, unless this is the first request. */
   keep(key: string, answer: KeptAnswer): void {
-    this.visits?.set(key, { answer: this.visits.has(key) ? answer : undefined })
+    this.visits.set(key, { answer: this.visits.get(key) ? answer : undefined })
   }
 }
 
-const bytesOf = ({ body, stamp }: KeptAnswer): number => 600 + 2 * body.length + bytesOfStamp(stamp)
+const bytesOf = ({ answer }: Visit): number =>
+  answer ? 900 + 2 * answer.body.length + bytesOfStamp(answer.stamp) : 300
 
 /** What a request of a viewer does with kept answers. */
 export class Keeping {

@@ -60,7 +60,7 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(await commandsOf(counted)).toEqual(['read posts', 'read posts', 'read versions'])
   })
 
-  test('concurrent requests share the command', async () => {
+  test('concurrent reads of versions share a command', async () => {
     const { commands } = await recorded(app.database.client, () =>
       Promise.all(Array.from({ length: 16 }, () => app.services.versions.load(['registrations']))),
     )

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Db, MongoClient } from '../../src/db/mongo.ts'
 import { Stamping } from '../../src/db/stamps.ts'
-import { accountsOf, Versions } from '../../src/db/versions.ts'
+import { accountsOf } from '../../src/db/versions.ts'
 import type { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { heldAtCall } from '../support/faulty.ts'
 import { gate } from '../support/jobs.ts'
-import { drain, handle, servicesOver, useServices } from '../support/services.ts'
+import { handle, servicesOver, useServices } from '../support/services.ts'
 
 const strategy = 'INBOX'
 const harness = useServices('collection', undefined, { maintained: [strategy] })
@@ -270,38 +270,3 @@ test('a change that a failover reverts brings back the version of the mutant tha
 const contentsOf = (collection: {
   find: (filter: object) => { toArray: () => Promise<unknown[]> }
 }) => collection.find({}).toArray()
-
-test('a version that was created again, or belongs to a new account, has another value', async () => {
-  const { services } = harness
-  const { versions, collections } = services
-  const subject = 'account:other'
-  const values = new Set<string>()
-  for (let times = 0; times < 3; times++) {
-    const seen = await versions.loadOrCreate([subject])
-    values.add(seen.get(subject) as string)
-    if (times === 0) await versions.remove(other)
-    else await collections.versions.deleteOne({ _id: subject })
-  }
-  expect(values.size).toBe(3)
-  const stored = await collections.versions.findOne({ _id: subject })
-  expect(stored).toBeNull()
-  await versions.loadOrCreate([subject])
-  const { expiresAt } = (await collections.versions.findOne({ _id: subject })) as {
-    expiresAt: Date
-  }
-  expect(expiresAt.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000 + 5_000)
-  await drain(services)
-})
-
-test('nothing is kept on a sharded cluster, where a change can be visible on one shard first', async () => {
-  const { collections, transactions } = harness.services
-  const meta = new Proxy(collections.meta, {
-    get: (target, property) =>
-      property === 'db'
-        ? { command: async () => ({ msg: 'isdbgrid' }) }
-        : Reflect.get(target, property, target),
-  })
-  const sharded = new Versions({ ...collections, meta }, transactions)
-  expect(await sharded.areComplete()).toBe(false)
-  expect(await new Versions(collections, transactions).areComplete()).toBe(true)
-})

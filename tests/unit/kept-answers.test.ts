@@ -41,14 +41,16 @@ test('pages are bounded in bytes, and nothing is kept without memory', async () 
     })),
     ...{ servedBy: 'INBOX' as const, isStored: true, facts: [] },
   }
-  const pages = new KeptPages({ areComplete }, bounds)
+  // A page may take a 64th of the memory.
+  const larger = { ...bounds, bytesMax: 2_000_000 }
+  const pages = new KeptPages({ areComplete }, larger)
   const none = new KeptPages({ areComplete }, { ...bounds, bytesMax: 0 })
-  for (let n = 0; n < 50; n++) for (const one of [pages, none]) one.keep(`${n}`, slice, stamp)
-  const found = await Promise.all(Array.from({ length: 50 }, (_, n) => pages.findVisit(`${n}`)))
+  for (let n = 0; n < 200; n++) for (const one of [pages, none]) one.keep(`${n}`, slice, stamp)
+  const found = await Promise.all(Array.from({ length: 200 }, (_, n) => pages.findVisit(`${n}`)))
   const kept = found.filter((one) => one?.slice !== undefined)
   expect(kept.length).toBeGreaterThan(1)
-  expect(kept.length * 50 * 400).toBeLessThanOrEqual(bounds.bytesMax)
-  expect(await none.findVisit('49')).toBeUndefined()
+  expect(kept.length * 50 * 400).toBeLessThanOrEqual(larger.bytesMax)
+  expect(await none.findVisit('199')).toBeUndefined()
 })
 
 test('an answer is kept for less than the time after which its reader must read the stored cache', () => {

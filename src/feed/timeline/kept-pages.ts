@@ -1,8 +1,7 @@
-import { LRUCache } from 'lru-cache'
+import { type KeptBounds, KeptValues } from '../../db/kept-values.ts'
 import { bytesOfStamp, type Stamp } from '../../db/stamps.ts'
 import type { Versions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'
-import { measureCache } from '../../metrics/caches.ts'
 import type { Post } from '../../posts/post.ts'
 import type { Registered } from '../registry/registry.ts'
 import type { TimelineItem, TimelineSlice } from './page.ts'
@@ -24,40 +23,18 @@ export interface Visit {
   readonly authors: readonly UserId[]
 }
 
-interface SizedVisit extends Visit {
-  readonly bytes: number
-}
-
-/** The bounds of {@link KeptPages}. */
-export interface KeptBounds {
-  /** Estimated bytes in memory. 0: nothing is kept. */
-  readonly bytesMax: number
-  /** How long a page is kept, in milliseconds. */
-  readonly keptMsMax: number
-}
-
 /**
  * Pages of timelines in memory, under the versions of all that decides them. A page is kept from its second request on,
  * so a page that is not repeated costs nothing.
  */
 export class KeptPages {
-  private readonly visits: LRUCache<string, SizedVisit> | undefined
-  private readonly countRead: (isHit: boolean) => void
+  private readonly visits: KeptValues<Visit>
 
   constructor(
     private readonly versions: Pick<Versions, 'areComplete'>,
-    { bytesMax, keptMsMax }: KeptBounds,
+    private readonly bounds: KeptBounds,
   ) {
-    const maxSize = Math.floor(bytesMax)
-    this.visits =
-      maxSize === 0
-        ? undefined
-        : new LRUCache({
-            maxSize,
-            ttl: Math.max(1, Math.ceil(keptMsMax)),
-            sizeCalculation: ({ bytes }) => bytes,
-          })
-    this.countRead = measureCache('pages', () => this.visits?.calculatedSize ?? 0).countRead
+    this.visits = new KeptValues('pages', bounds, bytesOf)
   }
 
   /**
@@ -66,19 +43,19 @@ export class KeptPages {
    * @returns undefined for the first request of this read.
    */
   async findVisit(key: string): Promise<Visit | undefined> {
-    return this.visits && (await this.versions.areComplete()) ? this.visits.get(key) : undefined
+    if (this.bounds.bytesMax === 0 || !(await this.versions.areComplete())) return undefined
+    return this.visits.get(key)
   }
 
   /** Notes a request that was not worth a stamp. */
   noteVisit(key: string, facts: readonly AuthorFacts[]): void {
     const authors = [...new Set(facts.flatMap((one) => one.authors))]
-    const bytes = bytesOfKey(key) + 100 * authors.length
-    this.visits?.set(key, { slice: undefined, authors, bytes })
+    this.visits.set(key, { slice: undefined, authors })
   }
 
   /** Counts whether a request was served from memory. */
   countServed(isKept: boolean): void {
-    this.countRead(isKept)
+    this.visits.countServed(isKept)
   }
 
   /** Keeps a slice without its counters, which have no version. */
@@ -89,7 +66,7 @@ export class KeptPages {
       ...{ ...rest, stamp, registered: facts.at(-1)?.registered },
       ...{ items: items.map(keptItem), facts: facts.map(keptFacts) },
     }
-    this.visits?.set(key, { slice: kept, authors, bytes: bytesOfKey(key) + bytesOf(kept) })
+    this.visits.set(key, { slice: kept, authors })
   }
 }
 
@@ -127,10 +104,16 @@ const keptFacts = ({ authors, ...facts }: AuthorFacts): AuthorFacts => ({
   stats: undefined,
 })
 
-const bytesOfKey = (key: string): number => 200 + 2 * key.length
+/** An estimate of the bytes of the registrations that a page refers to. */
+const registrationBytes = 4_000
 
 /** An estimate, rather too large: an object or a place in a map takes up to 100 bytes, a character up to two. */
-function bytesOf({ items, facts, stamp }: KeptSlice): number {
+function bytesOf({ slice, authors }: Visit, key: string): number {
+  const known = 200 + 2 * key.length + 100 * authors.length
+  return slice ? known + registrationBytes + bytesOfSlice(slice) : known
+}
+
+function bytesOfSlice({ items, facts, stamp }: KeptSlice): number {
   const ofItems = items.reduce((sum, { text }) => sum + 200 + 2 * (text?.length ?? 0), 0)
   const ofFacts = facts.reduce((sum, { authors, profiles }) => {
     const bios = [...(profiles?.values() ?? [])].reduce(

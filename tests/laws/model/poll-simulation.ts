@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Db } from '../../../src/db/mongo.ts'
-import { type Stamp, Stamping } from '../../../src/db/stamps.ts'
+import { Stamping } from '../../../src/db/stamps.ts'
 import { registerStrategies } from '../../../src/feed/feeds.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { newsMax } from '../../../src/feed/timeline/news.ts'
@@ -18,7 +18,9 @@ import { intercepted } from '../../support/intercept.ts'
 import { gate } from '../../support/jobs.ts'
 import { type Polled, Poller, type PollQueries } from '../../support/poller.ts'
 import { servicesOver, type TestClock } from '../../support/services.ts'
+import { AnswersAgain } from './answers-again.ts'
 import { Deliveries } from './deliveries.ts'
+import { heldAtRead } from './held-poll.ts'
 import { Actors, Model, outcomeOf } from './model.ts'
 import type { LatePostStep, PollPlan, PollPlanStep, PollStep, SlowPollStep } from './poll-plans.ts'
 import { begin, emptied, type Setting } from './setting.ts'
@@ -38,22 +40,6 @@ function virtualClock(): TestClock {
   }
 }
 
-/** Holds one read of polls before it begins: a watermark or a slice of a timeline. */
-function heldAtRead({ watermarks, feed }: Services, at: number) {
-  const [reached, going] = [gate(), gate()]
-  let left = at
-  const hold = async () => {
-    if (left-- > 0) return
-    reached.open()
-    await going.opened
-  }
-  const load = watermarks.load.bind(watermarks)
-  watermarks.load = async (...asked) => hold().then(() => load(...asked))
-  const readSlice = feed.readSlice.bind(feed)
-  feed.readSlice = async (...asked) => hold().then(() => readSlice(...asked))
-  return { reached: reached.opened, go: going.open }
-}
-
 /** Runs one history with pollers, and compares what they hold with the model: law L7. */
 export class PollSimulation {
   private readonly clock = virtualClock()
@@ -68,7 +54,10 @@ export class PollSimulation {
   private readonly undelivered = new Map<Poller, ReadonlySet<string>>()
   /** The services of the poll under way, whose calls may be held. */
   private polling: Services
-  private readonly kept = new Map<string, { readonly answer: unknown; readonly stamp: Stamp }>()
+  private readonly answers = new AnswersAgain(
+    () => new Stamping(this.polling.versions),
+    () => this.count('answered again'),
+  )
   /** Whether the transaction of a post waits before its commit. */
   private isPostOpen = false
 
@@ -250,7 +239,7 @@ export class PollSimulation {
   private queriesOf(reader: UserId): PollQueries {
     const { strategy } = this
     return {
-      timeline: this.answerAgain(reader, async (asked: AskedPage, stamping) => {
+      timeline: this.answers.wrap(reader, async (asked: AskedPage, stamping) => {
         const base = 'before' in asked ? decodePollCursor(asked.before) : undefined
         const window =
           'first' in asked
@@ -269,33 +258,11 @@ export class PollSimulation {
         const pollCursor = cursor ? encodePollCursor(cursor) : ''
         return { answer: { ids, pollCursor, hasNextPage, hasPreviousPage }, stamp }
       }),
-      news: this.answerAgain(reader, async (since: string, stamping) => {
+      news: this.answers.wrap(reader, async (since: string, stamping) => {
         const asked = { since: parsePollCursor('since', since), strategy, changed: true }
         const { cursor, stamp, ...news } = await this.polling.news.findNews(reader, asked, stamping)
         return { answer: { ...news, pollCursor: encodePollCursor(cursor) }, stamp }
       }),
-    }
-  }
-
-  /** Answers equal queries again while their stamp is current, as the server does, whichever process has answered. */
-  private answerAgain<Asked, Answer>(
-    reader: UserId,
-    ask: (
-      asked: Asked,
-      stamping: Stamping,
-    ) => Promise<{ answer: Answer; stamp: Stamp | undefined }>,
-  ): (asked: Asked) => Promise<Answer> {
-    return async (asked) => {
-      const stamping = new Stamping(this.polling.versions)
-      const key = JSON.stringify([reader, asked])
-      const kept = this.kept.get(key)
-      if (kept && (await stamping.isCurrent(kept.stamp))) {
-        this.count('answered again')
-        return kept.answer as Answer
-      }
-      const { answer, stamp } = await ask(asked, stamping)
-      if (stamp) this.kept.set(key, { answer, stamp })
-      return answer
     }
   }
 

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { Versions } from '../../src/db/versions.ts'
+import { useServices } from '../support/services.ts'
+
+const harness = useServices()
+
+test('a version that was created again, or belongs to a new account, has another value', async () => {
+  const { services } = harness
+  const { versions, collections } = services
+  const subject = 'account:other'
+  const values = new Set<string>()
+  for (let times = 0; times < 3; times++) {
+    const seen = await versions.loadOrCreate([subject])
+    values.add(seen.get(subject) as string)
+    if (times === 0) await versions.remove('other')
+    else await collections.versions.deleteOne({ _id: subject })
+  }
+  expect(values.size).toBe(3)
+  const stored = await collections.versions.findOne({ _id: subject })
+  expect(stored).toBeNull()
+  await versions.loadOrCreate([subject])
+  const { expiresAt } = (await collections.versions.findOne({ _id: subject })) as {
+    expiresAt: Date
+  }
+  expect(expiresAt.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000 + 5_000)
+})
+
+test('nothing is kept on a sharded cluster, where a change can be visible on one shard first', async () => {
+  const { collections, transactions } = harness.services
+  const meta = new Proxy(collections.meta, {
+    get: (target, property) =>
+      property === 'db'
+        ? { command: async () => ({ msg: 'isdbgrid' }) }
+        : Reflect.get(target, property, target),
+  })
+  const sharded = new Versions({ ...collections, meta }, transactions)
+  expect(await sharded.areComplete()).toBe(false)
+  expect(await new Versions(collections, transactions).areComplete()).toBe(true)
+})

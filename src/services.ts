@@ -10,6 +10,7 @@ import { listLimits } from './engagement/list-limits.ts'
 import { OrphanedEngagement } from './engagement/orphaned.ts'
 import { OutlierLists } from './engagement/outlier-lists.ts'
 import { EngagementReader } from './engagement/reader.ts'
+import { EngagementSummaries } from './engagement/summaries.ts'
 import { UserEngagementIndex } from './engagement/user-index.ts'
 import type { AppConfig } from './environment.ts'
 import { createFeeds, type Feeds } from './feed/feeds.ts'
@@ -44,6 +45,7 @@ export interface Services extends Feeds {
   readonly posts: Posts
   readonly engagements: Engagements
   readonly engagementReader: EngagementReader
+  readonly summaries: EngagementSummaries
   readonly liked: LikedPosts
   readonly outbox: Outbox
   readonly queue: JobQueue
@@ -112,6 +114,7 @@ export function createServices(
     now,
   })
   const engagementReader = new EngagementReader(collections)
+  const summaries = new EngagementSummaries(collections)
   const engagements = new Engagements({
     lists,
     reader: engagementReader,
@@ -126,7 +129,7 @@ export function createServices(
   const versions = new Versions(collections, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds(
-    { collections, core, outbox, transactions, versions, mint, now },
+    { collections, core, outbox, transactions, versions, summaries, mint, now },
     config.feed,
   )
   const tasks = createTasks({
@@ -150,6 +153,7 @@ export function createServices(
     posts,
     engagements,
     engagementReader,
+    summaries,
     liked,
     outbox,
     queue,

@@ -43,7 +43,7 @@ export type SideResults = Readonly<Record<string, ReadResult>>
 let postsAdded = 0
 
 /** Adds a post of the hub. @returns its id. @throws unless it is the first post of a reader's next page. */
-async function addVisiblePost(side: Side, { readers }: Audience): Promise<string> {
+export async function addVisiblePost(side: Side, { readers }: Audience): Promise<string> {
   const text = postText(1_000_000 + postsAdded++)
   const id = await side.addPost(text)
   const reader = readers[postsAdded % readers.length] ?? ''
@@ -99,7 +99,7 @@ type Requests = readonly (HttpRequest | undefined)[]
 export const requestsUntilKept = 4
 
 /** Measures one load after a warm-up: each request several times, then a third of the time of the load. */
-async function measureLoad(
+export async function measureLoad(
   side: Side,
   { load, ms }: LoadContext,
   requests: readonly HttpRequest[],
@@ -134,7 +134,7 @@ export async function measureCpu<Result>(side: Side, work: () => Promise<Result>
  * the bursts are measured, for `ms` milliseconds or twice as long with the posts.
  * @param requestsAfter the requests of a burst. It gets the newest post before the new one.
  */
-async function measureBursts(
+export async function measureBursts(
   side: Side,
   { load, audience, ms, connections: [connections = 1] }: LoadContext,
   newest: string,

@@ -1,6 +1,7 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
+import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
@@ -53,6 +54,7 @@ export interface FeedParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly versions: Versions
+  readonly summaries: EngagementSummaries
   readonly mint: IdMint
   readonly now: () => number
 }
@@ -80,7 +82,7 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, versions, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, versions, summaries, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
@@ -124,6 +126,7 @@ export function createFeeds(
     pending,
     watermarks,
     posts,
+    summaries,
     keptPages,
   })
   const news = new NewsReader(feed, watermarks, keptPages)

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import type { ApolloServerPlugin } from '@apollo/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Versions } from '../db/versions.ts'
+import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { UserId } from '../lib/ids.ts'
+import { fillTemplate } from './answer-template.ts'
 import type { Context } from './context.ts'
 import { etagOf, Keeping, type KeptAnswer, type KeptAnswers, namesEtag } from './kept-answers.ts'
 import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
@@ -22,6 +24,7 @@ declare module 'fastify' {
 export interface AnswerAgainParts {
   readonly answers: KeptAnswers
   readonly versions: Versions
+  readonly summaries: EngagementSummaries
   readonly limiter: RateLimiter
   readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
 }
@@ -29,10 +32,10 @@ export interface AnswerAgainParts {
 /**
  * Answers signed-in requests from memory while nothing that decides the answer has changed, and GET requests whose
  * client has the answer with 304. Kept answers are charged like executed ones. One command, shared, for an answer from
- * memory. Call it before the route is added.
+ * memory, and those of {@link EngagementSummaries} if it has holes. Call it before the route is added.
  */
 export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): void {
-  const { answers, versions, limiter, viewerOf } = parts
+  const { answers, versions, summaries, limiter, viewerOf } = parts
   http.decorateRequest('keeping', undefined)
   http.decorateRequest('kept', undefined)
   http.addHook('preHandler', async (request, reply) => {
@@ -50,24 +53,28 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     const charge = await chargeIfCurrent(kept, keeping, (cost) =>
       limiter.charge(client, { cost, mutations: 0 }),
     ).catch(() => undefined)
-    answers.countServed(charge !== undefined)
-    if (!charge) return
+    const fill = async ({ template }: KeptAnswer) => {
+      const { posts, needsViewer } = template
+      return fillTemplate(template, await summaries.load(posts, needsViewer ? viewer : undefined))
+    }
+    const body = charge && (await fill(kept).catch(() => undefined))
+    answers.countServed(body !== undefined)
+    if (body === undefined) return
     if (request.scope) Object.assign(request.scope, { viewer, operation: kept.operation })
     request.kept = kept
-    reply.headers(charge.headers ?? {})
-    return reply.type(kept.contentType).send(kept.body)
+    reply.headers(charge?.headers ?? {})
+    return reply.type(kept.contentType).send(body)
   })
   http.addHook('onSend', async (request, reply, payload) => {
     const { keeping, kept, method } = request
     if (!keeping || reply.statusCode !== 200 || typeof payload !== 'string') return payload
-    const about = {
-      contentType: String(reply.getHeader('content-type')),
-      operation: request.scope?.operation,
+    if (!kept && keeping.mayKeep) {
+      const contentType = String(reply.getHeader('content-type'))
+      const about = { contentType, operation: request.scope?.operation }
+      answers.keep(keeping.key, () => keeping.answerOf(payload, about))
     }
-    const answer = kept ?? keeping.answerOf(payload, about)
-    if (answer && !kept) answers.keep(keeping.key, answer)
     if (method !== 'GET') return payload
-    const etag = answer?.etag ?? etagOf(payload)
+    const etag = kept?.etag ?? etagOf(payload)
     const vary = reply.getHeader('vary')
     reply.headers({
       etag,

@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto'
 import { type KeptBounds, KeptValues } from '../db/kept-values.ts'
 import { bytesOfStamp, type Stamp, Stamping } from '../db/stamps.ts'
 import type { Versions } from '../db/versions.ts'
+import { type AnswerTemplate, bytesOfTemplate, type Hole, templateOf } from './answer-template.ts'
 import type { Charge } from './rate-limit.ts'
 
-/** A rendered answer. It is sent again while its stamp is current. */
+/** A rendered answer. It is sent again while its stamp is current, with current values in its holes. */
 export interface KeptAnswer {
-  readonly body: string
+  readonly template: AnswerTemplate
   readonly contentType: string
-  readonly etag: string
+  /** Undefined if the answer has holes. */
+  readonly etag: string | undefined
   readonly stamp: Stamp
   /** What the operation cost, which each answer is charged. */
   readonly cost: number
@@ -40,20 +42,21 @@ export class KeptAnswers {
     this.visits.countServed(isKept)
   }
 
-  /** Keeps an answer, unless this is the first request. */
-  keep(key: string, answer: KeptAnswer): void {
-    this.visits.set(key, { answer: this.visits.get(key) ? answer : undefined })
+  /** Keeps an answer, unless this is the first request. Only then it is not rendered. */
+  keep(key: string, render: () => KeptAnswer | undefined): void {
+    this.visits.set(key, { answer: this.visits.get(key) && render() })
   }
 }
 
 const bytesOf = ({ answer }: Visit): number =>
-  answer ? 900 + 2 * answer.body.length + bytesOfStamp(answer.stamp) : 300
+  answer ? 900 + bytesOfTemplate(answer.template) + bytesOfStamp(answer.stamp) : 300
 
 /** What a request of a viewer does with kept answers. */
 export class Keeping {
   readonly stamping: Stamping
-  /** What decides the whole answer. Undefined unless the answer may be kept. */
+  /** What decides the whole answer but its holes. Undefined unless the answer may be kept. */
   private stamp: Stamp | undefined
+  private holesOf: () => readonly Hole[] = () => []
   private cost: number | undefined
   /** What the request was charged already, for this cost. */
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
@@ -66,9 +69,10 @@ export class Keeping {
     this.stamping = new Stamping(versions)
   }
 
-  /** Notes what decides the only field of the operation. */
-  offerStamp(stamp: Stamp | undefined): void {
+  /** Notes what decides the only field of the operation, but its holes. Default: it has none. */
+  offerStamp(stamp: Stamp | undefined, holesOf: () => readonly Hole[] = () => []): void {
     this.stamp = stamp
+    this.holesOf = holesOf
   }
 
   noteCost(cost: number): void {
@@ -90,14 +94,22 @@ export class Keeping {
     this.stamp = undefined
   }
 
-  /** The answer that may be kept, once it is rendered. */
+  /** Whether the answer may be kept. */
+  get mayKeep(): boolean {
+    return this.stamp !== undefined && this.cost !== undefined
+  }
+
+  /** The rendered answer as it may be kept. Undefined if it may not, or if a hole has no value. */
   answerOf(
     body: string,
     about: Pick<KeptAnswer, 'contentType' | 'operation'>,
   ): KeptAnswer | undefined {
     const { stamp, cost } = this
     if (!stamp || cost === undefined) return undefined
-    return { body, stamp, cost, etag: etagOf(body), ...about }
+    const template = templateOf(body, this.holesOf())
+    if (!template) return undefined
+    const etag = template.holes.length === 0 ? etagOf(body) : undefined
+    return { template, stamp, cost, etag, ...about }
   }
 }
 

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import type { Stamping } from '../db/stamps.ts'
-import { type EngagementKind, viewerFields } from '../engagement/kinds.ts'
+import type { EngagementKind } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import type { AuthorFacts } from '../feed/timeline/page-facts.ts'
@@ -99,7 +99,17 @@ const userOf = (owner: UserId | PostRef): UserId =>
  * @param stamping of the request, which is a query. Undefined: no page is kept.
  */
 export function createLoaders(
-  { users, stats, follows, restrictions, posts, engagementReader, liked, feed }: Services,
+  {
+    users,
+    stats,
+    follows,
+    restrictions,
+    posts,
+    engagementReader,
+    summaries,
+    liked,
+    feed,
+  }: Services,
   viewer: UserId | undefined,
   stamping: Stamping | undefined,
 ) {
@@ -142,11 +152,9 @@ export function createLoaders(
       const found = await posts.byRefs(refs)
       return new Map([...found.values()].map((post) => [postKey(post), post]))
     }),
-    viewerEngagement: byPost(async (refs) => {
-      const found = viewer
-        ? await engagementReader.entries([...viewerFields.values()], refs, [viewer])
-        : []
-      return groupBy(found, ({ post }) => postKey(post))
+    viewerHas: byPost(async (refs) => {
+      const found = viewer ? await summaries.load(refs, viewer) : new Map()
+      return new Map(refs.map((ref) => [postKey(ref), found.get(ref.id)?.viewerHas ?? null]))
     }),
     engagements: personalPages<PostRef, Engagement, EngagementKind>(
       ({ actor }) => actor,

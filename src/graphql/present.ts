@@ -1,4 +1,10 @@
-import { engagementKinds, entryKey, kinds, viewerFields } from '../engagement/kinds.ts'
+import {
+  type EngagementKind,
+  engagementKinds,
+  entryKey,
+  kinds,
+  viewerFields,
+} from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { Projection } from '../feed/timeline/page.ts'
 import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
@@ -121,7 +127,7 @@ export async function presentPosts(
   posts: readonly (CorePost | PostRef)[],
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const [hidden, authors, engagement] = await Promise.all([
+  const [hidden, authors, viewerHas] = await Promise.all([
     ctx.loaders.hiddenAmong(posts.map(({ author }) => author)),
     selection.has('author')
       ? presentUsers(
@@ -131,16 +137,14 @@ export async function presentPosts(
         )
       : undefined,
     selection.has(...viewerFields.keys())
-      ? Promise.all(
-          posts.map(({ id, author }) => ctx.loaders.viewerEngagement.load({ id, author })),
-        )
+      ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerHas.load({ id, author })))
       : undefined,
   ])
   const presented = new Map<PostRef, Post>()
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
     if (hidden.has(post.author) || (authors && !author)) return
-    presented.set(post, new PresentedPost(post, author, engagement?.[at]) as unknown as Post)
+    presented.set(post, new PresentedPost(post, author, viewerHas?.[at]) as unknown as Post)
   })
   return presented
 }
@@ -152,7 +156,7 @@ class PresentedPost {
   constructor(
     private readonly post: Partial<CorePost> & PostRef,
     readonly author: User | undefined,
-    private readonly viewerEngagement: readonly Engagement[] | null | undefined,
+    private readonly viewerHas: ReadonlySet<EngagementKind> | null | undefined,
   ) {}
 
   get id() {
@@ -183,7 +187,7 @@ class PresentedPost {
     for (const [field, of] of viewerFields) {
       Object.defineProperty(PresentedPost.prototype, field, {
         get(this: PresentedPost) {
-          return this.viewerEngagement?.some(({ kind }) => kind === of) ?? false
+          return this.viewerHas?.has(of) ?? false
         },
       })
     }

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { parseResolveInfo, type ResolveTree } from 'graphql-parse-resolve-info'
+import { groupBy } from '../lib/batch.ts'
 
 /** The selected fields below a field, with fragments, aliases and directives resolved. */
 export interface Selection {
@@ -11,6 +12,8 @@ export interface Selection {
   beyond(...names: readonly string[]): boolean
   /** The selection below a field, with all aliases of the field merged. */
   of(...path: readonly string[]): Selection
+  /** The uses of a field, each with its response key and its own selection. */
+  uses(name: string): readonly { readonly key: string; readonly selection: Selection }[]
 }
 
 const treesBelow = (trees: readonly ResolveTree[]): ResolveTree[] =>
@@ -29,6 +32,13 @@ function selectionFrom(trees: readonly ResolveTree[]): Selection {
       if (name === undefined) return selectionFrom(trees)
       const below = selectionFrom(fields.filter((field) => field.name === name))
       return rest.length === 0 ? below : below.of(...rest)
+    },
+    uses: (name) => {
+      const byKey = groupBy(
+        fields.filter((field) => field.name === name),
+        ({ alias }) => alias,
+      )
+      return [...byKey].map(([key, some]) => ({ key, selection: selectionFrom(some) }))
     },
   }
 }

@@ -156,7 +156,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     bytesMax: config.feed.pageCacheMb * 512 * 1024,
     keptMsMax: keptMsMaxOf(config.feed),
   })
-  answerAgain(http, { answers, versions: services.versions, limiter, viewerOf })
+  const { versions, summaries } = services
+  answerAgain(http, { answers, versions, summaries, limiter, viewerOf })
   await http.register(fastifyApollo(apollo), {
     method: ['GET', 'POST'],
     context: async (request) => {

@@ -1,3 +1,5 @@
+import type { PostRef } from '../lib/ids.ts'
+import { type Hole, holeFields } from './answer-template.ts'
 import type { ConnectionArgs } from './connection.ts'
 import type { Selection } from './selection.ts'
 
@@ -5,12 +7,18 @@ import type { Selection } from './selection.ts'
 const isStableUser = (user: Selection): boolean =>
   !user.beyond('id', 'handle', 'name', 'bio', 'createdAt')
 
-/** Whether a selection on a post has only what never changes, and what the version of its author covers. */
+/**
+ * Whether a selection on a post has only what never changes, what the version of its author covers, and fields that may
+ * be holes of a kept answer.
+ */
 const isStablePost = (post: Selection): boolean =>
-  !post.beyond('id', 'text', 'attachments', 'createdAt', 'author') &&
+  !post.beyond('id', 'text', 'attachments', 'createdAt', 'author', ...holeFields) &&
   isStableUser(post.of('author'))
 
-/** Whether the stamp of a page covers all selected fields of a timeline. A probe of `pageInfo` reads other posts. */
+/**
+ * Whether the stamp of a page covers all selected fields of a timeline but its holes. A probe of `pageInfo` reads other
+ * posts.
+ */
 export function isStableTimeline(timeline: Selection, { after, before }: ConnectionArgs): boolean {
   const edges = timeline.of('edges')
   const hasProbes =
@@ -21,6 +29,27 @@ export function isStableTimeline(timeline: Selection, { after, before }: Connect
     !edges.beyond('cursor', 'node') &&
     isStablePost(edges.of('node')) &&
     !hasProbes
+  )
+}
+
+/**
+ * The holes in the answer with a timeline.
+ * @param key the response key of the timeline.
+ * @param posts of the page, in the order of its edges.
+ */
+export function holesOf(key: string, timeline: Selection, posts: readonly PostRef[]): Hole[] {
+  return timeline.uses('edges').flatMap((edges) =>
+    edges.selection.uses('node').flatMap((node) =>
+      holeFields.flatMap((field) =>
+        node.selection.uses(field).flatMap(({ key: alias }) =>
+          posts.map(({ id, author }, at) => ({
+            path: [key, edges.key, at, node.key, alias],
+            post: { id, author },
+            field,
+          })),
+        ),
+      ),
+    ),
   )
 }
 

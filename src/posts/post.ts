@@ -32,7 +32,8 @@ export function toPost(doc: PostDoc): Post {
   }
 }
 
-const countsOf = (counts: PerKind = {}) =>
+/** The fields of a post with stored counts. */
+export const countsOf = (counts: PerKind = {}) =>
   Object.fromEntries(
     engagementKinds.map((kind) => [kinds[kind].count.field, counts[kind] ?? 0]),
   ) as Record<CountField, number>

@@ -1,6 +1,7 @@
 import { shareReads } from '../../db/shared-reads.ts'
 import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
+import type { EngagementSummaries } from '../../engagement/summaries.ts'
 import { badInput } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
@@ -16,7 +17,7 @@ import {
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'
-import { type KeptPages, type KeptSlice, knownFactsOf } from './kept-pages.ts'
+import { type KeptPages, type KeptSlice, knownFactsOf, renewedPost } from './kept-pages.ts'
 import type {
   TimelineItem,
   TimelinePage,
@@ -40,6 +41,7 @@ export interface FeedServiceParts {
   readonly pending: Pending
   readonly watermarks: Watermarks
   readonly posts: Posts
+  readonly summaries: EngagementSummaries
   readonly keptPages: KeptPages
 }
 
@@ -158,13 +160,16 @@ export class FeedService {
   }
 
   /**
-   * A kept slice with the current contents of its posts, if they are needed. Undefined if a post was just deleted. At
+   * A kept slice with the current counts of its posts, if they are needed. Undefined if a post was just deleted. At
    * most one command, shared.
    */
   private async renew(slice: KeptSlice, query: TimelineQuery): Promise<KeptSlice | undefined> {
     if (query.projection !== 'content' || slice.items.length === 0) return slice
-    const posts = await this.readPosts(slice.items)
-    const items = slice.items.flatMap(({ id }) => posts.get(id) ?? [])
+    const summaries = await this.parts.summaries.load(slice.items, undefined)
+    const items = slice.items.flatMap((item) => {
+      const summary = summaries.get(item.id)
+      return summary ? renewedPost(item, summary.counts) : []
+    })
     return items.length === slice.items.length ? { ...slice, items } : undefined
   }
 
@@ -246,16 +251,24 @@ export class FeedService {
     return this.parts.pageFacts.load(refs, { reader, group, content, profiles })
   }
 
-  /** Known facts with those about further posts of known authors. At most one command, shared. */
+  /** Known facts with those about further posts of known authors. At most two commands, shared. */
   private async addPosts(
     { authors, posts, registered }: KnownFacts,
     refs: readonly PostRef[],
     content: boolean,
   ): Promise<PageFacts> {
-    const missing = content ? refs : refs.filter(({ id }) => !posts.has(id))
-    const read = missing.length > 0 ? await this.readPosts(missing) : new Map<PostId, Post>()
+    const missing = refs.filter(({ id }) => !posts.has(id))
+    const counted = content ? refs.filter(({ id }) => posts.has(id)) : []
+    const [read, summaries] = await Promise.all([
+      missing.length > 0 ? this.readPosts(missing) : new Map<PostId, Post>(),
+      this.parts.summaries.load(counted, undefined),
+    ])
+    const knownPost = (id: PostId): Post | PostRef | undefined => {
+      const [item, summary] = [posts.get(id), summaries.get(id)]
+      return content ? item && summary && renewedPost(item, summary.counts) : item
+    }
     const existing = refs.flatMap(({ id }) => {
-      const post = read.get(id) ?? (content ? undefined : posts.get(id))
+      const post = read.get(id) ?? knownPost(id)
       return post ? [[id, post] as const] : []
     })
     // The stamp of this page covers only its own authors.

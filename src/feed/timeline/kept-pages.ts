@@ -1,14 +1,20 @@
+import type { PerKind } from '../../db/collections.ts'
 import { type KeptBounds, KeptValues } from '../../db/kept-values.ts'
 import { bytesOfStamp, type Stamp } from '../../db/stamps.ts'
 import type { Versions } from '../../db/versions.ts'
-import type { UserId } from '../../lib/ids.ts'
-import type { Post } from '../../posts/post.ts'
+import { type PostRef, timeOf, type UserId } from '../../lib/ids.ts'
+import type { Content } from '../../posts/content.ts'
+import { countsOf, type Post } from '../../posts/post.ts'
 import type { Registered } from '../registry/registry.ts'
 import type { TimelineItem, TimelineSlice } from './page.ts'
 import type { AuthorFacts, KnownFacts } from './page-facts.ts'
 
+/** A post without its counts. */
+export type KeptItem = PostRef & Partial<Content>
+
 /** A slice of a timeline without anything that changes while its stamp is current. */
-export interface KeptSlice extends Omit<TimelineSlice, 'facts'> {
+export interface KeptSlice extends Omit<TimelineSlice, 'facts' | 'items'> {
+  readonly items: readonly KeptItem[]
   readonly facts: readonly AuthorFacts[]
   readonly stamp: Stamp
   /** The registrations under which it was read. Undefined for a page without candidates. */
@@ -91,8 +97,18 @@ export function knownFactsOf({
 }
 
 /** What of a post never changes. */
-const keptItem = ({ id, author, text }: TimelineItem | Post): TimelineItem =>
-  text === undefined ? { id, author } : { id, author, text }
+const keptItem = ({ id, author, ...rest }: TimelineItem | Post): KeptItem => {
+  if (rest.text === undefined) return { id, author }
+  const attachments = 'attachments' in rest && rest.attachments.length > 0
+  return { id, author, text: rest.text, ...(attachments ? { attachments: rest.attachments } : {}) }
+}
+
+/** A kept item, which was read with its content, as a whole post. */
+export const renewedPost = (item: KeptItem, counts: PerKind): Post => ({
+  ...{ id: item.id, author: item.author, text: item.text ?? '' },
+  ...{ attachments: item.attachments ?? [], createdAt: timeOf(item.id) },
+  ...countsOf(counts),
+})
 
 /** Without authors that have no account: a new account raises no version, because it changes no page. */
 const keptFacts = ({ authors, ...facts }: AuthorFacts): AuthorFacts => ({
@@ -114,7 +130,13 @@ function bytesOf({ slice, authors }: Visit, key: string): number {
 }
 
 function bytesOfSlice({ items, facts, stamp }: KeptSlice): number {
-  const ofItems = items.reduce((sum, { text }) => sum + 200 + 2 * (text?.length ?? 0), 0)
+  const ofItems = items.reduce((sum, { text = '', attachments = [] }) => {
+    const linked = attachments.reduce(
+      (all, { url, alt }) => all + 200 + 2 * (url.length + (alt?.length ?? 0)),
+      0,
+    )
+    return sum + 200 + 2 * text.length + linked
+  }, 0)
   const ofFacts = facts.reduce((sum, { authors, profiles }) => {
     const bios = [...(profiles?.values() ?? [])].reduce(
       (all, { name, bio }) => all + 300 + 2 * (name.length + (bio?.length ?? 0)),

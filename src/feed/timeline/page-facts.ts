@@ -17,6 +17,7 @@ import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import type { Stats } from '../../users/stats.ts'
 import { hasAccount, toUser, type User } from '../../users/users.ts'
 import { type Registered, toRegistered } from '../registry/registry.ts'
+import type { KeptItem } from './kept-pages.ts'
 
 /** The facts about the authors of candidates, from the reader's side. */
 export interface AuthorFacts {
@@ -53,7 +54,7 @@ interface Row {
 export interface KnownFacts {
   readonly authors: AuthorFacts
   /** The posts that existed. */
-  readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  readonly posts: ReadonlyMap<PostId, KeptItem>
   readonly registered: Registered
 }
 

@@ -13,7 +13,7 @@ import { parsePostNodeId } from '../node-id.ts'
 import { decodePollCursor, encodePollCursor } from '../poll-cursor.ts'
 import { needsProfile, presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
-import { isStableTimeline } from '../stable.ts'
+import { holesOf, isStableTimeline } from '../stable.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { Timeline, TimelineReason } from '../types/post.ts'
 
@@ -71,7 +71,10 @@ export class TimelineResolver {
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     })
-    if (isStableTimeline(selection, args)) ctx.keeping?.offerStamp(page.stamp)
+    if (isStableTimeline(selection, args)) {
+      const holes = () => holesOf(String(info.path.key), selection, page.items)
+      ctx.keeping?.offerStamp(page.stamp, holes)
+    }
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentPostPage(ctx, page, selection)
     const { strategy, servedBy, pending } = page

@@ -1,0 +1,146 @@
+import { singleBatch } from '../db/client.ts'
+import type { Collections, PerKind } from '../db/collections.ts'
+import type { Document, ObjectId } from '../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { shareReads } from '../db/shared-reads.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import { type KindKeyedBy, kinds, viewerFields } from './kinds.ts'
+import { embedded } from './list-store.ts'
+
+/** The kinds of which a user has at most one entry in a list. */
+type ViewerKind = KindKeyedBy<'actor'>
+
+/** What changes about a post while its content does not. */
+export interface EngagementSummary {
+  /** The number of entries of each kind. */
+  readonly counts: PerKind
+  /** The kinds of which the viewer has an entry. */
+  readonly viewerHas: ReadonlySet<ViewerKind>
+}
+
+/** The posts that a request asks about. */
+interface SummaryRequest {
+  readonly posts: readonly PostRef[]
+  /** Whose entries are needed. Undefined: of no user. */
+  readonly viewer: UserId | undefined
+}
+
+interface FoundPost {
+  readonly _id: ObjectId
+  readonly author: string
+  readonly counts?: PerKind
+  readonly has_overflow?: boolean
+  /** The viewers of the batch that have an entry in the post. */
+  readonly viewers?: Readonly<Record<ViewerKind, readonly string[]>>
+}
+
+/** What a batch of requests found. */
+interface FoundSummaries {
+  readonly posts: ReadonlyMap<PostId, FoundPost>
+  /** The viewers who have an entry, by {@link entryOf}. */
+  readonly entries: ReadonlySet<string>
+}
+
+const viewerKinds = [...viewerFields.values()]
+
+/** Number of requests that share a command: each post is compared with the viewers of all. */
+const batchMax = 16
+
+/** Reads counts and the viewer's own entries. Concurrent requests share the reads. */
+export class EngagementSummaries {
+  private readonly read = shareReads<SummaryRequest, FoundSummaries>(
+    'engagement_summaries',
+    (requests) => this.readAll(requests),
+    batchMax,
+  )
+
+  constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
+
+  /**
+   * Loads the summaries of the existing posts among `posts`. One shared command, and another one if a viewer is given and
+   * a list of these posts overflows. Neither depends on the length of the lists.
+   */
+  async load(
+    posts: readonly PostRef[],
+    viewer: UserId | undefined,
+  ): Promise<Map<PostId, EngagementSummary>> {
+    if (posts.length === 0) return new Map()
+    const found = await this.read([{ posts, viewer }])
+    return new Map(
+      posts.flatMap(({ id, author }) => {
+        const post = found.posts.get(id)
+        // An id with another author names no post.
+        if (post?.author !== author) return []
+        const has = (kind: ViewerKind) =>
+          viewer !== undefined && found.entries.has(entryOf(viewer, kind, id))
+        const viewerHas = found.entries.size === 0 ? none : new Set(viewerKinds.filter(has))
+        return [[id, { counts: post.counts ?? {}, viewerHas }] as const]
+      }),
+    )
+  }
+
+  private async readAll(requests: readonly SummaryRequest[]): Promise<FoundSummaries> {
+    const asked = new Map(requests.flatMap(({ posts }) => posts.map((post) => [post.id, post])))
+    const viewers = [...new Set(requests.flatMap(({ viewer }) => viewer ?? []))]
+    const found = await this.readPosts([...asked.values()], viewers)
+    const popular = viewers.length > 0 ? found.filter(({ has_overflow }) => has_overflow) : []
+    const beyond = popular.length > 0 ? await this.readOverflow(popular, viewers) : []
+    const embeddedEntries = found.flatMap(({ _id, viewers: has }) =>
+      viewerKinds.flatMap((kind) =>
+        (has?.[kind] ?? []).map((viewer) => entryOf(viewer, kind, fromObjectId(_id))),
+      ),
+    )
+    return {
+      posts: new Map(found.map((post) => [fromObjectId<PostId>(post._id), post])),
+      entries: new Set([...embeddedEntries, ...beyond]),
+    }
+  }
+
+  private async readPosts(
+    posts: readonly PostRef[],
+    viewers: readonly string[],
+  ): Promise<FoundPost[]> {
+    const authors = [...new Set(posts.map(({ author }) => author))]
+    const filter = {
+      author: { $in: authors },
+      _id: { $in: posts.map(({ id }) => toObjectId(id)) },
+    }
+    const projection: Document = { author: 1, counts: 1 }
+    if (viewers.length > 0) {
+      projection.has_overflow = 1
+      projection.viewers = Object.fromEntries(
+        viewerKinds.map((kind) => {
+          const actors = { $map: { input: embedded(kind), in: `$$this.${kinds[kind].key}` } }
+          return [kind, { $setIntersection: [actors, { $literal: viewers }] }]
+        }),
+      )
+    }
+    return this.collections.posts
+      .find(filter, { ...singleBatch, hint: { _id: 1 } })
+      .project<FoundPost>(projection)
+      .toArray()
+  }
+
+  private async readOverflow(
+    posts: readonly FoundPost[],
+    viewers: readonly string[],
+  ): Promise<string[]> {
+    const filter = {
+      '_id.post': { $in: posts.map(({ _id }) => _id) },
+      '_id.kind': { $in: viewerKinds },
+      'items.actor': { $in: [...viewers] },
+    }
+    const actors = { $setIntersection: ['$items.actor', { $literal: viewers }] }
+    const found = await this.collections.overflow
+      .find(filter, singleBatch)
+      .project<{ _id: { post: ObjectId; kind: ViewerKind }; actors: readonly string[] }>({ actors })
+      .toArray()
+    return found.flatMap(({ _id: { post, kind }, actors: some }) =>
+      some.map((viewer) => entryOf(viewer, kind, fromObjectId(post))),
+    )
+  }
+}
+
+const none: ReadonlySet<ViewerKind> = new Set()
+
+const entryOf = (viewer: string, kind: ViewerKind, post: string) => `${viewer}/${kind}/${post}`

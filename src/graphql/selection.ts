@@ -1,6 +1,7 @@
-import type { GraphQLResolveInfo } from 'graphql'
+import type { GraphQLObjectType, GraphQLResolveInfo } from 'graphql'
 import { parseResolveInfo, type ResolveTree } from 'graphql-parse-resolve-info'
 import { groupBy } from '../lib/batch.ts'
+import { describedSchemaOf } from './assemble.ts'
 
 /** The selected fields below a field, with fragments, aliases and directives resolved. */
 export interface Selection {
@@ -45,6 +46,8 @@ function selectionFrom(trees: readonly ResolveTree[]): Selection {
 
 /** The selection below the field that is being resolved. */
 export function selectionOf(info: GraphQLResolveInfo): Selection {
-  const tree = parseResolveInfo(info) as ResolveTree | null | undefined
+  const schema = describedSchemaOf(info.schema)
+  const parentType = schema.getType(info.parentType.name) as GraphQLObjectType
+  const tree = parseResolveInfo({ ...info, schema, parentType }) as ResolveTree | null | undefined
   return selectionFrom(tree ? [tree] : [])
 }

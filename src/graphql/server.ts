@@ -38,12 +38,12 @@ import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
 import { createDocumentCache } from './document-cache.ts'
 import { errorPlugin, formatError, requestError } from './errors.ts'
+import { createExecutor } from './executor.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { knownOperationTypes } from './operation-types.ts'
 import { playgroundPage } from './playground.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
-import { createSchema } from './schema.ts'
 import { tracePlugin } from './trace.ts'
 
 /** The dependencies of the HTTP server. */
@@ -119,7 +119,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   const authenticate = createAuthenticate(config.auth)
   const limiter = createRateLimiter(parts)
   const apollo = new ApolloServer<Context>({
-    schema: createSchema(),
+    gateway: createExecutor(),
     introspection: !config.production,
     allowBatchedHttpRequests: false,
     persistedQueries: false,

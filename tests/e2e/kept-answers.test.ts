@@ -9,9 +9,12 @@ import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
-import { drain, handle, servicesOver, testClock } from '../support/services.ts'
+import { drain, handle, openAccounts, servicesOver, testClock } from '../support/services.ts'
 
 const [reader, friend, other] = ['reader', 'friend', 'other'].map(handle) as [never, never, never]
+
+/** Users who like posts. */
+const extra = Array.from({ length: 5 }, (_, n) => handle(`extra${n}`))
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -56,8 +59,61 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(await commandsOf(stable)).toEqual(['read versions'])
   })
 
-  test('an unchanged page with counts and flags costs three commands', async () => {
-    expect(await commandsOf(counted)).toEqual(['read posts', 'read posts', 'read versions'])
+  test('an unchanged page with counts and flags costs two commands', async () => {
+    expect(await commandsOf(counted)).toEqual(['read posts', 'read versions'])
+  })
+
+  test('counts and flags of an unchanged page are current, also past the threshold', async () => {
+    const query = `{ timeline(first: 50) { e: edges { n: node { a: likeCount b: likeCount
+      ...F } } edges { cursor } } } fragment F on Post { text viewerHasLiked commentCount }`
+    const post = await elsewhere.collections.posts.findOne({ text: 'first' })
+    const ref = { id: post?._id.toHexString() as PostId, author: friend as never }
+    const countsOf = async () => {
+      const { result, commands } = await recorded(app.database.client, () => ask(query))
+      expect(result.errors).toEqual([])
+      const nodes = result.data.timeline.e.map(({ n }: { n: { text: string } }) => n)
+      const shown = nodes.find(({ text }: { text: string }) => text === 'first')
+      return { shown, commands: labelsOf(commands) }
+    }
+    for (let times = 0; times < 3; times++) await countsOf()
+    const { engagements } = elsewhere
+    const steps: [() => Promise<unknown>, object][] = [
+      [() => engagements.add('likes', other, ref), { a: 1, b: 1, viewerHasLiked: false }],
+      [() => engagements.add('likes', friend, ref), { a: 2, viewerHasLiked: false }],
+      [() => engagements.add('likes', reader, ref), { a: 3, viewerHasLiked: true }],
+      [() => engagements.remove('likes', reader, ref), { a: 2, viewerHasLiked: false }],
+      [() => openAccounts(elsewhere, extra), {}],
+      [() => Promise.all(extra.map((one) => engagements.add('likes', one, ref))), { a: 7 }],
+      [() => engagements.add('likes', reader, ref), { a: 8, b: 8, viewerHasLiked: true }],
+      [() => engagements.add('comments', other, ref, { text: 'c' }), { commentCount: 1 }],
+      [() => engagements.remove('likes', reader, ref), { a: 7, viewerHasLiked: false }],
+    ]
+    for (const [change, expected] of steps) {
+      await change()
+      const { shown, commands } = await countsOf()
+      expect(shown).toMatchObject(expected)
+      const isOverflowing = shown.a > 3
+      const reads = ['read posts', 'read versions']
+      expect(commands).toEqual(isOverflowing ? ['read overflow', ...reads] : reads)
+    }
+  })
+
+  test('concurrent reads of counts and flags share a command, of any viewers', async () => {
+    const { posts } = app.services.collections
+    const stored = await posts.find({ author: friend }).sort({ _id: 1 }).toArray()
+    const refs = stored.map(({ _id, author }) => {
+      return { id: _id.toHexString() as PostId, author: author as never }
+    })
+    const viewers = [reader, other, ...extra, undefined]
+    const { result, commands } = await recorded(app.database.client, () =>
+      Promise.all(viewers.map((viewer) => app.services.summaries.load(refs, viewer))),
+    )
+    expect(labelsOf(commands)).toEqual(['read overflow', 'read posts'])
+    const first = result.map((found) => found.get(refs[0]?.id as PostId)?.viewerHas.has('likes'))
+    expect(first).toEqual([false, true, ...extra.map(() => true), false])
+    // An id with another author names no post.
+    const forged = refs.map(({ id }) => ({ id, author: other }))
+    expect(await app.services.summaries.load(forged, other)).toEqual(new Map())
   })
 
   test('concurrent reads of versions share a command', async () => {

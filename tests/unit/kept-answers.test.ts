@@ -2,17 +2,24 @@ import { describe, expect, test } from 'vitest'
 import type { Subject } from '../../src/db/versions.ts'
 import { keptMsMaxOf } from '../../src/feed/feeds.ts'
 import { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
+import { type AnswerTemplate, templateOf } from '../../src/graphql/answer-template.ts'
 import { etagOf, KeptAnswers, namesEtag } from '../../src/graphql/kept-answers.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 
 const stamp = { versions: new Map<Subject, string>([['registrations', '1']]), accounts: new Map() }
+/** The rendered part of an answer without holes. */
+const renderedAs = (body: string) => ({
+  template: templateOf(body, []) as AnswerTemplate,
+  etag: etagOf(body),
+})
+
 const bounds = { bytesMax: 200_000, keptMsMax: 60_000 }
 
 test('answers are bounded in bytes, and the one used longest ago is dropped', async () => {
   const answers = new KeptAnswers(bounds)
   const about = { contentType: 'application/json', cost: 1, operation: undefined, stamp }
   for (const n of Array.from({ length: 200 }, (_, n) => n >> 1))
-    answers.keep(`${n}`, { ...about, body: 'x'.repeat(500), etag: etagOf(`${n}`) })
+    answers.keep(`${n}`, () => ({ ...about, ...renderedAs('x'.repeat(500)) }))
   const found = Array.from({ length: 100 }, (_, n) => answers.find(`${n}`))
   const kept = found.filter((one) => one !== undefined)
   expect(kept.length).toBeGreaterThan(10)
@@ -23,13 +30,13 @@ test('answers are bounded in bytes, and the one used longest ago is dropped', as
 test('an answer is kept from its second request on, and takes a small share of the memory', () => {
   const answers = new KeptAnswers(bounds)
   const about = { contentType: 'application/json', cost: 1, operation: undefined, stamp }
-  const small = { ...about, body: '{}', etag: etagOf('{}') }
-  answers.keep('a', small)
+  const small = { ...about, ...renderedAs('{}') }
+  answers.keep('a', () => expect.fail('rendered at the first request'))
   expect(answers.find('a')).toBeUndefined()
-  answers.keep('a', small)
+  answers.keep('a', () => small)
   expect(answers.find('a')).toEqual(small)
-  const large = 'x'.repeat(bounds.bytesMax / 64)
-  for (let times = 0; times < 2; times++) answers.keep('b', { ...small, body: large })
+  const large = { ...about, ...renderedAs('x'.repeat(bounds.bytesMax / 64)) }
+  for (let times = 0; times < 2; times++) answers.keep('b', () => large)
   expect(answers.find('b')).toBeUndefined()
 })
 

@@ -14,7 +14,7 @@ import type { Transactions, Tx } from './transaction.ts'
 export interface HotKeyRules<Op, Result> {
   /** The prefix of the stored names of keys, for example `lists`. Persisted. */
   readonly name: string
-  /** Checks writes before their transaction. A write may be checked again after a failed try. Absent: no check. */
+  /** Checks writes. A write may be checked again after a failed try. Absent: no check. */
   readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
   /** Whether a write is too late to begin a try, at a time of {@link now}. Absent: no write has a deadline. */
   readonly isLate?: (op: Op, now: number) => boolean
@@ -22,10 +22,14 @@ export interface HotKeyRules<Op, Result> {
   readonly now: () => number
   /** Applies writes to a key in the caller's transaction, in order, and answers each. */
   readonly apply: (tx: Tx, key: string, ops: readonly Op[]) => Promise<Answers<Result>>
-  /** Commits writes while no other process collides with them. Passes `onCollision` to its transaction. */
+  /**
+   * Commits writes while no other process collides with them. It stores no refused write, and answers it with its
+   * refusal. The check may still be under way. Passes `onCollision` to its transaction.
+   */
   readonly commit: (
     key: string,
     ops: readonly Op[],
+    refusals: Promise<Refusals>,
     onCollision: (error: unknown) => void,
   ) => Promise<Answers<Result>>
   /** Commits one write, also if damaged data refuses it in a batch. Passes `onCollision` to its transaction. */
@@ -95,6 +99,9 @@ export class HotKeys<Op, Result> {
           if (!(error instanceof Contended)) throw error
           this.markHot(key)
         }
+        return await commitAdmitted(ops, this.refusalsOf(ops), (some) =>
+          this.commitThroughOwner(key, some),
+        )
       }
       return await this.commitThroughOwner(key, ops)
     } catch (error) {
@@ -166,9 +173,10 @@ export class HotKeys<Op, Result> {
     ops: readonly Op[],
     onCollision: (error: unknown) => void,
   ): Promise<Answers<Result>> {
-    const { commit } = this.rules
-    const refusals = await this.refusalsOf(ops)
-    return commitAdmitted(ops, refusals, (some) => commit(key, some, onCollision))
+    const refusals = this.refusalsOf(ops)
+    // The commit may fail before it looks at them.
+    refusals.catch(() => {})
+    return this.rules.commit(key, ops, refusals, onCollision)
   }
 
   /** Why each write must not be committed, in order: it is too late, or is not admitted. */

@@ -5,6 +5,7 @@ import type { Collections } from '../db/collections.ts'
 import { deadlineOf, isLate } from '../db/deadline.ts'
 import {
   type Answer,
+  type Answers,
   type Batch,
   GroupCommit,
   type GroupCommitBounds,
@@ -12,15 +13,16 @@ import {
 } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
+import type { PostRef } from '../lib/ids.ts'
 import type { Admission } from './admission.ts'
 import { FastPath } from './fast-path.ts'
 import { kinds } from './kinds.ts'
 import type { ListResult, ListWrite } from './list-plan.ts'
 import { storedKey } from './list-store.ts'
 import { ListTransaction, type ListTransactionParts, type QueuedWrite } from './list-transaction.ts'
+import { TurnAdmissions } from './turn-admissions.ts'
 
 const bounds: GroupCommitBounds = {
   name: 'engagement',
@@ -31,8 +33,13 @@ const bounds: GroupCommitBounds = {
   begins: 'IN_TURNS',
 }
 
-/** How long an admission may keep the next turn waiting, in milliseconds. */
+/** How long an admission may keep the next turn, or a transaction, waiting, in milliseconds. */
 const admissionMsMax = 100
+
+/** Thrown in the transaction of a batch that must not commit as a whole. */
+class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted'
+}
 
 /** What the lists are stored through. */
 export interface OutlierParts extends ListTransactionParts {
@@ -53,18 +60,20 @@ export class OutlierLists {
   private readonly hotKeys: HotKeys<QueuedWrite, ListResult>
   private readonly fast: FastPath
   private readonly transaction: ListTransaction
+  private readonly admissions: TurnAdmissions
 
   constructor(private readonly parts: OutlierParts) {
     const { collections, transactions, limits, now } = parts
     this.transaction = new ListTransaction(parts)
+    this.admissions = new TurnAdmissions(parts.admission)
     this.fast = new FastPath(collections.posts, limits)
     this.hotKeys = new HotKeys<QueuedWrite, ListResult>(collections, transactions, {
       name: 'lists',
       isLate,
       now,
-      admit: (batch) => this.admitAsked(batch),
+      admit: (batch) => this.admissions.refusalsOf(batch),
       apply: (tx, _, batch) => this.transaction.commit(tx, batch),
-      commit: (_, batch, onCollision) => this.commit(batch, onCollision),
+      commit: (_, batch, refusals, onCollision) => this.commit(batch, refusals, onCollision),
       commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
       // Processes of other versions store and read the idempotency key as `once`.
       pack: ({ idempotencyKey: once, ...write }) => ({ ...write, once }),
@@ -104,42 +113,21 @@ export class OutlierLists {
   private commitTurn(batches: readonly Batch<QueuedWrite>[]): Turn<ListResult> {
     const hot = new Set(batches.filter(({ key }) => this.hotKeys.isHot(key)))
     const cold = batches.filter((batch) => !hot.has(batch))
-    const adds = cold.flatMap(({ ops }) => ops.filter(isAdd))
-    const refusals = this.refusalsAmong(adds).catch(
-      (error: Error) => new Map(adds.map((add) => [add, error])),
-    )
-    const added = refusals.then((refused) =>
-      this.addTogether(
-        cold.flatMap(({ ops }) => {
-          const admitted = ops.filter((op) => !refused.get(op))
-          return admitted.length === 1 ? admitted.filter(this.isQuick) : []
-        }),
-      ),
+    const admitted = this.admissions.begin(cold.flatMap(({ ops }) => ops.filter(isAdd)))
+    const quick = cold.flatMap(({ ops }) => (ops.length === 1 ? ops.filter(this.isQuick) : []))
+    const added = admitted.then((refused) =>
+      this.addTogether(quick.filter(({ write }) => !refused.get(write.add))),
     )
     const commit = async (batch: Batch<QueuedWrite>) => {
       const { key, ops } = batch
       if (hot.has(batch)) return this.hotKeys.commitBatch(key, ops.map(askForAdmission))
-      if (!ops.some(isAdd)) return this.hotKeys.commitBatch(key, ops)
-      const refused = await refusals
-      const reasons = ops.map((op) => refused.get(op))
-      return commitAdmitted(ops, reasons, async (admitted) => {
-        const [first, ...others] = admitted
-        const isQuick = first && others.length === 0 && this.isQuick(first)
-        const done = isQuick ? await (await added).get(first) : undefined
-        return done ? [done] : this.hotKeys.commitBatch(key, admitted)
-      })
+      const [first] = ops
+      const done = first && quick.includes(first) ? await (await added).get(first) : undefined
+      return done ? [done] : this.hotKeys.commitBatch(key, ops)
     }
     const isLong = sleep(admissionMsMax, undefined, { ref: false })
     const answers = batches.map((batch) => batch.inContext(() => commit(batch)))
-    return { answers, next: Promise.race([refusals, isLong]) }
-  }
-
-  /** Why each of these adds must not be committed. */
-  private async refusalsAmong(
-    adds: readonly QueuedWrite[],
-  ): Promise<ReadonlyMap<QueuedWrite, Error | undefined>> {
-    const refusals = await this.admit(adds)
-    return new Map(adds.map((add, at) => [add, refusals[at]]))
+    return { answers, next: Promise.race([admitted, isLong]) }
   }
 
   /** Checks whether a write may go with those to other posts. */
@@ -159,16 +147,43 @@ export class OutlierLists {
 
   private async commit(
     batch: readonly QueuedWrite[],
+    refusals: Promise<Refusals>,
     onCollision: (error: unknown) => void,
-  ): Promise<readonly (ListResult | Error)[]> {
-    const [first] = batch
+  ): Promise<Answers<ListResult>> {
+    const [first, ...others] = batch
     if (!first) return []
-    if (batch.length === 1 && !first.idempotencyKey && !first.write.jobs?.length) {
-      const quick = await this.commitOne(first)
+    if (others.length === 0) {
+      const [refusal] = await refusals
+      if (refusal) return [refusal]
+      const isPlain = !first.idempotencyKey && !first.write.jobs?.length
+      const quick = isPlain ? await this.commitOne(first) : undefined
       if (quick) return [quick]
     }
-    const all = (tx: Tx) => this.transaction.commit(tx, batch)
-    return this.parts.transactions.run(all, undefined, onCollision)
+    const run = <T>(work: (tx: Tx) => Promise<T>) =>
+      this.parts.transactions.run(work, undefined, onCollision)
+    if (others.length > 0) {
+      try {
+        return await run((tx) => this.commitIfAdmitted(tx, batch, refusals))
+      } catch (error) {
+        if (!(error instanceof NotAdmitted)) throw error
+      }
+    }
+    return commitAdmitted(batch, refusals, (some) => run((tx) => this.transaction.commit(tx, some)))
+  }
+
+  /**
+   * Stores writes while they are still admitted: neither waits for the other.
+   * @throws {NotAdmitted} if one is refused, or the admission takes long. The transaction must not commit then.
+   */
+  private async commitIfAdmitted(
+    tx: Tx,
+    batch: readonly QueuedWrite[],
+    refusals: Promise<Refusals>,
+  ): Promise<readonly (ListResult | Error)[]> {
+    const answers = await this.transaction.commit(tx, batch)
+    const known = await Promise.race([refusals, sleep(admissionMsMax, undefined, { ref: false })])
+    if (!known || known.some(Boolean)) throw new NotAdmitted('Not all writes are admitted')
+    return answers
   }
 
   /** Commits a write beside overflow documents that its post does not count. */
@@ -200,22 +215,6 @@ export class OutlierLists {
       { ...requestTimeout, projection: { [kind]: { $elemMatch: named } } },
     )
     return before ? { changed: true, entry: before[kind]?.[0] } : undefined
-  }
-
-  /** Admits adds. Up to five commands; none without any. */
-  private async admit(adds: readonly QueuedWrite[]): Promise<Refusals> {
-    const entries = adds.flatMap(({ post, write: { kind, add } }) =>
-      add
-        ? [{ id: fromObjectId<EngagementId>(add._id), user: add.actor as UserId, kind, post }]
-        : [],
-    )
-    return entries.length > 0 ? this.parts.admission.admit(entries) : []
-  }
-
-  /** Admits those writes of a hot post that ask for it. */
-  private async admitAsked(batch: readonly QueuedWrite[]): Promise<Refusals> {
-    const refused = await this.refusalsAmong(batch.filter(({ write }) => write.needsAdmission))
-    return batch.map((write) => refused.get(write))
   }
 }
 

@@ -1,3 +1,4 @@
+import { commitAdmitted } from '../db/admitted.ts'
 import type { Collections } from '../db/collections.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
@@ -68,7 +69,8 @@ export class FollowBatcher {
       isLate,
       now,
       apply: (tx, key, batch) => this.commitTogether(tx, key as UserId, batch),
-      commit: (key, batch, onCollision) => this.commit(key as UserId, batch, onCollision),
+      commit: (key, batch, refusals, onCollision) =>
+        commitAdmitted(batch, refusals, (some) => this.commit(key as UserId, some, onCollision)),
       commitAlone: (key, write, onCollision) =>
         this.commitOne(key as UserId, write, { repairs: true }, onCollision),
       // Processes of other versions store and read the idempotency key as `once`.

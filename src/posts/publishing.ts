@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { commitAdmitted } from '../db/admitted.ts'
 import type { Collections, PostDoc, QueueName } from '../db/collections.ts'
 import { Contended } from '../db/collisions.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
@@ -78,7 +79,8 @@ export class Publishing {
       isLate,
       now,
       apply: (tx, author, batch) => this.publishAll(tx, authored(author, batch)),
-      commit: (author, batch, onCollision) => this.commit(author as UserId, batch, onCollision),
+      commit: (author, batch, refusals, onCollision) =>
+        commitAdmitted(batch, refusals, (some) => this.commit(author as UserId, some, onCollision)),
       commitAlone: (author, post, onCollision) =>
         this.commitOne(author as UserId, post, onCollision),
       // Processes of other versions store and read the idempotency key as `once`.

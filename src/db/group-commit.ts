@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { AsyncResource } from 'node:async_hooks'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../errors.ts'
 import { groupMetrics } from '../metrics/group-commits.ts'
 
@@ -13,7 +13,7 @@ export interface GroupCommitBounds {
   readonly waitingMax: number
   /** How long a write may wait until its batch begins, in milliseconds. */
   readonly waitMsMax: number
-  /** How long a key waits for more writes after a batch of several, in milliseconds. */
+  /** How long a key waits after a batch of several until as many writes wait again, in milliseconds. */
   readonly lingerMs: number
   /**
    * When the first write of an idle key is committed. AT_ONCE: now, for writes that cost less alone than in a batch.
@@ -53,8 +53,8 @@ interface Waiting<Op, Result> {
   readonly since: number
   readonly resolve: (result: Result | Promise<Result>) => void
   readonly reject: (error: unknown) => void
-  /** Runs a function in the context of the caller, for example of its request. */
-  readonly inContext: InContext
+  /** The context of the caller, for example of its request. */
+  readonly caller: AsyncResource
 }
 
 /** The commits of a turn, when those of one key know nothing of the others. */
@@ -100,8 +100,8 @@ export class GroupCommit<Op, Result> {
     this.waiting++
     this.metrics.waiting.inc()
     return new Promise((resolve, reject) => {
-      const inContext = AsyncLocalStorage.snapshot()
-      const write = { op, since: performance.now(), resolve, reject, inContext }
+      const caller = new AsyncResource('GroupCommit')
+      const write = { op, since: performance.now(), resolve, reject, caller }
       const queue = this.queues.get(key)
       if (queue) {
         queue.push(write)
@@ -142,9 +142,11 @@ export class GroupCommit<Op, Result> {
     const batches = keys.map((key) => ({ key, writes: this.takeBatch(key) }))
     const begun = batches.filter(({ writes }) => writes.length > 0)
     for (const { key, writes } of batches) if (writes.length === 0) this.goOn(key)
-    const taken = begun.flatMap(({ key, writes }) =>
-      writes[0] ? [{ key, ops: writes.map(({ op }) => op), inContext: writes[0].inContext }] : [],
-    )
+    const taken = begun.map(({ key, writes }) => {
+      const { caller } = writes[0] as Waiting<Op, Result>
+      const inContext: InContext = (work) => caller.runInAsyncScope(work)
+      return { key, ops: writes.map(({ op }) => op), inContext }
+    })
     const [first] = taken
     if (!first) return undefined
     const turn = first.inContext(() => this.commit(taken))
@@ -188,7 +190,11 @@ export class GroupCommit<Op, Result> {
       for (const { reject } of writes) reject(error)
     }
     // The clients that were just answered often write again at once, and then share the next commit.
-    if (writes.length > 1 && this.bounds.lingerMs > 0) await sleep(this.bounds.lingerMs)
+    if (writes.length > 1 && this.bounds.lingerMs > 0) {
+      await nextTurn()
+      const waiting = this.queues.get(key)?.length ?? 0
+      if (waiting < writes.length) await sleep(this.bounds.lingerMs)
+    }
     this.goOn(key)
   }
 

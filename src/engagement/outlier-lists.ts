@@ -33,8 +33,8 @@ const bounds: GroupCommitBounds = {
   begins: 'IN_TURNS',
 }
 
-/** How long an admission may keep the next turn, or a transaction, waiting, in milliseconds. */
-const admissionMsMax = 100
+/** How long an admission may keep the next turn waiting, and how long a transaction that locks its post, in milliseconds. */
+const admissionMsMax = { turn: 100, transaction: 500 }
 
 /** Thrown in the transaction of a batch that must not commit as a whole. */
 class NotAdmitted extends Error {
@@ -88,7 +88,7 @@ export class OutlierLists {
    * first ({@link Admission}), with the adds to other posts.
    * While the list is within its post, an add shares one command with those to other posts, and a removal takes one.
    * Past the threshold, and when several writers of this process meet on a post, they share one transaction
-   * ({@link ListTransaction}). Where processes collide on a post, the owner of the hot key admits and commits the writes
+   * ({@link ListTransaction}), which works while they are admitted. A refused write costs its batch a second one. Where processes collide on a post, the owner of the hot key admits and commits the writes
    * of all. Bytes written do not grow with popularity (law L5).
    * @throws {DomainError} NOT_FOUND if the add is not admitted, and without such a post; UNAVAILABLE when too many wait.
    */
@@ -125,7 +125,7 @@ export class OutlierLists {
       const done = first && quick.includes(first) ? await (await added).get(first) : undefined
       return done ? [done] : this.hotKeys.commitBatch(key, ops)
     }
-    const isLong = sleep(admissionMsMax, undefined, { ref: false })
+    const isLong = sleep(admissionMsMax.turn, undefined, { ref: false })
     const answers = batches.map((batch) => batch.inContext(() => commit(batch)))
     return { answers, next: Promise.race([admitted, isLong]) }
   }
@@ -172,7 +172,7 @@ export class OutlierLists {
   }
 
   /**
-   * Stores writes while they are still admitted: neither waits for the other.
+   * Stores writes while they are still being admitted. The by-user entries have a majority before the commit.
    * @throws {NotAdmitted} if one is refused, or the admission takes long. The transaction must not commit then.
    */
   private async commitIfAdmitted(
@@ -181,7 +181,8 @@ export class OutlierLists {
     refusals: Promise<Refusals>,
   ): Promise<readonly (ListResult | Error)[]> {
     const answers = await this.transaction.commit(tx, batch)
-    const known = await Promise.race([refusals, sleep(admissionMsMax, undefined, { ref: false })])
+    const isLong = sleep(admissionMsMax.transaction, undefined, { ref: false })
+    const known = await Promise.race([refusals, isLong])
     if (!known || known.some(Boolean)) throw new NotAdmitted('Not all writes are admitted')
     return answers
   }

@@ -94,6 +94,36 @@ test('a slow admission does not hold up the likes of later turns, nor an unlike 
   expect(await slow).toMatchObject({ changed: true })
 })
 
+test('several likes of one post are stored only once they are admitted, and lock the post for half a second at most', async () => {
+  const { ann, ben, carl, post } = await newScene()
+  const { engagements: others, engagementReader } = harness.services
+  await others.add('likes', carl, post)
+  const { engagements, reached, going } = holding(ann)
+  const likes = [engagements.add('likes', ann, post), engagements.add('likes', ben, post)]
+  await reached.opened
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(await engagementReader.entries(['likes'], [post], [ann, ben])).toEqual([])
+  const unlikedAt = performance.now()
+  expect(await others.remove('likes', carl, post)).toMatchObject({ changed: true })
+  expect(performance.now() - unlikedAt).toBeLessThan(2_000)
+  going.open()
+  expect(await Promise.all(likes)).toMatchObject([{ changed: true }, { changed: true }])
+  expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+})
+
+test('a refused like among several likes of one post is not stored, and the others are', async () => {
+  const { author, ann, ben, carl, post } = await newScene()
+  const { engagements, engagementReader, restrictions } = harness.services
+  await restrictions.block(author, ben)
+  const results = await Promise.allSettled(
+    [ann, ben, carl].map((user) => engagements.add('likes', user, post)),
+  )
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  const stored = await engagementReader.entries(['likes'], [post], [ann, ben, carl])
+  expect(stored.map(({ actor }) => actor).sort()).toEqual([ann, carl].sort())
+  expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
+})
+
 test('likes of several posts that arrive during an admission share the next one', async () => {
   const { ann, ben, carl, post, other } = await newScene()
   const third = (await newScene()).post

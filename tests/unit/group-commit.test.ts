@@ -51,6 +51,23 @@ describe('group commit', () => {
     expect(await Promise.all(all)).toEqual(['A', 'B', 'C'])
   })
 
+  test('a group commit lingers after a batch only until as many writes wait again', async () => {
+    const { commits, batches, end } = held({ lingerMs: 60_000 })
+    const again = (op: string) => commits.submit('p', op).then(() => commits.submit('p', op))
+    const first = commits.submit('p', 'a')
+    const all = ['b', 'c'].map(again)
+    await end()
+    await first
+    await end()
+    await new Promise(setImmediate)
+    expect(batches).toEqual(['p:a', 'p:bc', 'p:bc'])
+    await end()
+    expect(await Promise.all(all)).toEqual(['B', 'C'])
+    void commits.submit('p', 'd')
+    await new Promise(setImmediate)
+    expect(batches).toHaveLength(3)
+  })
+
   test('a group commit runs each commit in the context of its first write, not of an earlier commit', async () => {
     const context = new AsyncLocalStorage<string>()
     const seen: unknown[] = []

@@ -29,9 +29,10 @@ const bounds: GroupCommitBounds = {
 }
 
 /**
- * The engagement of each user, newest first. Each entry is written before the entry in the post's list, under the same
- * id. So no entry is missing here, and an entry is valid only if the list holds its id. The lists stay the only
- * truth (law L2) without a transaction over two shards, and a user's likes are found without reading posts (law L5).
+ * The engagement of each user, newest first. A majority has each entry before the entry in the post's list commits,
+ * under the same id. So no entry is missing here, and an entry is valid only if the list holds its id. The lists stay
+ * the only truth (law L2) without a transaction over two shards, and a user's likes are found without reading posts
+ * (law L5).
  */
 export class UserEngagementIndex {
   private readonly removals: GroupCommit<Pick<UserEngagement, 'id' | 'user'>, undefined>

@@ -93,9 +93,10 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const { corsOrigins } = parts.config.http
   if (corsOrigins.length > 0)
     await http.register(cors, { origin: [...corsOrigins], exposedHeaders: ['etag'] })
-  http.addHook('onSend', async (request, reply) => {
+  http.addHook('onSend', (request, reply, _, done) => {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
+    done()
   })
   refuseWrongHosts(http)
   // First, because the time in which a request waits for its turn counts.
@@ -188,10 +189,10 @@ const scopePlugin: ApolloServerPlugin<Context> = {
 
 /** Makes Fastify answer its own errors in the shape of a GraphQL error. */
 function answerErrorsInJson(http: FastifyInstance, log: Log): void {
-  http.addHook('onRequest', async (request, reply) => {
-    if (request.headers['content-encoding'] === undefined) return
+  http.addHook('onRequest', (request, reply, done) => {
+    if (request.headers['content-encoding'] === undefined) return done()
     const refused = refusalOf(request, 'BAD_REQUEST', 'The body must not be compressed')
-    await reply.code(415).send(refused)
+    reply.code(415).send(refused)
   })
   http.setNotFoundHandler((request, reply) => {
     if (/^\/graphql(\?|$)/.test(request.url)) {

@@ -18,12 +18,14 @@ export class OpenRequests {
     private readonly http: FastifyInstance,
     readiness: Readiness,
   ) {
-    http.addHook('onRequest', async (request, reply) => {
+    http.addHook('onRequest', (request, reply, done) => {
       this.open.set(reply, request)
       reply.raw.once('close', () => this.open.delete(reply))
+      done()
     })
-    http.addHook('onSend', async (_, reply) => {
+    http.addHook('onSend', (_, reply, _payload, done) => {
       if (readiness.isStopping) reply.header('connection', 'close')
+      done()
     })
   }
 

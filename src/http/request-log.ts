@@ -27,8 +27,8 @@ export interface RequestLogging {
  */
 export function logRequests(http: FastifyInstance, logging: RequestLogging): void {
   http.decorateRequest('scope', null)
-  http.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.config.probe) return
+  http.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.probe) return done()
     const scope = newScope(request)
     request.scope = scope
     requestsInFlight.inc()
@@ -36,6 +36,7 @@ export function logRequests(http: FastifyInstance, logging: RequestLogging): voi
       requestsInFlight.dec()
       finish(scope, logging, reply.raw.writableFinished ? reply.statusCode : undefined)
     })
+    done()
   })
   // Not earlier: the parser of the body leaves the context of the request.
   http.addHook('preHandler', ({ scope }, _, done) => {

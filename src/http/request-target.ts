@@ -11,10 +11,10 @@ export function refuseWrongHosts(http: FastifyInstance): void {
   http.server.on('checkExpectation', (request, response) => {
     http.server.emit('request', request, response)
   })
-  http.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.config.probe || hasHost(request)) return
+  http.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.probe || hasHost(request)) return done()
     const problem = 'The request must have exactly one Host header, and a valid URL'
-    await reply.code(400).send(refusalOf(request, 'BAD_REQUEST', problem))
+    reply.code(400).send(refusalOf(request, 'BAD_REQUEST', problem))
   })
 }
 

@@ -34,5 +34,8 @@ export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): v
     runInTime(time, done)
   })
   // A field that fails may end a response before other fields are read.
-  http.addHook('onSend', async () => endRequest(answered))
+  http.addHook('onSend', (_, _reply, _payload, done) => {
+    endRequest(answered)
+    done()
+  })
 }

@@ -7,9 +7,9 @@ import { type ActiveSpan, endSpan, runInSpan, startSpan } from '../tracing/spans
  */
 export function traceRequests(http: FastifyInstance): void {
   const spans = new WeakMap<FastifyRequest, ActiveSpan>()
-  http.addHook('onRequest', async (request, reply) => {
+  http.addHook('onRequest', (request, reply, done) => {
     const { probe, url: route = 'other' } = request.routeOptions.config
-    if (probe) return
+    if (probe) return done()
     const span = startSpan(`${request.method} ${route}`, {
       kind: 'SERVER',
       attributes: {
@@ -19,7 +19,7 @@ export function traceRequests(http: FastifyInstance): void {
       },
       parent: request.headers.traceparent?.toString(),
     })
-    if (!span) return
+    if (!span) return done()
     spans.set(request, { span })
     reply.raw.once('close', () => {
       const isAnswered = reply.raw.writableFinished
@@ -29,6 +29,7 @@ export function traceRequests(http: FastifyInstance): void {
       else if (reply.statusCode >= 500) endSpan(span, request.scope?.code ?? `${reply.statusCode}`)
       else endSpan(span)
     })
+    done()
   })
   http.addHook('preHandler', (request, _, done) => runInSpan(spans.get(request), done))
 }

@@ -14,10 +14,11 @@ export const securityHeaders = {
 
 /** Adds {@link securityHeaders} to every answer. A page may have a policy of its own. */
 export function addSecurityHeaders(http: FastifyInstance): void {
-  http.addHook('onSend', async (_, reply) => {
+  http.addHook('onSend', (_, reply, _payload, done) => {
     const policy = reply.getHeader('content-security-policy')
     reply.headers(securityHeaders)
     if (policy !== undefined) reply.header('content-security-policy', policy)
+    done()
   })
 }
 

@@ -83,7 +83,19 @@ test('processes that are killed at any moment of a delivery lose no post and sto
     void started.finally(() => starting.delete(started))
   }
   for (const role of roles) start(role)
+  let seen = 0
+  /** Waits until an author's process has acknowledged another post. */
+  const acknowledgedAnother = async () => {
+    const giveUpAt = performance.now() + 60_000
+    while (acknowledged.length <= seen) {
+      if (performance.now() > giveUpAt) throw new Error(`no post follows the first ${seen}`)
+      await sleep(10)
+    }
+    seen = acknowledged.length
+  }
   for (let killed = 0; killed < kills; killed++) {
+    // On a slow machine, every process could be killed before its second post.
+    await acknowledgedAnother()
     await sleep(20 + 200 * randomAt(seed, killed, 0))
     while (up.size < roles.length - 1) await Promise.race(starting)
     const victim = [...up][Math.floor(up.size * randomAt(seed, killed, 1))]
@@ -93,6 +105,7 @@ test('processes that are killed at any moment of a delivery lose no post and sto
     start(victim.role)
   }
   await Promise.all(starting)
+  await acknowledgedAnother()
   await Promise.all([...up].map(kill))
   // A job that was interrupted ten times in a row is parked. `feedline jobs retry --all` retries it.
   // The first run parks the last of these jobs.

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+
+// Writes the command line of an earlier release as one file, which tests/integration/mixed-releases.test.ts runs beside
+// this release. It loads its packages from the node_modules of this release. Usage:
+//   git worktree add ../earlier e68b159 && (cd ../earlier && npm ci && npm run build)
+//   node --import tsx scripts/bundle-release.ts ../earlier
+const checkout = resolve(process.argv[2] ?? '.')
+const revision = ['-C', checkout, 'rev-parse', '--short=7', 'HEAD']
+const commit = execFileSync('git', revision).toString().trim()
+const { outputFiles } = await build({
+  entryPoints: [join(checkout, 'dist/main.js')],
+  bundle: true,
+  write: false,
+  minify: true,
+  // GraphQL types have the names of their classes.
+  keepNames: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  packages: 'external',
+})
+const folder = join(import.meta.dirname, '../tests/fixtures')
+await mkdir(folder, { recursive: true })
+const [bundle] = outputFiles
+await writeFile(join(folder, `${commit}.js.gz`), gzipSync(bundle?.contents ?? '', { level: 9 }))

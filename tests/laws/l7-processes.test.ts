@@ -9,10 +9,10 @@ import type { WorldSize } from './model/process-world.ts'
 
 const isNightly = lawRuns(1) >= 100
 const seed = Math.abs(lawSeed().seed ?? Date.now() % 1_000_000)
-const short: WorldSize = { followers: 1_500, rounds: 1, burstMs: 2_000, starMs: 400 }
+const short: WorldSize = { followers: 300, rounds: 1, burstMs: 2_000, starMs: 400 }
 const whole: WorldSize = isNightly
   ? { followers: 20_000, rounds: 60, burstMs: 3_000, starMs: 2_000 }
-  : { followers: 1_500, rounds: 4, burstMs: 2_400, starMs: 900 }
+  : { followers: 1_500, rounds: 3, burstMs: 3_000, starMs: 900 }
 
 describe('several processes', () => {
   const harness = useServices()
@@ -34,7 +34,7 @@ describe('several processes', () => {
   )
 })
 
-describe.each(share(5, Object.keys(pollFaults) as PollFault[]))('%s', (fault) => {
+describe.each(share(4, Object.keys(pollFaults) as PollFault[]))('%s', (fault) => {
   const harness = useServices()
 
   test('law L7 finds the fault between processes', async () => {

@@ -65,16 +65,21 @@ export class FeedTraffic {
     ])
   }
 
-  /** Ends the traffic with one change of each kind, each for some readers, and a post of each author. */
-  async end(): Promise<void> {
-    const { star, friends, calm, readers } = this.writers
-    for (const author of [star, ...calm, ...friends.slice(1)]) await this.publish(author)
+  /** Publishes a post of each author. */
+  async publishAll(): Promise<void> {
+    const { star, friends, calm } = this.writers
+    for (const author of [star, ...calm, ...friends]) await this.publish(author)
+  }
+
+  /** Makes one change of each kind that removes posts, each for some readers. Adds no posts. */
+  async removeAll(): Promise<void> {
+    const { star, friends, readers } = this.writers
     const [first, other] = friends as [UserId, UserId]
     const last = this.posts.get(first)?.pop()
     if (last) await this.send(first, 'deletePost', { postId: last })
     for (const [n, reader] of readers.entries()) {
       if (n % 4 === 0) await this.send(reader, 'unfollowUser', { handle: star })
-      if (n % 4 === 1) await this.send(reader, 'muteUser', { handle: star })
+      if (n % 2 === 1) await this.send(reader, 'muteUser', { handle: star })
       if (n % 4 === 2) await this.send(other, 'blockUser', { handle: reader })
     }
   }

@@ -22,7 +22,6 @@ const ignoreVersions =
 export const pollFaults = {
   'a server ignores the versions of timelines': ignoreVersions('timeline:'),
   'a server ignores the versions of relations': ignoreVersions('relations:'),
-  'a server ignores the versions of accounts': ignoreVersions('account'),
   'the watermark of a server is the time of the poll': ({ watermarks, now }) => {
     watermarks.load = async () => ({ watermark: timeIdAt<PostId>(now(), '0'.repeat(12)) })
   },

@@ -12,9 +12,9 @@ import type { PollFault } from './poll-faults.ts'
 import { type PollProcess, PollProcesses } from './poll-processes.ts'
 import { maintainedSets, openWorld, ordersOf, type World, type WorldSize } from './process-world.ts'
 
-const pollMs = 150
-/** The pause after each burst. In it, servers come to answer polls from memory. */
-const calmMs = 1_000
+const pollMs = 100
+/** Polls of each client in the pause after a burst. In it, servers begin to answer polls from memory. */
+const calmPolls = 5
 /** A cursor covers at most 200 posts. A poller that holds more loads its first page again. */
 const coveredMax = 190
 
@@ -23,6 +23,7 @@ interface Client {
   readonly reader: UserId
   readonly strategy: FeedStrategyName
   readonly poller: Poller
+  polls: number
 }
 
 /** Several processes over one database, with clients that write, clients that poll, and workers that are killed. */
@@ -62,7 +63,7 @@ export class ProcessSimulation {
   }
 
   private async play(fault: PollFault | undefined): Promise<ReadonlyMap<string, number>> {
-    const { harness, size, world, seed, processes } = this
+    const { harness, world, seed, processes } = this
     const strategies = maintainedSets[seed % maintainedSets.length] ?? maintainedSets[0]
     const { servers, workers } = ordersOf(harness.database, strategies)
     const [first, ...others] = servers.map((orders) => () => processes.start({ ...orders, fault }))
@@ -72,18 +73,30 @@ export class ProcessSimulation {
     await this.rest()
     const traffic = new FeedTraffic(world, this.urls, seed)
     this.openClients(strategies)
-    const polling = this.clients.map((client) => this.pollOn(client))
-    const killing = this.killWorkers()
-    for (; this.round < size.rounds; this.round++) {
-      await traffic.run(size.burstMs, size.starMs)
-      await sleep(calmMs)
-    }
-    await traffic.end()
-    this.isOver = true
-    await Promise.all([...polling, killing])
+    const work = [this.write(traffic), this.killWorkers()]
+    await Promise.all([...work, ...this.clients.map((client) => this.pollOn(client))]).finally(
+      () => {
+        this.isOver = true
+      },
+    )
     await this.rest()
     await this.compare(traffic)
     return traffic.tally
+  }
+
+  /** Writes in bursts. Before the last changes, servers answer polls from memory and nothing else changes these answers. */
+  private async write(traffic: FeedTraffic): Promise<void> {
+    const { rounds, burstMs, starMs } = this.size
+    for (; this.round < rounds; this.round++) {
+      await traffic.run(burstMs, starMs)
+      await this.calm()
+    }
+    for (const change of [() => traffic.publishAll(), () => traffic.removeAll()]) {
+      await this.rest()
+      await this.calm()
+      await change()
+    }
+    this.isOver = true
   }
 
   private openClients(strategies: readonly FeedStrategyName[]): void {
@@ -97,17 +110,27 @@ export class ProcessSimulation {
       // A balancer moves the client to another server from round to round.
       const nextUrl = () => this.urls[(n + this.round) % this.urls.length] ?? ''
       const queries = pollByGet({ reader, strategy, nextUrl, costs: this.costs })
-      this.clients.push({ reader, strategy, poller: new Poller(queries) })
+      this.clients.push({ reader, strategy, poller: new Poller(queries), polls: 0 })
     }
   }
 
-  private async pollOn({ reader, strategy, poller }: Client): Promise<void> {
+  /** Waits until each client has polled several times more. */
+  private async calm(): Promise<void> {
+    const goals = this.clients.map(({ polls }) => polls + calmPolls)
+    while (!this.isOver && this.clients.some(({ polls }, n) => polls < (goals[n] ?? 0))) {
+      await sleep(20)
+    }
+  }
+
+  private async pollOn(client: Client): Promise<void> {
+    const { reader, strategy, poller } = client
     const isQuiet = this.world.quiet.includes(reader)
     await poller.load()
     while (!this.isOver) {
       await sleep(pollMs)
       const held = poller.held.length
       const { news } = await poller.poll()
+      client.polls++
       if (isQuiet && news.changed && held < coveredMax) this.needless.push(`${reader}, ${strategy}`)
     }
   }

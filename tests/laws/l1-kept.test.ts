@@ -5,7 +5,13 @@ import { noteFact } from '../support/facts.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
-import { anyKeptPlan, type KeptPlan, KeptSimulation } from './model/kept-simulation.ts'
+import { type KeptDamage, keptDamages } from './model/kept-repairs.ts'
+import {
+  anyKeptPlan,
+  type KeptPlan,
+  KeptSimulation,
+  type KeptWriter,
+} from './model/kept-simulation.ts'
 import { type Setting, small } from './model/setting.ts'
 
 const histories = lawRuns(6)
@@ -89,3 +95,36 @@ test.each(Object.keys(mutants))(
   },
   300_000,
 )
+
+/** Versions that one kind of writer must raise, and the shortest history in which a reader finds that it does not. */
+const writerMutants: readonly (readonly [KeptWriter, kind: string, KeptPlan])[] = [
+  ...(
+    [
+      ['the INBOX is lost', 'timeline:'],
+      ['the counters of the author are lost', 'account'],
+      ['one side of the edge is lost', 'relations:'],
+      ['a mirror has no block', 'relations:'],
+    ] as const satisfies readonly (readonly [KeptDamage, string])[]
+  ).map(([damage, kind]) => {
+    const steps = [{ kind: 'repair' as const, damage, a: 0, b: 1 }]
+    return ['repairs', kind, { edges: [[0, 1]] as const, steps }] as const
+  }),
+]
+
+test.each(writerMutants)(
+  'the law L1 finds %s that leave out versions of %s',
+  async (writer, kind, plan) => {
+    const mutant = { ...setting, tally: new Map<string, number>(), mutate: withoutRaises(kind) }
+    await new KeptSimulation(setting, plan).run()
+    const run = new KeptSimulation(mutant, plan, [writer]).run()
+    await expect(run).rejects.toThrow(/at rest|while jobs wait/)
+  },
+)
+
+test('a history damages timelines in every way', () => {
+  expect(Object.keys(keptDamages).toSorted()).toEqual(
+    writerMutants
+      .flatMap(([, , { steps }]) => steps.flatMap((one) => ('damage' in one ? one.damage : [])))
+      .toSorted(),
+  )
+})

@@ -7,6 +7,7 @@ import type { UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
 import { drain, servicesOver } from '../../support/services.ts'
+import { importEdge, type KeptDamage, keptDamages, reconcileAll } from './kept-repairs.ts'
 import { Actors, anyOp, groupNames, Model, type Op, pageOf } from './model.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
 
@@ -25,6 +26,16 @@ type KeptStep =
   | { readonly kind: 'expire'; readonly user: number }
   | { readonly kind: 'rename'; readonly user: number; readonly name: string }
   | { readonly kind: 'register' | 'drop' | 'rebuild'; readonly strategy: number }
+  | ({ readonly kind: 'import'; readonly from: 'graph' | 'relations' } & Pair)
+  /** Damages the timeline of a reader, lets readers keep damaged pages, and reconciles. */
+  | ({ readonly kind: 'repair'; readonly damage: KeptDamage } & Pair)
+interface Pair {
+  readonly a: number
+  readonly b: number
+}
+
+/** Processes that write: two for users and jobs, one that imports, and one that reconciles. */
+export type KeptWriter = 'users' | 'imports' | 'repairs'
 
 /** A history of four users. Two processes write, and two others keep pages. */
 export interface KeptPlan {
@@ -32,6 +43,7 @@ export interface KeptPlan {
   readonly steps: readonly KeptStep[]
 }
 
+const anyPair = { a: fc.nat(1), b: fc.nat(3) }
 const step: fc.Arbitrary<KeptStep> = fc.oneof(
   { weight: 30, arbitrary: anyOp() as fc.Arbitrary<KeptStep> },
   { weight: 20, arbitrary: anyOp(['post']) },
@@ -64,6 +76,22 @@ const step: fc.Arbitrary<KeptStep> = fc.oneof(
       strategy: fc.nat(1),
     }),
   },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('import' as const),
+      from: fc.constantFrom('graph' as const, 'relations' as const),
+      ...anyPair,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('repair' as const),
+      damage: fc.constantFrom(...(Object.keys(keptDamages) as KeptDamage[])),
+      ...anyPair,
+    }),
+  },
 )
 
 export const anyKeptPlan: fc.Arbitrary<KeptPlan> = fc.record({
@@ -76,16 +104,22 @@ export class KeptSimulation {
   private readonly model = new Model()
   private readonly names = new Map<UserId, string>()
   private readonly writers: readonly [Services, Services]
-  private readonly readers: [Services, Services]
+  private readonly importer = this.process()
+  private readonly repairer = this.process()
+  private readers: readonly Services[]
   private readonly actors: Actors
 
   constructor(
     private readonly setting: Setting,
     private readonly plan: KeptPlan,
+    /** The writers that are mutants. */
+    mutants: readonly KeptWriter[] = ['users', 'imports', 'repairs'],
   ) {
     this.writers = [this.process(), this.process()]
     this.readers = [this.process(), this.process()]
-    for (const writer of this.writers) setting.mutate?.(writer)
+    const { importer, repairer, writers } = this
+    const all = { users: writers, imports: [importer], repairs: [repairer] }
+    for (const writer of mutants.flatMap((name) => all[name])) setting.mutate?.(writer)
     this.actors = new Actors(this.writers[0])
   }
 
@@ -104,7 +138,7 @@ export class KeptSimulation {
     )
     await this.drain()
     for (const [at, step] of steps.entries()) {
-      await this.apply(step)
+      await this.apply(step, at)
       await this.compare(at)
     }
     await this.drain()
@@ -117,13 +151,13 @@ export class KeptSimulation {
     return servicesOver(harness.database, harness.clock, limits, harness.following, feed)
   }
 
-  private async apply(step: KeptStep): Promise<void> {
+  private async apply(step: KeptStep, at: number): Promise<void> {
     const [writer, other] = this.writers
     switch (step.kind) {
       case 'drain':
         return this.drain()
       case 'restart':
-        this.readers[step.process] = this.process()
+        this.readers = this.readers.map((one, n) => (n === step.process ? this.process() : one))
         return
       case 'forget':
         await writer.collections.versions.deleteMany({ _id: { $regex: `^${step.part}` } })
@@ -147,6 +181,10 @@ export class KeptSimulation {
       case 'rebuild':
         await other.registrations.rebuild(nameOf(step.strategy))
         return
+      case 'import':
+        return this.import(step.from, step)
+      case 'repair':
+        return this.repair(step.damage, step, at)
       default: {
         const isSure = this.model.leavers().length === 0
         const { found, expected } = await this.actors.apply(step, this.model)
@@ -155,6 +193,37 @@ export class KeptSimulation {
           this.names.delete(this.actors.user(step.a))
       }
     }
+  }
+
+  /** Both users of a pair, if they exist and differ. */
+  private usersOf({ a, b }: Pair): readonly [UserId, UserId] | undefined {
+    const [one, other] = [this.actors.user(a), this.actors.user(b)]
+    const live = this.model.users()
+    return one !== other && live.includes(one) && live.includes(other) ? [one, other] : undefined
+  }
+
+  /** An import skips pairs that have a history, so the model follows what is stored. */
+  private async import(from: 'graph' | 'relations', pair: Pair): Promise<void> {
+    const [follower, followee] = this.usersOf(pair) ?? []
+    if (!follower || !followee) return
+    await importEdge(this.importer, from, follower, followee)
+    const { followers } = this.importer.collections
+    if ((await followers.findOne({ user: followee, follower })) === null) return
+    const outcome = this.model.follow(follower, followee)
+    expect(['changed', 'unchanged']).toContain(outcome)
+    this.count(`import ${from} ${outcome}`)
+  }
+
+  private async repair(damage: KeptDamage, pair: Pair, at: number): Promise<void> {
+    await this.drain()
+    const [reader, author] = this.usersOf(pair) ?? []
+    if (!reader || !author || !this.model.shows(reader, author, undefined)) return
+    await keptDamages[damage](this.repairer, reader, author)
+    this.readers = [this.process(), this.process()]
+    for (let times = 0; times < 3; times++) await this.readPages(at)
+    await reconcileAll(this.repairer)
+    await this.drain()
+    this.count(damage)
   }
 
   private async drain(): Promise<void> {
@@ -169,31 +238,36 @@ export class KeptSimulation {
   /** Compares the newest page of two readers by both processes. While a job waits, posts may be missing. */
   private async compare(at: number): Promise<void> {
     const isAtRest = (await this.writers[0].collections.outbox.findOne({})) === null
+    for (const { strategy, ids, all, names } of await this.readPages(at)) {
+      const { ids: expected } = pageOf(all, { limit: limitAt(at), backward: false })
+      if (isAtRest) expect(ids, `${strategy} at rest`).toEqual(expected)
+      else expect(all, `${strategy} while jobs wait`).toEqual(expect.arrayContaining(ids))
+      for (const [author, name] of names)
+        expect(name, `${strategy}, the name of ${author}`).toBe(this.names.get(author) ?? author)
+    }
+  }
+
+  /** The newest page of two readers by both processes, and the timelines of the model. */
+  private async readPages(at: number) {
+    const pages = []
     const group = at % 3 === 2 ? groupNames[0] : undefined
-    // The larger page reaches below the cache.
-    const limit = at % 4 === 3 ? 5 : 2
     for (const reader of this.model.users().slice(0, 2)) {
       const all = this.model.timeline(reader, group)
-      const { ids: expected } = pageOf(all, { limit, backward: false })
       for (const services of this.readers) {
         for (const strategy of strategies) {
-          const request = { window: { limit, backward: false }, strategy, group, profiles: true }
+          const window = { limit: limitAt(at), backward: false }
+          const asked = { window, strategy, group, profiles: true, projection: 'ref' as const }
           const stamping = new Stamping(services.versions)
-          const asked = { ...request, projection: 'ref' as const }
           const { items, facts } = await services.feed.timeline(reader, asked, stamping)
           if (facts.some(({ stats }) => stats === undefined)) this.count(`${strategy} kept`)
-          const ids = items.map(({ id }) => id)
-          if (isAtRest) expect(ids, `${strategy} at rest`).toEqual(expected)
-          else expect(all, `${strategy} while jobs wait`).toEqual(expect.arrayContaining(ids))
-          for (const { author } of items) {
-            const shown = facts.flatMap(({ profiles }) => profiles?.get(author)?.name ?? []).at(-1)
-            expect(shown, `${strategy}, the name of ${author}`).toBe(
-              this.names.get(author) ?? author,
-            )
-          }
+          const nameIn = (author: UserId) =>
+            facts.flatMap(({ profiles }) => profiles?.get(author)?.name ?? []).at(-1)
+          const names = items.map(({ author }) => [author, nameIn(author)] as const)
+          pages.push({ strategy, ids: items.map(({ id }) => id), all, names })
         }
       }
     }
+    return pages
   }
 
   private count(what: string): void {
@@ -201,5 +275,8 @@ export class KeptSimulation {
     tally.set(what, (tally.get(what) ?? 0) + 1)
   }
 }
+
+/** The larger page reaches below the cache. */
+const limitAt = (at: number): number => (at % 4 === 3 ? 5 : 2)
 
 const nameOf = (n: number): MaterialisedName => strategies[n % strategies.length] ?? 'INBOX'

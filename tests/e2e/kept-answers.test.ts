@@ -116,6 +116,15 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(await app.services.summaries.load(forged, other)).toEqual(new Map())
   })
 
+  test('a like by another process shows on the next page', async () => {
+    const newest = async () => (await ask(counted)).data.timeline.edges[0].node
+    expect(await newest()).toMatchObject({ text: 'second', likeCount: 0, viewerHasLiked: false })
+    const found = await elsewhere.collections.posts.findOne({ text: 'second' })
+    const post = { author: friend, id: found?._id.toHexString() as PostId }
+    await elsewhere.engagements.add('likes', reader, post)
+    expect(await newest()).toMatchObject({ likeCount: 1, viewerHasLiked: true })
+  })
+
   test('concurrent reads of versions share a command', async () => {
     const { commands } = await recorded(app.database.client, () =>
       Promise.all(Array.from({ length: 16 }, () => app.services.versions.load(['registrations']))),

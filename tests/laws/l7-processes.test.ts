@@ -34,7 +34,7 @@ describe('several processes', () => {
   )
 })
 
-describe.each(share(4, Object.keys(pollFaults) as PollFault[]))('%s', (fault) => {
+describe.each(share(3, Object.keys(pollFaults) as PollFault[]))('%s', (fault) => {
   const harness = useServices()
 
   test('law L7 finds the fault between processes', async () => {

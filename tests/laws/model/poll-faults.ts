@@ -1,4 +1,3 @@
-import { type PostId, timeIdAt } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 
 /** A server that never sees another version of a kind of subject than the first. */
@@ -22,9 +21,6 @@ const ignoreVersions =
 export const pollFaults = {
   'a server ignores the versions of timelines': ignoreVersions('timeline:'),
   'a server ignores the versions of relations': ignoreVersions('relations:'),
-  'the watermark of a server is the time of the poll': ({ watermarks, now }) => {
-    watermarks.load = async () => ({ watermark: timeIdAt<PostId>(now(), '0'.repeat(12)) })
-  },
   'a server never says that posts were removed': ({ news }) => {
     const right = news.findNews.bind(news)
     news.findNews = async (...asked) => ({ ...(await right(...asked)), changed: false })

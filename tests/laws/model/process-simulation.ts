@@ -73,6 +73,7 @@ export class ProcessSimulation {
     await this.rest()
     const traffic = new FeedTraffic(world, this.urls, seed)
     this.openClients(strategies)
+    for (const { poller } of this.clients) await poller.load()
     const work = [this.write(traffic), this.killWorkers()]
     await Promise.all([...work, ...this.clients.map((client) => this.pollOn(client))]).finally(
       () => {
@@ -125,7 +126,6 @@ export class ProcessSimulation {
   private async pollOn(client: Client): Promise<void> {
     const { reader, strategy, poller } = client
     const isQuiet = this.world.quiet.includes(reader)
-    await poller.load()
     while (!this.isOver) {
       await sleep(pollMs)
       const held = poller.held.length

@@ -1,5 +1,6 @@
+import { toObjectId } from '../../../src/db/object-id.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
-import { type EdgeId, timeIdAt, type UserId } from '../../../src/lib/ids.ts'
+import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../../src/lib/ids.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
 import type { PollOrders } from '../processes/poll-child.ts'
 import type { Writers } from './feed-traffic.ts'
@@ -70,6 +71,12 @@ export async function openWorld({ services, clock }: ServicesHarness, followers:
       },
     })),
   )
+  // A first page ends above the oldest stored entry. Below it, pages show posts before their delivery.
+  const oldPosts = Array.from({ length: 25 }, (_, n) => ({
+    _id: toObjectId(timeIdAt<PostId>(clock.now() - 3_600_000 + n, '0'.repeat(12))),
+    ...{ author: 'calm0', text: 'old' },
+  }))
+  await services.collections.posts.insertMany(oldPosts)
   return world
 }
 

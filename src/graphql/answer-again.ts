@@ -74,13 +74,15 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
       answers.keep(keeping.key, () => keeping.answerOf(payload, about))
     }
     if (method !== 'GET') return payload
-    const etag = kept?.etag ?? etagOf(payload)
     const vary = reply.getHeader('vary')
     reply.headers({
-      etag,
       'cache-control': 'private, no-cache',
       vary: [...(vary ? [String(vary)] : []), 'Authorization', 'Accept'].join(', '),
     })
+    // Before an equal answer, the client may have read a page that this news is about again.
+    if (kept?.isNews ?? keeping.isNews) return payload
+    const etag = kept?.etag ?? etagOf(payload)
+    reply.header('etag', etag)
     if (!namesEtag(request.headers['if-none-match'], etag)) return payload
     reply.code(304).removeHeader('content-length').removeHeader('content-type')
     return null

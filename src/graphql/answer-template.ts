@@ -46,7 +46,7 @@ const marks = new RegExp(`"${mark}:(\\d+)"`)
 
 /**
  * Takes the values of the holes out of a rendered answer.
- * @returns undefined if a hole has no value, such as a field of a post that was deleted meanwhile.
+ * @returns undefined if a hole has no value, such as a field of a deleted post.
  */
 export function templateOf(body: string, holes: readonly Hole[]): AnswerTemplate | undefined {
   if (holes.length === 0) return { pieces: [body], holes: [], posts: [], needsViewer: false }

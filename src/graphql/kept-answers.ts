@@ -11,6 +11,7 @@ export interface KeptAnswer {
   readonly contentType: string
   /** Undefined if the answer has holes. */
   readonly etag: string | undefined
+  readonly isNews: boolean
   readonly stamp: Stamp
   /** What the operation cost, which each answer is charged. */
   readonly cost: number
@@ -58,6 +59,8 @@ export class Keeping {
   private stamp: Stamp | undefined
   private holesOf: () => readonly Hole[] = () => []
   private cost: number | undefined
+  /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
+  isNews = false
   /** What the request was charged already, for this cost. */
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
 
@@ -104,12 +107,12 @@ export class Keeping {
     body: string,
     about: Pick<KeptAnswer, 'contentType' | 'operation'>,
   ): KeptAnswer | undefined {
-    const { stamp, cost } = this
+    const { stamp, cost, isNews } = this
     if (!stamp || cost === undefined) return undefined
     const template = templateOf(body, this.holesOf())
     if (!template) return undefined
     const etag = template.holes.length === 0 ? etagOf(body) : undefined
-    return { template, stamp, cost, etag, ...about }
+    return { template, stamp, cost, etag, isNews, ...about }
   }
 }
 

@@ -58,10 +58,8 @@ export function pollByGet({ reader, strategy, nextUrl, costs }: Asked): PollQuer
         costs.unchanged++
         return { count: 0, hasMore: false, changed: false, pollCursor: since }
       }
-      const news = dataOf<NewsAnswer>(body).timelineNews
-      // The client reads a page now. After it, the same answer may be news again.
-      etag = news.changed || news.count > 0 ? '' : tag
-      return news
+      etag = tag
+      return dataOf<NewsAnswer>(body).timelineNews
     },
   }
 }

@@ -88,7 +88,7 @@ async function serve(
     drain()
     const { stopMs } = config.operations
     await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
-    await stopped
+    await Promise.all([stopped, services.inline.settle()])
   }
   const { lost } = database
   return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }

@@ -15,6 +15,7 @@ import { ModeChanges } from './celebrities/mode-changes.ts'
 import { PulledAuthors } from './celebrities/pulled-authors.ts'
 import type { FeedConfig } from './config.ts'
 import { Backfill } from './delivery/backfill.ts'
+import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, smallAudienceMax } from './delivery/follower-walk.ts'
@@ -76,6 +77,7 @@ export interface Feeds {
   readonly configured: ByStrategy<Options>
   readonly celebrities: Celebrities
   readonly delivery: Delivery
+  readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly modeChanges: ModeChanges
 }
@@ -130,13 +132,18 @@ export function createFeeds(
     keptPages,
   })
   const news = new NewsReader(feed, watermarks, keptPages)
+  const raiseTimelines = shareRaises(collections)
+  const begunDeliveries = new BegunDeliveries({
+    ...{ strategies, filters, registry, edges, versions, raiseTimelines },
+    ...{ contents: config.entries, inlineMax: config.inlineMax },
+  })
   const delivery = new Delivery({
     strategies,
     filters,
     registry,
     facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
     follows,
-    raiseTimelines: shareRaises(collections),
+    raiseTimelines,
     inlineMax: config.inlineMax,
   })
   const backfill = new Backfill(
@@ -176,6 +183,7 @@ export function createFeeds(
     celebrities,
     configured,
     delivery,
+    begunDeliveries,
     backfill,
     modeChanges,
   }

@@ -107,12 +107,13 @@ export class Edges {
   async loadFollowers(
     users: readonly UserId[],
     limit: number,
+    tx?: Tx,
   ): Promise<readonly { readonly user: UserId; readonly follower: UserId }[]> {
     const { collection, membership } = this.followers
     const found = await collection
       .find(
         { user: { $in: [...users] } },
-        { ...singleBatch, hint: membership, projection: { _id: 0, user: 1, follower: 1 } },
+        { ...singleBatch, ...tx, hint: membership, projection: { _id: 0, user: 1, follower: 1 } },
       )
       .sort({ user: 1, follower: 1 })
       .limit(limit)

@@ -1,16 +1,29 @@
+import type { Tx } from '../db/transaction.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { Log } from '../log.ts'
 import { jobLeaseMs } from './lease.ts'
 import type { Job, JobQueue } from './queue.ts'
-import { JobRunner, type Tasks } from './runner.ts'
+import { type BegunJob, JobRunner, type Tasks } from './runner.ts'
+
+/** How long a begun job waits for others to be completed with it, in milliseconds. */
+const settleAfterMs = 50
 
 /**
  * Runs jobs in the process that enqueued them, right after their commit. Jobs beyond its slots are left to workers, so
- * a burst of writes neither waits nor fails.
+ * a burst of writes neither waits nor fails. A task may do its work in the transaction that inserts its job. Then the
+ * writer does not wait until the job is completed, and jobs are completed together.
  * @see law L4
  */
 export class InlineRunner {
   private runner: JobRunner | undefined
+  private tasks: Tasks = {}
+  private log: Log | undefined
   private taken = 0
+  /** What is left to do of begun jobs. A job whose transaction does not commit is never looked up. */
+  private readonly begun = new WeakMap<Job, BegunJob>()
+  private unsettled: (readonly [Job, BegunJob])[] = []
+  private timer: NodeJS.Timeout | undefined
+  private settling: Promise<unknown> = Promise.resolve()
 
   /**
    * @param slots number of jobs that it runs at the same time.
@@ -24,6 +37,8 @@ export class InlineRunner {
 
   /** Starts to run jobs. Before that, all jobs are left to workers. */
   start(tasks: Tasks, log: Log): void {
+    this.tasks = tasks
+    this.log = log
     this.runner = new JobRunner(this.queue, tasks, log)
   }
 
@@ -38,10 +53,50 @@ export class InlineRunner {
     this.taken -= slots
   }
 
+  /** Begins jobs in the transaction that inserts them, if their tasks can. @throws what a task throws. */
+  async begin(tx: Tx, jobs: readonly Job[]): Promise<void> {
+    for (const [kind, some] of groupBy(jobs, (job) => job.kind)) {
+      const begin = Object.hasOwn(this.tasks, kind) ? this.tasks[kind]?.begin : undefined
+      const begun = (await begin?.(tx, some)) ?? []
+      for (const [at, one] of begun.entries()) {
+        const job = some[at]
+        if (job && one) this.begun.set(job, one)
+      }
+    }
+  }
+
   /**
-   * Runs a job that was committed with a lease. Never throws: a worker goes on with a job that fails or is unfinished.
+   * Runs a job that was committed with a lease, or finishes it if it was begun. Never throws: a worker goes on with a job
+   * that fails or is unfinished.
    */
   async run(job: Job): Promise<void> {
-    await this.runner?.run(job, true)
+    const begun = this.begun.get(job)
+    try {
+      await begun?.finish()
+    } catch (error) {
+      this.log?.warn(
+        { err: error, job: job.id },
+        'a begun job could not be finished, and runs again',
+      )
+      await this.runner?.run(job, true)
+      return
+    }
+    if (begun) this.settleSoon(job, begun)
+    else await this.runner?.run(job, true)
+  }
+
+  /** Completes the begun jobs now. Until then their leases hold, and workers complete them after a crash. */
+  async settle(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    const jobs = this.unsettled.splice(0)
+    const settled = jobs.map(([job, begun]) => this.runner?.settleBegun(job, begun))
+    this.settling = Promise.all([this.settling, ...settled])
+    await this.settling
+  }
+
+  private settleSoon(job: Job, begun: BegunJob): void {
+    this.unsettled.push([job, begun])
+    this.timer ??= setTimeout(() => void this.settle(), settleAfterMs).unref()
   }
 }

@@ -16,6 +16,8 @@ export interface NewJob {
   readonly payload: JobDoc['payload']
   /** Default: QUICK. BULK for jobs that may take long. */
   readonly queue?: QueueName
+  /** See {@link Job.known}. */
+  readonly known?: unknown
 }
 
 /** Prepares jobs for the caller's transaction, which inserts them with {@link Outbox.insert}. */
@@ -54,7 +56,10 @@ export class Outbox {
     return { prepare: (_, job) => this.newJob(job, { traceparent }) }
   }
 
-  /** Inserts prepared jobs. One command, none without jobs. */
+  /**
+   * Inserts prepared jobs, and begins those that this process runs if their task can begin in a transaction. One
+   * command and those of the tasks, none without jobs.
+   */
   async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     if (jobs.length === 0) return
     // Upserts, because only an update can take `runAt` from the server's clock.
@@ -71,6 +76,8 @@ export class Outbox {
       return { updateOne: { filter: { _id: toObjectId(id) }, update, upsert: true } }
     })
     await this.outbox.bulkWrite(upserts, { session: tx.session })
+    const own = jobs.filter(({ leaseMs }) => leaseMs > 0)
+    if (own.length > 0) await this.inline?.begin(tx, own)
   }
 
   /** Removes the matching jobs in the caller's transaction. A worker that runs one of them loses its lease. One command. */
@@ -114,12 +121,12 @@ export class Outbox {
     }
   }
 
-  private newJob({ kind, payload, queue = 'QUICK' }: NewJob, made: Made): Job {
+  private newJob({ kind, payload, queue = 'QUICK', known }: NewJob, made: Made): Job {
     const { leaseMs = 0, traceparent } = made
     const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
     const begun = { checkpoint: undefined, attempts, fence: attempts }
-    return { id, kind, payload, queue, ...begun, leaseMs, traceparent }
+    return { id, kind, payload, queue, ...begun, leaseMs, traceparent, known }
   }
 }
 

@@ -23,10 +23,12 @@ export interface Job {
   readonly leaseMs: number
   /** The span of the write that made the job. Undefined if the write was not traced. */
   readonly traceparent: Traceparent | undefined
+  /** What the writer of the job knows beyond the payload. It is not stored, so a worker runs the job without it. */
+  readonly known?: unknown
 }
 
 /** A job that no worker tries again until it is retried by hand, with the last error. */
-export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs' | 'traceparent'> {
+export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs' | 'traceparent' | 'known'> {
   readonly error: string
   readonly parkedAt: Date
 }

@@ -1,3 +1,4 @@
+import type { Tx } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { jobLagSeconds, jobRunSeconds, jobRuns } from '../metrics/jobs.ts'
 import { endSpan, runInSpan, startSpan } from '../tracing/spans.ts'
@@ -20,6 +21,20 @@ export interface Task {
   (payload: Job['payload'], run: Run): Promise<void | 'unfinished' | Pause>
   /** Number of jobs of this kind that share one slot of a worker. Default: 1. */
   readonly batchSize?: number
+  /**
+   * Does the work of some jobs in the transaction that inserts them, if it can. A job that it leaves out, or that is not
+   * done afterwards, runs as always. Only for jobs that this process runs inline.
+   * @returns for each job, in order: what is left to do after the commit. Undefined for a job that it leaves out.
+   */
+  readonly begin?: (tx: Tx, jobs: readonly Job[]) => Promise<readonly (BegunJob | undefined)[]>
+}
+
+/** A job whose work was done in the transaction that inserted it. */
+export interface BegunJob {
+  /** Does what has to follow the commit and precede the answer of the mutation. */
+  finish(): Promise<void>
+  /** Whether the job has nothing left to do. Called after {@link finish}, together with other jobs. */
+  isDone(): Promise<boolean>
 }
 
 /** A task for each kind of job. */
@@ -46,8 +61,41 @@ export class JobRunner {
    * @returns whether the job is unfinished and due again at once.
    */
   async run(job: Job, inline = false): Promise<boolean> {
-    const kind = Object.hasOwn(this.tasks, job.kind) ? job.kind : 'other'
-    const span = startSpan(`job ${kind}`, {
+    const kind = this.kindOf(job)
+    const span = this.startSpan(job, inline)
+    return runInSpan(span && { span }, () => this.runAs(kind, job, inline, span))
+  }
+
+  /** Completes a job that was begun in its transaction, or runs it if something is left to do. Never throws. */
+  async settleBegun(job: Job, begun: BegunJob): Promise<void> {
+    const kind = this.kindOf(job)
+    const span = this.startSpan(job, true)
+    let outcome = 'left'
+    try {
+      if (!(await runInSpan(span && { span }, () => begun.isDone()))) {
+        outcome = (await this.runAs(kind, job, true, undefined)) ? 'unfinished' : 'run'
+        return
+      }
+      await this.queue.complete(job)
+      outcome = 'done'
+      jobRuns.inc({ kind, outcome })
+      jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
+    } catch (error) {
+      this.logLeft(job, true, error)
+      jobRuns.inc({ kind, outcome })
+    } finally {
+      span?.setAttribute('feedline.job.outcome', outcome)
+      endSpan(span)
+    }
+  }
+
+  private kindOf({ kind }: Job): string {
+    return Object.hasOwn(this.tasks, kind) ? kind : 'other'
+  }
+
+  private startSpan(job: Job, inline: boolean) {
+    const kind = this.kindOf(job)
+    return startSpan(`job ${kind}`, {
       kind: 'CONSUMER',
       attributes: {
         ...attributesOf(job),
@@ -56,7 +104,14 @@ export class JobRunner {
       },
       parent: job.traceparent,
     })
-    return runInSpan(span && { span }, () => this.runAs(kind, job, inline, span))
+  }
+
+  private logLeft(job: Job, inline: boolean, error: unknown): void {
+    const fields = { ...fieldsOf(job), err: error }
+    // The transaction of a repeated mutation does not commit, so its job never existed.
+    if (inline && error instanceof LeaseLost)
+      this.log.debug(fields, 'job does not exist, or runs in another process')
+    else this.log.warn(fields, 'job left until its lease ends')
   }
 
   private async runAs(kind: string, job: Job, inline: boolean, span: JobSpan): Promise<boolean> {
@@ -69,11 +124,7 @@ export class JobRunner {
       if (outcome === 'done') jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
       return outcome === 'unfinished'
     } catch (error) {
-      const fields = { ...fieldsOf(job), err: error }
-      // The transaction of a repeated mutation does not commit, so its job never existed.
-      if (inline && error instanceof LeaseLost)
-        this.log.debug(fields, 'job does not exist, or runs in another process')
-      else this.log.warn(fields, 'job left until its lease ends')
+      this.logLeft(job, inline, error)
       return false
     } finally {
       endTimer()

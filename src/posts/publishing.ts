@@ -45,6 +45,13 @@ export interface NewPost extends Timed {
   readonly jobs: JobWriter
 }
 
+/** What the job of a new post knows beyond its payload, while its transaction is open. */
+export interface KnownPost {
+  readonly text: string
+  /** The number of the author's followers. */
+  readonly followers: number
+}
+
 /** A post with its author. */
 interface AuthoredPost {
   readonly author: UserId
@@ -217,8 +224,9 @@ export class Publishing {
       const [doc, stats] = [docs[at], counted.get(author)]
       if (!doc || !stats) return []
       const post = fromObjectId<PostId>(doc._id)
+      const known: KnownPost = { text: doc.text, followers: stats.followers }
       return reactionsTo('post.created', { author, post }, queueFor(stats)).map((job) =>
-        jobs.prepare(tx, job),
+        jobs.prepare(tx, { ...job, known }),
       )
     })
     await outbox.insert(tx, all)

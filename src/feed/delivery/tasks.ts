@@ -4,6 +4,7 @@ import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { ModeChanges } from '../celebrities/mode-changes.ts'
 import type { MaterialisedName } from '../strategies/list.ts'
 import type { Backfill, Pair } from './backfill.ts'
+import type { BegunDeliveries } from './begun-delivery.ts'
 import type { Delivery } from './delivery.ts'
 
 type Payload = Readonly<Record<string, unknown>>
@@ -26,6 +27,7 @@ export type TimelineJob =
 /** The parts of {@link timelineTasks}. */
 export interface TimelineTaskParts {
   readonly delivery: Delivery
+  readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly modeChanges: ModeChanges
 }
@@ -33,13 +35,14 @@ export interface TimelineTaskParts {
 /** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
 export const timelineTasks = ({
   delivery,
+  begunDeliveries,
   backfill,
   modeChanges,
 }: TimelineTaskParts): Readonly<Record<TimelineJob, Task>> => ({
   [postCreated]: Object.assign(
     async (payload: Payload, run: Parameters<Task>[1]) =>
       delivery.deliverPost(parsePost(payload), run),
-    { batchSize: 32 },
+    { batchSize: 32, begin: begunDeliveries.begin.bind(begunDeliveries) },
   ),
   [postDeleted]: async (payload, run) => delivery.retract(parsePost(payload), run),
   [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),

@@ -1,6 +1,7 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections, StrategyDoc } from '../../db/collections.ts'
 import { toObjectId } from '../../db/object-id.ts'
+import { shareReads } from '../../db/shared-reads.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import {
   descriptors,
@@ -56,6 +57,7 @@ export const isSameRegistration = (
  */
 export class Registry {
   private latest: Registered | undefined
+  private readonly share = shareReads('registrations', () => this.read())
 
   constructor(private readonly strategies: Collections['strategies']) {}
 
@@ -64,6 +66,11 @@ export class Registry {
     const registered = toRegistered(await this.strategies.find({}, singleBatch).toArray())
     this.update(registered)
     return registered
+  }
+
+  /** As {@link read}. Concurrent calls share the command. */
+  async readShared(): Promise<Registered> {
+    return this.share([])
   }
 
   /** Keeps registrations that another command of this process has just read. */

@@ -11,7 +11,14 @@ import type { Range } from '../../lib/page.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
+import type {
+  Candidates,
+  Entry,
+  MaterialisedStrategy,
+  NewEntry,
+  Segment,
+  StrategyQuery,
+} from './strategy.ts'
 
 /** Number of entries that one command removes. */
 const removalBatchSize = 1_000
@@ -78,10 +85,14 @@ export class Inbox implements MaterialisedStrategy {
 
   /** One command. Small audiences share it. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
-    const { post, ...content } = toEntryDoc(entry)
-    const docs = readers.map((reader) => ({ _id: { reader, post }, ...content }))
+    const docs = toDocs({ entry, readers })
     if (readers.length > smallAudienceMax) await this.insertEntries(docs)
     else await this.small.submit('', docs)
+  }
+
+  /** One command. No other write has these keys. */
+  async insertAll(deliveries: readonly NewEntry[], { session }: Tx): Promise<void> {
+    await this.inbox.insertMany(deliveries.flatMap(toDocs), { session })
   }
 
   /** One command. */
@@ -132,6 +143,12 @@ export class Inbox implements MaterialisedStrategy {
     if (docs.length === 0) return
     await this.inbox.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }
+}
+
+/** The documents of an entry. */
+function toDocs({ entry, readers }: NewEntry): InboxDoc[] {
+  const { post, ...content } = toEntryDoc(entry)
+  return readers.map((reader) => ({ _id: { reader, post }, ...content }))
 }
 
 /** The keys of a range of a reader's inbox. */

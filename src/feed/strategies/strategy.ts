@@ -10,6 +10,12 @@ export interface Entry {
   readonly text?: string | undefined
 }
 
+/** An entry that was never stored, with the readers who get it. */
+export interface NewEntry {
+  readonly entry: Entry
+  readonly readers: readonly UserId[]
+}
+
 /** A query for a part of a reader's timeline. */
 export interface StrategyQuery {
   readonly reader: UserId
@@ -62,6 +68,11 @@ export interface MaterialisedStrategy extends FeedStrategy {
   depthMax(registration: StrategyDoc): number
   /** Adds a post to the timelines of at most 500 readers. */
   deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
+  /**
+   * Adds new posts to timelines in the transaction that creates the posts. Only strategies have it whose deliveries
+   * never collide with other writes. At most about 1,000 entries.
+   */
+  insertAll?(deliveries: readonly NewEntry[], tx: Tx): Promise<void>
   /** Adds a segment of earlier posts to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**

@@ -1,0 +1,140 @@
+import type { Tx } from '../../db/transaction.ts'
+import type { Versions } from '../../db/versions.ts'
+import type { Edges } from '../../follows/edges.ts'
+import type { Job } from '../../jobs/queue.ts'
+import type { BegunJob } from '../../jobs/runner.ts'
+import { groupBy } from '../../lib/batch.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import type { KnownPost } from '../../posts/publishing.ts'
+import { type EntryContent, toEntry } from '../entries.ts'
+import {
+  isSameRegistration,
+  type Registration,
+  type Registry,
+  writersIn,
+} from '../registry/registry.ts'
+import type { AuthorFilters, ByStrategy } from '../strategies/list.ts'
+import type { MaterialisedStrategy, RaiseTimelines } from '../strategies/strategy.ts'
+import { smallAudienceMax } from './follower-walk.ts'
+
+/** Number of followers that the deliveries of one transaction read, and so nearly the number of their entries. */
+const followersMax = 1_000
+
+/** The parts that {@link BegunDeliveries} works with. */
+export interface BegunDeliveryParts {
+  readonly strategies: ByStrategy<MaterialisedStrategy>
+  readonly filters: AuthorFilters
+  readonly registry: Registry
+  readonly edges: Edges
+  readonly versions: Versions
+  readonly raiseTimelines: RaiseTimelines
+  readonly contents: EntryContent
+  /** Number of followers up to which the process that creates a post delivers it. */
+  readonly inlineMax: number
+}
+
+/** A post whose delivery may begin. */
+interface Delivery extends KnownPost {
+  readonly id: PostId
+  readonly author: UserId
+}
+
+/**
+ * Delivers posts to small audiences in the transactions that create them. This saves the facts of the delivery, the check
+ * that the post still exists, and one wait for a majority.
+ *
+ * No follower is missed: a follow changes the author's counters, as the post does, so one of both transactions sees the
+ * other. The registrations are those that this process has seen last. After the commit they are read again, and if they
+ * have changed, the job delivers the post as always. Until then the job is in the outbox.
+ * @see law L1
+ */
+export class BegunDeliveries {
+  constructor(private readonly parts: BegunDeliveryParts) {}
+
+  /**
+   * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries. Two commands
+   * in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard.
+   * @returns for each job, what is left after the commit: new versions, and the check of the registrations.
+   */
+  async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
+    const { registry, versions, inlineMax } = this.parts
+    const writers = writersIn(await registry.lastSeen())
+    if (!this.canInsert(writers) || !(await versions.areComplete())) return []
+    const chosen = selectSmall(jobs, Math.min(smallAudienceMax, inlineMax))
+    const audiences = await this.loadAudiences(tx, [...chosen.values()])
+    const delivered = [...chosen].flatMap(([job, post]) => {
+      const followers = audiences.get(post.author)
+      return followers ? [{ job, post, readers: [post.author, ...followers] }] : []
+    })
+    const entries = delivered.map(({ post, readers }) => ({
+      entry: toEntry(post, this.parts.contents),
+      readers,
+    }))
+    if (entries.length > 0)
+      for (const { _id } of writers) await this.parts.strategies[_id].insertAll?.(entries, tx)
+    const readersOf = new Map(delivered.map(({ job, readers }) => [job, readers]))
+    return jobs.map((job) => {
+      const readers = readersOf.get(job)
+      return readers && this.toBegun(readers, writers)
+    })
+  }
+
+  private toBegun(readers: readonly UserId[], writers: readonly Registration[]): BegunJob {
+    const { registry, raiseTimelines } = this.parts
+    return {
+      finish: () => raiseTimelines(readers),
+      isDone: async () => areSame(writers, writersIn(await registry.readShared())),
+    }
+  }
+
+  private canInsert(writers: readonly Registration[]): boolean {
+    const { strategies, filters } = this.parts
+    return (
+      writers.length > 0 &&
+      writers.every(({ _id }) => strategies[_id].insertAll !== undefined && !filters.has(_id))
+    )
+  }
+
+  /** The followers of authors, in the snapshot of the transaction. Without authors who have more than they count. */
+  private async loadAudiences(
+    tx: Tx,
+    posts: readonly Delivery[],
+  ): Promise<ReadonlyMap<UserId, readonly UserId[]>> {
+    const authors = [...new Set(posts.map(({ author }) => author))]
+    if (authors.length === 0) return new Map()
+    const found = await this.parts.edges.loadFollowers(authors, followersMax + 1, tx)
+    const lastRead = found.length > followersMax ? found.at(-1)?.user : undefined
+    const edges = groupBy(found, ({ user }) => user)
+    return new Map(
+      authors.flatMap((author) =>
+        lastRead === undefined || author < lastRead
+          ? [[author, (edges.get(author) ?? []).map(({ follower }) => follower)] as const]
+          : [],
+      ),
+    )
+  }
+}
+
+/** The posts with small audiences, by job, as long as their audiences fit into one transaction. */
+function selectSmall(jobs: readonly Job[], audienceMax: number): ReadonlyMap<Job, Delivery> {
+  const chosen = new Map<Job, Delivery>()
+  let sum = 0
+  for (const job of jobs) {
+    if (job.known === undefined) continue
+    const { text, followers } = job.known as KnownPost
+    const { post, author } = job.payload as { readonly post: PostId; readonly author: UserId }
+    if (followers > audienceMax || sum + followers > followersMax) continue
+    sum += followers
+    chosen.set(job, { id: post, author, text, followers })
+  }
+  return chosen
+}
+
+const areSame = (then: readonly Registration[], now: readonly Registration[]): boolean =>
+  then.length === now.length &&
+  then.every((one) =>
+    isSameRegistration(
+      one,
+      now.find(({ _id }) => _id === one._id),
+    ),
+  )

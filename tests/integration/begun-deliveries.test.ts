@@ -19,7 +19,7 @@ afterEach(async () => {
   await harness.services.inline.settle()
 })
 
-/** Opens an author whom all readers but the last follow. */
+/** Opens an author with all readers but the last as followers. */
 async function newAuthor(): Promise<UserId> {
   const author = handle(`author${authors++}`)
   await openAccounts(harness.services, [author])

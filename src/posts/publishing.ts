@@ -29,7 +29,7 @@ const bounds: GroupCommitBounds = {
 /** Number of authors whose posts share a transaction. A follow of one of them is enough to make it collide. */
 const authorsMax = 16
 /** How long a turn of posts may keep the posts of other authors waiting, in milliseconds. */
-const turnMsMax = 10
+const turnMsMax = 40
 
 /** Number of followers above which the jobs of a post are BULK jobs. */
 const bulkAudience = 2_000
@@ -101,8 +101,8 @@ export class Publishing {
 
   /**
    * Publishes a post, together with posts that arrive at the same time or during a transaction. Those of an author keep
-   * their order. Four commands for the posts of one author, five for those of up to 16 authors, and three more for posts
-   * with a clientMutationId.
+   * their order. Four commands for the posts of one author, five for those of up to 16 authors, two more if the
+   * transaction also delivers the posts, and three more for posts with a clientMutationId.
    * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE if too many posts wait.
    */
   async publish(author: UserId, post: NewPost): Promise<Post> {

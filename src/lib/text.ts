@@ -64,6 +64,8 @@ export function lengthProblem(text: string, limits: TextLimits): string | undefi
   const tooLarge = bytesProblem(text, limits)
   if (tooLarge) return tooLarge
   const { graphemesMax } = limits
+  // A character has one code unit at least.
+  if (text.length <= graphemesMax) return undefined
   let count = 0
   for (const _ of graphemes.segment(text)) {
     if (++count > graphemesMax) return `must be at most ${graphemesMax} characters`

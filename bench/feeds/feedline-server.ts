@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -6,8 +7,12 @@ import { handleRequests } from '../child-process.ts'
 // The compiled server of `feedline serve`. It also answers its parent with its port, its processor time and its memory.
 const urlOf = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href
 const { startApp } = (await import(urlOf('app.js'))) as typeof import('../../src/app.ts')
+// Servers of earlier commits have it in another file.
+const configFile = existsSync(`${process.env.FEEDLINE_BUILT}/environment.js`)
+  ? 'environment.js'
+  : 'config.js'
 const { readConfig } = (await import(
-  urlOf('environment.js')
+  urlOf(configFile)
 )) as typeof import('../../src/environment.ts')
 const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
 

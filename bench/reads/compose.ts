@@ -8,7 +8,8 @@ export interface ComposeResult {
   readonly sixteen: ReadResult
 }
 
-const text = 'A post to about forty followers, as long as messages usually are here.'
+/** The text of each post. */
+export const postText = 'A post to about forty followers, as long as messages usually are here.'
 
 /**
  * Measures posts of users with about forty followers. Each author's own page must show the post afterwards.
@@ -20,7 +21,7 @@ export async function measureCompose(
 ): Promise<ComposeResult | undefined> {
   const { compose } = side
   if (!compose) return undefined
-  const requests = composers.map((author) => compose(author, text))
+  const requests = composers.map((author) => compose(author, postText))
   const measure = async (connections: number): Promise<ReadResult> => {
     const job: LoadJob = { port: side.server.port, requests, connections, ms }
     const { result, serverUs, databaseUs } = await measureCpu(side, async () => {
@@ -40,6 +41,7 @@ export async function measureCompose(
   const [newest] = (await readPagePosts(side, author, 'immutable')).filter(
     ({ author: { handle } }) => handle === author,
   )
-  if (newest?.text !== text) throw new Error(`${side.name}: ${author} does not see the own post`)
+  if (newest?.text !== postText)
+    throw new Error(`${side.name}: ${author} does not see the own post`)
   return { alone, sixteen }
 }

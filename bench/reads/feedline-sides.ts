@@ -33,14 +33,14 @@ export const graphqlRequest = (user: string, query: string, variables: object): 
 })
 
 /** The processor time of a mongod, in microseconds. */
-async function readMongodCpuUs({ db }: BenchDatabase): Promise<number> {
+export async function readMongodCpuUs({ db }: Pick<BenchDatabase, 'db'>): Promise<number> {
   const { extra_info } = await db.admin().serverStatus()
   return extra_info.user_time_us + extra_info.system_time_us
 }
 
 /** Starts Feedline's server as in production, without rate limits. */
 export const startFeedline = (
-  { uri, db }: BenchDatabase,
+  { uri, db }: Pick<BenchDatabase, 'uri' | 'db'>,
   strategy: ReadStrategy,
   buildFolder: string,
 ) =>

@@ -1,5 +1,6 @@
 import { quantile } from '../statistics.ts'
 import type { ComposeResult } from './compose.ts'
+import type { ComposeBefore, ComposeCpuRound } from './compose-before.ts'
 import { type ReadStrategy, readStrategies } from './data.ts'
 import { loadNames, type ReadResult, type SideResults } from './loads.ts'
 import type { KeptMemory } from './memory.ts'
@@ -17,6 +18,7 @@ export interface ReadsResults {
   readonly rounds: readonly ReadsRound[]
   readonly deliveriesPerSecond: readonly (number | undefined)[]
   readonly kept: Readonly<Record<ReadStrategy, KeptMemory>>
+  readonly composeBefore: ComposeBefore
 }
 
 /** The names of the rivals. */
@@ -86,7 +88,7 @@ const noEtag = 'The server answers no ETag, so a client cannot ask for 304.'
  * @param missing why a rival could not be measured.
  */
 export function computeKeys(
-  { rounds, deliveriesPerSecond, kept }: ReadsResults,
+  { rounds, deliveriesPerSecond, kept, composeBefore }: ReadsResults,
   { oneDocument, checkedApollo, checkedPlain }: RivalNames,
   missing: string,
 ): Readonly<Record<string, Measured>> {
@@ -110,6 +112,12 @@ export function computeKeys(
     )
   const { pageUnchanged, pageChanged, pageWithCounts, poll, poll304 } = loadNames
   const page = rateOf(pageUnchanged)
+  const versusBefore = (clients: keyof ComposeCpuRound): Measured => {
+    if ('reason' in composeBefore) return composeBefore
+    const of = (version: 'now' | 'before') =>
+      composeBefore.rounds.map((round) => round[clients][version])
+    return measureRatio(of('now'), of('before'), 'no post was created')
+  }
   const composeRate: Read = ({ compose }, side) => compose[side]?.sixteen.perSecond
   return {
     poll_304_vs_one_document: versus(rateOf(poll304), oneDocument, page, noEtag),
@@ -129,6 +137,8 @@ export function computeKeys(
     mix_vs_redis_checked_apollo: versus(({ mix }, side) => mix[side], checkedApollo),
     compose_cpu_alone_ms: cost(({ compose }, side) => cpuOf(compose[side]?.alone)),
     compose_cpu_sixteen_ms: cost(({ compose }, side) => cpuOf(compose[side]?.sixteen)),
+    compose_cpu_vs_before_alone: versusBefore('alone'),
+    compose_cpu_vs_before_sixteen: versusBefore('sixteen'),
     compose_vs_redis: versus(composeRate, checkedPlain),
     inbox_deliveries_per_second: measureMedian(
       deliveriesPerSecond,
@@ -141,7 +151,7 @@ export function computeKeys(
 
 /**
  * The keys as JSON: values, quartiles and reasons, each by key. A key without a value is null. The keys of the processor
- * time of a post are also together in `compose_cpu`.
+ * time of a post are also together in `compose_cpu` and `compose_cpu_vs_before`.
  */
 export function formatKeys(keys: Readonly<Record<string, Measured>>) {
   const all = Object.entries(keys)
@@ -149,9 +159,11 @@ export function formatKeys(keys: Readonly<Record<string, Measured>>) {
     all.map(([key, one]) => [key, 'reason' in one ? null : one.value]),
   )
   const { compose_cpu_alone_ms: alone_ms, compose_cpu_sixteen_ms: sixteen_ms } = values
+  const { compose_cpu_vs_before_alone: alone, compose_cpu_vs_before_sixteen: sixteen } = values
   return {
     ...values,
     compose_cpu: { alone_ms, sixteen_ms },
+    compose_cpu_vs_before: { alone, sixteen },
     quartiles: Object.fromEntries(
       all.flatMap(([key, one]) => ('reason' in one ? [] : [[key, one.quartiles]])),
     ),

@@ -5,6 +5,7 @@ import { type Graph, loadReed98 } from '../feeds/graph.ts'
 import type { BenchOptions } from '../options.ts'
 import { verifySides } from './compare.ts'
 import { type ComposeResult, measureCompose } from './compose.ts'
+import { measureComposeBefore } from './compose-before.ts'
 import { openReadsData, type ReadStrategy, type ReadsData, readStrategies } from './data.ts'
 import { openFeedlineSide, openOneDocumentSide, pageSize } from './feedline-sides.ts'
 import { measureInboxDeliveries } from './inbox-deliveries.ts'
@@ -34,9 +35,16 @@ export async function benchmarkReads(options: BenchOptions) {
     const { databases, audience } = data
     return measureKeptMemory(load, databases[strategy], strategy, audience.users, buildFolder)
   }
+  const composeBefore = await measureComposeBefore(
+    graph,
+    data.audience.composers,
+    load,
+    buildFolder,
+    options,
+  )
   const kept = { CACHE: await measureMemory('CACHE'), INBOX: await measureMemory('INBOX') }
   const keys = computeKeys(
-    { rounds, deliveriesPerSecond, kept },
+    { rounds, deliveriesPerSecond, kept, composeBefore },
     { oneDocument: 'one document', ...redisSideNames },
     redisMissing,
   )

@@ -92,12 +92,19 @@ const roundOf = (factor: number, withRedis: boolean): ReadsRound => {
     },
   }
 }
+const composeBefore = {
+  rounds: [{ alone: { now: 5, before: 10 }, sixteen: { now: 1, before: 4 } }],
+}
 const kept = { CACHE: { rssMb: 2, usedMb: 1 }, INBOX: { rssMb: 5, usedMb: 0.5 } }
 
 test('a key is the ratio of medians of the worse strategy, with the quartiles of the rounds', () => {
   const rounds = [roundOf(1, true), roundOf(2, true), roundOf(3, true)]
   const keys = formatKeys(
-    computeKeys({ rounds, deliveriesPerSecond: [1, 3, 2], kept }, rivals, 'no Redis'),
+    computeKeys(
+      { rounds, deliveriesPerSecond: [1, 3, 2], kept, composeBefore },
+      rivals,
+      'no Redis',
+    ),
   )
   expect(keys).toMatchObject({
     page_unchanged_vs_one_document: 0.1,
@@ -107,6 +114,7 @@ test('a key is the ratio of medians of the worse strategy, with the quartiles of
     poll_vs_page_cpu: 0.5,
     mix_vs_redis_checked_apollo: 0.5,
     compose_cpu: { alone_ms: 6, sixteen_ms: 6 },
+    compose_cpu_vs_before: { alone: 0.5, sixteen: 0.25 },
     compose_vs_redis: 0.1,
     inbox_deliveries_per_second: 2,
     rss_kept_mb: 5,
@@ -122,11 +130,15 @@ test('a key is the ratio of medians of the worse strategy, with the quartiles of
 
 test('a key without a rival is null and says why', () => {
   const rounds = [roundOf(1, false)]
-  const given = { rounds, deliveriesPerSecond: [undefined], kept }
+  const given = {
+    ...{ rounds, deliveriesPerSecond: [undefined], kept },
+    composeBefore: { reason: 'no history' },
+  }
   const keys = formatKeys(computeKeys(given, rivals, 'no Redis'))
   expect(keys).toMatchObject({ mix_vs_redis_checked_apollo: null, compose_vs_redis: null })
   expect(keys.reasons).toMatchObject({
     mix_vs_redis_checked_apollo: 'no Redis',
+    compose_cpu_vs_before_alone: 'no history',
     inbox_deliveries_per_second: expect.stringContaining('another number of entries'),
   })
   expect(keys).toMatchObject({ page_unchanged_vs_one_document: 0.1 })

@@ -46,6 +46,9 @@ const viewerKinds = [...viewerFields.values()]
 /** Number of requests that share a command: each post is compared with the viewers of all. */
 const batchMax = 16
 
+/** Number of posts from which on a request reads alone, so that it delays no other. */
+const sharedPostsMax = 100
+
 /** Reads counts and the viewer's own entries. Concurrent requests share the reads. */
 export class EngagementSummaries {
   private readonly read = shareReads<SummaryRequest, FoundSummaries>(
@@ -57,7 +60,7 @@ export class EngagementSummaries {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**
-   * Loads the summaries of the existing posts among `posts`. One shared command, and another one if a viewer is given and
+   * Loads the summaries of the existing posts among `posts`. One command, shared up to 100 posts, and another one if a viewer is given and
    * a list of these posts overflows. Neither depends on the length of the lists.
    */
   async load(
@@ -65,7 +68,9 @@ export class EngagementSummaries {
     viewer: UserId | undefined,
   ): Promise<Map<PostId, EngagementSummary>> {
     if (posts.length === 0) return new Map()
-    const found = await this.read([{ posts, viewer }])
+    const request = { posts, viewer }
+    const isLarge = posts.length > sharedPostsMax
+    const found = await (isLarge ? this.readAll([request]) : this.read([request]))
     return new Map(
       posts.flatMap(({ id, author }) => {
         const post = found.posts.get(id)
@@ -80,7 +85,10 @@ export class EngagementSummaries {
   }
 
   private async readAll(requests: readonly SummaryRequest[]): Promise<FoundSummaries> {
-    const asked = new Map(requests.flatMap(({ posts }) => posts.map((post) => [post.id, post])))
+    // By author too: a request may name an author who did not write the post.
+    const asked = new Map(
+      requests.flatMap(({ posts }) => posts.map((post) => [`${post.author}/${post.id}`, post])),
+    )
     const viewers = [...new Set(requests.flatMap(({ viewer }) => viewer ?? []))]
     const found = await this.readPosts([...asked.values()], viewers)
     const popular = viewers.length > 0 ? found.filter(({ has_overflow }) => has_overflow) : []

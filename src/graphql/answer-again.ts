@@ -127,7 +127,9 @@ function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const isPlain = (value: unknown): boolean => value === null || typeof value !== 'object'
+/** Not a number without a JSON text either. */
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'number' ? Number.isFinite(value) : value === null || typeof value !== 'object'
 
 /** Keeps no answer that has errors, nor one of several fields: each has a stamp of its own. */
 export const keepPlugin: ApolloServerPlugin<Context> = {

@@ -85,7 +85,9 @@ class EdgesSearch {
       const { name, alias, selectionSet } = selection
       // It would replace the prototype of an assembled object.
       if ((alias ?? name).value === '__proto__') return false
-      if (name.value.startsWith('__')) return true
+      if (name.value === '__typename') return true
+      // Introspection must not show the copy.
+      if (name.value.startsWith('__')) return false
       const field = fieldsOf(type)[name.value]
       if (!field || (isWithin && !isPlainField(field))) return false
       const isEdges = isObjectType(type) && edgesOf(type) === field

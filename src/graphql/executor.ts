@@ -51,7 +51,10 @@ export function createExecute(schema: GraphQLSchema): Execute {
   return async (asked, context) => {
     if (!isAssembled(asked)) return executePlain(asked, context)
     const result = await executeAssembled(asked, context)
-    return wasRefused(context) ? executePlain(asked, context) : result
+    if (!wasRefused(context)) return result
+    const operation = getOperationAST(asked.document, asked.operationName)
+    if (operation) known.set(operation, false)
+    return executePlain(asked, context)
   }
 }
 

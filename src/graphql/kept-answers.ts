@@ -19,10 +19,15 @@ export interface KeptAnswer {
   readonly operation: string | undefined
 }
 
+/** Number of failures after which an answer is not rendered again. */
+const failuresMax = 2
+
 /** What is known about a request that was sent before. */
 interface Visit {
   /** Undefined after the first request. */
   readonly answer: KeptAnswer | undefined
+  /** How often the answer could not be kept. */
+  readonly failures: number
 }
 
 /** The answers of operations whose result has versions, in memory: from the second answer that may be kept. */
@@ -45,7 +50,15 @@ export class KeptAnswers {
 
   /** Keeps an answer, unless this is the first request. Only then it is not rendered. */
   keep(key: string, render: () => KeptAnswer | undefined): void {
-    this.visits.set(key, { answer: this.visits.get(key) && render() })
+    const visit = this.visits.get(key)
+    if (!visit || visit.failures >= failuresMax) {
+      this.visits.set(key, visit ?? { answer: undefined, failures: 0 })
+      return
+    }
+    this.visits.set(key, { answer: render(), failures: 0 })
+    // It has no template, or is too large.
+    if (this.visits.get(key)?.answer === undefined)
+      this.visits.set(key, { answer: undefined, failures: visit.failures + 1 })
   }
 }
 

@@ -1,9 +1,16 @@
-import type { GraphQLObjectType, GraphQLResolveInfo } from 'graphql'
-import { parseResolveInfo, type ResolveTree } from 'graphql-parse-resolve-info'
-import { groupBy } from '../lib/batch.ts'
+import {
+  type FieldNode,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  getNamedType,
+  isAbstractType,
+  isObjectType,
+} from 'graphql'
+import { collectSubfields } from 'graphql/execution/collectFields.js'
 import { describedSchemaOf } from './assemble.ts'
 
-/** The selected fields below a field, with fragments, aliases and directives resolved. */
+/** The selected fields below a field, with fragments, aliases and directives resolved. `__typename` is left out. */
 export interface Selection {
   /** Whether any field is selected. */
   readonly any: boolean
@@ -17,37 +24,65 @@ export interface Selection {
   uses(name: string): readonly { readonly key: string; readonly selection: Selection }[]
 }
 
-const treesBelow = (trees: readonly ResolveTree[]): ResolveTree[] =>
-  trees.flatMap((tree) =>
-    Object.values(tree.fieldsByTypeName).flatMap((byAlias) => Object.values(byAlias)),
-  )
+/** The parts of an operation that decide which fields are selected. */
+type Scope = Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>
 
-function selectionFrom(trees: readonly ResolveTree[]): Selection {
-  const fields = treesBelow(trees)
+/** A selected field: its nodes have the same response key. */
+interface Use {
+  readonly name: string
+  readonly key: string
+  readonly type: GraphQLNamedType
+  readonly nodes: readonly FieldNode[]
+}
+
+function selectionFrom(scope: Scope, uses: readonly Pick<Use, 'type' | 'nodes'>[]): Selection {
+  const fields = uses.flatMap(({ type, nodes }) =>
+    objectTypesOf(scope, type).flatMap((object) => fieldsBelow(scope, object, nodes)),
+  )
   const asked = new Set(fields.map(({ name }) => name))
   return {
     any: fields.length > 0,
     has: (...names) => names.some((name) => asked.has(name)),
-    beyond: (...names) => [...asked].some((name) => !names.includes(name) && name !== '__typename'),
+    beyond: (...names) => [...asked].some((name) => !names.includes(name)),
     of: (name, ...rest) => {
-      if (name === undefined) return selectionFrom(trees)
-      const below = selectionFrom(fields.filter((field) => field.name === name))
+      if (name === undefined) return selectionFrom(scope, uses)
+      const below = selectionFrom(
+        scope,
+        fields.filter((field) => field.name === name),
+      )
       return rest.length === 0 ? below : below.of(...rest)
     },
-    uses: (name) => {
-      const byKey = groupBy(
-        fields.filter((field) => field.name === name),
-        ({ alias }) => alias,
-      )
-      return [...byKey].map(([key, some]) => ({ key, selection: selectionFrom(some) }))
-    },
+    uses: (name) =>
+      fields
+        .filter((field) => field.name === name)
+        .map((use) => ({ key: use.key, selection: selectionFrom(scope, [use]) })),
   }
+}
+
+/** The selected fields of an object, as graphql-js executes them. */
+function fieldsBelow(
+  { schema, fragments, variableValues }: Scope,
+  type: GraphQLObjectType,
+  nodes: readonly FieldNode[],
+): Use[] {
+  const selected = collectSubfields(schema, fragments, variableValues, type, nodes)
+  return [...selected].flatMap(([key, some]) => {
+    const name = some[0]?.name.value ?? ''
+    const field = type.getFields()[name]
+    return field ? [{ name, key, type: getNamedType(field.type), nodes: some }] : []
+  })
+}
+
+const objectTypesOf = ({ schema }: Scope, type: GraphQLNamedType): readonly GraphQLObjectType[] => {
+  if (isObjectType(type)) return [type]
+  return isAbstractType(type) ? schema.getPossibleTypes(type) : []
 }
 
 /** The selection below the field that is being resolved. */
 export function selectionOf(info: GraphQLResolveInfo): Selection {
   const schema = describedSchemaOf(info.schema)
-  const parentType = schema.getType(info.parentType.name) as GraphQLObjectType
-  const tree = parseResolveInfo({ ...info, schema, parentType }) as ResolveTree | null | undefined
-  return selectionFrom(tree ? [tree] : [])
+  const { fragments, variableValues, fieldNodes } = info
+  const type = schema.getType(getNamedType(info.returnType).name)
+  const scope = { schema, fragments, variableValues }
+  return selectionFrom(scope, type ? [{ type, nodes: fieldNodes }] : [])
 }

@@ -19,6 +19,11 @@ export interface Tx {
   readonly session: ClientSession
 }
 
+/** Thrown by the work of a transaction that would succeed at its next try. */
+export class TryAgain extends Error {
+  override readonly name = 'TryAgain'
+}
+
 /** A read-only view of the database at one instant. */
 export interface SnapshotTx extends Tx {
   /** Required in every read. Without it, the driver reads the current data. */
@@ -111,7 +116,7 @@ export class Transactions {
         } catch (error) {
           if (session.inTransaction()) await session.abortTransaction()
           if (state.abandoned) throw error
-          const passes = isDuplicateKey(error) || isUnreachable(error)
+          const passes = error instanceof TryAgain || isDuplicateKey(error) || isUnreachable(error)
           // A repeat may have committed this mutation and so refuse this try, for example because the handle is taken.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =

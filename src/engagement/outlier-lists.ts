@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { commitAdmitted, type Refusals } from '../db/admitted.ts'
 import { requestTimeout } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
-import { deadlineOf, isLate } from '../db/deadline.ts'
+import { deadlineOf, isLate, tooLate } from '../db/deadline.ts'
 import {
   type Answer,
   type Answers,
@@ -36,6 +36,9 @@ const bounds: GroupCommitBounds = {
 /** How long an admission may keep the next turn waiting, and how long a transaction that locks its post, in milliseconds. */
 const admissionMsMax = { turn: 100, transaction: 500 }
 
+/** How long transactions begin after their admission, once one had to be repeated, in milliseconds. */
+const admitsFirstMs = 2_000
+
 /** Thrown in the transaction of a batch that must not commit as a whole. */
 class NotAdmitted extends Error {
   override readonly name = 'NotAdmitted'
@@ -61,6 +64,8 @@ export class OutlierLists {
   private readonly fast: FastPath
   private readonly transaction: ListTransaction
   private readonly admissions: TurnAdmissions
+  /** Until when transactions begin after their admission, by the monotonic clock. */
+  private admitsFirstUntilMs = 0
 
   constructor(private readonly parts: OutlierParts) {
     const { collections, transactions, limits, now } = parts
@@ -88,7 +93,8 @@ export class OutlierLists {
    * first ({@link Admission}), with the adds to other posts.
    * While the list is within its post, an add shares one command with those to other posts, and a removal takes one.
    * Past the threshold, and when several writers of this process meet on a post, they share one transaction
-   * ({@link ListTransaction}), which works while they are admitted. A refused write costs its batch a second one. Where processes collide on a post, the owner of the hot key admits and commits the writes
+   * ({@link ListTransaction}), which works while they are admitted. A refused write or a slow admission costs
+   * its batch a second one, and then transactions wait for their admission for 2 s. Where processes collide on a post, the owner of the hot key admits and commits the writes
    * of all. Bytes written do not grow with popularity (law L5).
    * @throws {DomainError} NOT_FOUND if the add is not admitted, and without such a post; UNAVAILABLE when too many wait.
    */
@@ -161,14 +167,18 @@ export class OutlierLists {
     }
     const run = <T>(work: (tx: Tx) => Promise<T>) =>
       this.parts.transactions.run(work, undefined, onCollision)
-    if (others.length > 0) {
+    if (others.length > 0 && performance.now() >= this.admitsFirstUntilMs) {
       try {
         return await run((tx) => this.commitIfAdmitted(tx, batch, refusals))
       } catch (error) {
         if (!(error instanceof NotAdmitted)) throw error
+        this.admitsFirstUntilMs = performance.now() + admitsFirstMs
       }
     }
-    return commitAdmitted(batch, refusals, (some) => run((tx) => this.transaction.commit(tx, some)))
+    const reasons = refusals.then((known) =>
+      batch.map((op, at) => known[at] ?? (isLate(op, this.parts.now()) ? tooLate() : undefined)),
+    )
+    return commitAdmitted(batch, reasons, (some) => run((tx) => this.transaction.commit(tx, some)))
   }
 
   /**
@@ -182,7 +192,8 @@ export class OutlierLists {
   ): Promise<readonly (ListResult | Error)[]> {
     const answers = await this.transaction.commit(tx, batch)
     const isLong = sleep(admissionMsMax.transaction, undefined, { ref: false })
-    const known = await Promise.race([refusals, isLong])
+    // An admission that fails is no failure of this transaction.
+    const known = await Promise.race([refusals.catch(() => undefined), isLong])
     if (!known || known.some(Boolean)) throw new NotAdmitted('Not all writes are admitted')
     return answers
   }

@@ -1,9 +1,13 @@
-import type { Tx } from '../db/transaction.ts'
+import { isUnreachable, isWriteConflict } from '../db/errors.ts'
+import { TryAgain, type Tx } from '../db/transaction.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { Log } from '../log.ts'
 import { jobLeaseMs } from './lease.ts'
 import type { Job, JobQueue } from './queue.ts'
 import { type BegunJob, JobRunner, type Tasks } from './runner.ts'
+
+/** How long no job is begun after a failure, in milliseconds. */
+const pauseMs = 10_000
 
 /** How long a begun job waits for others to be completed with it, in milliseconds. */
 const settleAfterMs = 50
@@ -23,7 +27,9 @@ export class InlineRunner {
   private readonly begun = new WeakMap<Job, BegunJob>()
   private unsettled: (readonly [Job, BegunJob])[] = []
   private timer: NodeJS.Timeout | undefined
-  private settling: Promise<unknown> = Promise.resolve()
+  private settling: Promise<void> = Promise.resolve()
+  /** Until when no job is begun, because beginning one failed. By the monotonic clock. */
+  private pausedUntilMs = 0
 
   /**
    * @param slots number of jobs that it runs at the same time.
@@ -53,8 +59,25 @@ export class InlineRunner {
     this.taken -= slots
   }
 
-  /** Begins jobs in the transaction that inserts them, if their tasks can. @throws what a task throws. */
+  /**
+   * Begins jobs in the transaction that inserts them, if their tasks can. After an error that a further try would not
+   * cure, no job is begun for 10 s, so that a task which fails stops no write.
+   * @throws {TryAgain} then: the next try of the transaction begins nothing.
+   * @throws what a task throws for other reasons.
+   */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<void> {
+    if (performance.now() < this.pausedUntilMs) return
+    try {
+      await this.beginByKind(tx, jobs)
+    } catch (error) {
+      if (isWriteConflict(error) || isUnreachable(error)) throw error
+      this.pausedUntilMs = performance.now() + pauseMs
+      this.log?.error({ err: error }, 'jobs could not be begun in their transaction')
+      throw new TryAgain('without begun jobs', { cause: error })
+    }
+  }
+
+  private async beginByKind(tx: Tx, jobs: readonly Job[]): Promise<void> {
     for (const [kind, some] of groupBy(jobs, (job) => job.kind)) {
       const begin = Object.hasOwn(this.tasks, kind) ? this.tasks[kind]?.begin : undefined
       const begun = (await begin?.(tx, some)) ?? []
@@ -91,7 +114,9 @@ export class InlineRunner {
     this.timer = undefined
     const jobs = this.unsettled.splice(0)
     const settled = jobs.map(([job, begun]) => this.runner?.settleBegun(job, begun))
-    this.settling = Promise.all([this.settling, ...settled])
+    const before = this.settling
+    // Without a value, so that no settled promise holds the ones before it.
+    this.settling = Promise.all([before, ...settled]).then(() => {})
     await this.settling
   }
 

@@ -114,3 +114,53 @@ test('a larger audience is delivered by workers, and only the author by the proc
   await harness.rest()
   expect(await timelinesWith(id)).toEqual([author, 'r1', 'r2'])
 })
+
+test('a damaged edge of authors to themselves refuses no post', async () => {
+  const { posts, edges } = harness.services
+  const author = await newAuthor()
+  const { collection } = edges.followers
+  const [edge] = await collection.find({ user: author }).toArray()
+  if (!edge) throw new Error('the author has no followers')
+  await collection.insertOne({ ...edge, _id: undefined, follower: author } as never)
+  const { id } = await posts.create(author, { text: 'hello' })
+  expect(await timelinesWith(id)).toEqual([author, 'r1', 'r2'])
+})
+
+test('the entries of a strategy that ended unseen are removed', async () => {
+  const { posts, inline, collections, registry } = harness.services
+  const author = await newAuthor()
+  const registered = await collections.strategies.findOneAndDelete({ _id: 'INBOX' })
+  const { id } = await posts.create(author, { text: 'hello' })
+  expect(await timelinesWith(id)).toEqual([author, 'r1', 'r2'])
+  await inline.settle()
+  expect(await timelinesWith(id)).toEqual([])
+  expect(await waiting()).toEqual([])
+  if (registered) await collections.strategies.insertOne(registered)
+  await registry.read()
+})
+
+test('jobs that were settled hold no memory of those before them', async () => {
+  const { posts, inline } = harness.services
+  const author = await newAuthor()
+  for (let times = 0; times < 3; times++) {
+    await posts.create(author, { text: 'hello' })
+    await inline.settle()
+  }
+  expect(await (inline as unknown as { settling: Promise<unknown> }).settling).toBeUndefined()
+})
+
+// The last test, because no job is begun for 10 s after it.
+test('a fault of stored timelines refuses no post, and its job delivers later', async () => {
+  const { posts, collections } = harness.services
+  const author = await newAuthor()
+  const insert = vi.spyOn(collections.inbox, 'insertMany').mockRejectedValue(new Error('refused'))
+  const { id } = await posts.create(author, { text: 'hello' })
+  const next = await posts.create(author, { text: 'hello again' })
+  // The first try and the job of the first post, then the job of the second one.
+  expect(insert).toHaveBeenCalledTimes(3)
+  expect(await timelinesWith(id)).toEqual([])
+  vi.restoreAllMocks()
+  harness.clock.advance(60_000)
+  await harness.rest()
+  for (const post of [id, next.id]) expect(await timelinesWith(post)).toEqual([author, 'r1', 'r2'])
+})

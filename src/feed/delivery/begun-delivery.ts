@@ -60,11 +60,14 @@ export class BegunDeliveries {
     const { registry, versions, inlineMax } = this.parts
     const writers = writersIn(await registry.lastSeen())
     if (!this.canInsert(writers) || !(await versions.areComplete())) return []
-    const chosen = selectSmall(jobs, Math.min(smallAudienceMax, inlineMax))
+    const audienceMax = Math.min(smallAudienceMax, inlineMax)
+    const chosen = selectSmall(jobs, audienceMax)
     const audiences = await this.loadAudiences(tx, [...chosen.values()])
     const delivered = [...chosen].flatMap(([job, post]) => {
       const followers = audiences.get(post.author)
-      return followers ? [{ job, post, readers: [post.author, ...followers] }] : []
+      // A damaged counter or edge must not refuse the post.
+      if (!followers || followers.length > audienceMax) return []
+      return [{ job, post, readers: [...new Set([post.author, ...followers])] }]
     })
     const entries = delivered.map(({ post, readers }) => ({
       entry: toEntry(post, this.parts.contents),
@@ -75,15 +78,28 @@ export class BegunDeliveries {
     const readersOf = new Map(delivered.map(({ job, readers }) => [job, readers]))
     return jobs.map((job) => {
       const readers = readersOf.get(job)
-      return readers && this.toBegun(readers, writers)
+      return readers && this.toBegun(readers, writers, chosen.get(job)?.id as PostId)
     })
   }
 
-  private toBegun(readers: readonly UserId[], writers: readonly Registration[]): BegunJob {
-    const { registry, raiseTimelines } = this.parts
+  private toBegun(
+    readers: readonly UserId[],
+    writers: readonly Registration[],
+    post: PostId,
+  ): BegunJob {
+    const { registry, strategies, raiseTimelines } = this.parts
     return {
       finish: () => raiseTimelines(readers),
-      isDone: async () => areSame(writers, writersIn(await registry.readShared())),
+      isDone: async () => {
+        const now = writersIn(await registry.readShared())
+        if (areSame(writers, now)) return true
+        // Nothing else would remove the entries of a strategy that has ended or begun again.
+        for (const one of writers) {
+          if (!now.some((other) => isSameRegistration(one, other)))
+            await strategies[one._id].remove(readers, [post], one)
+        }
+        return false
+      },
     }
   }
 

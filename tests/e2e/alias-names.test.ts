@@ -28,7 +28,7 @@ describe.each(names)('the alias %s', (name) => {
     return data
   }
 
-  test('shows no more of a user whom a block hides', async () => {
+  test('shows no more of a user that a block hides', async () => {
     const data = await ask(
       `{ user(handle: "blocker") { createdAt ${name}: name } other: user(handle: "blocker") { handle ${name}: bio } }`,
     )

@@ -108,6 +108,7 @@ export class StampBuilder {
   private readonly versions = new Map<Subject, string>()
   private readonly accounts = new Map<Subject, string>()
   private isSpoiled = false
+  private isPageSpoiled = false
 
   /**
    * @param see loads versions that the request has not seen, and creates missing ones.
@@ -152,13 +153,23 @@ export class StampBuilder {
     return found.has(subject) && found.get(subject) === this.versions.get(subject)
   }
 
-  /** Notes that the read depends on something that has no version. */
+  /** Notes that the facts about authors depend on something that has no version. */
   spoil(): void {
     this.isSpoiled = true
   }
 
-  /** The stamp of the read, after its end. Undefined if it depends on something without a version. */
+  /** Notes that the posts of the page depend on something that has no version. The facts about their authors may not. */
+  spoilPage(): void {
+    this.isPageSpoiled = true
+  }
+
+  /** The stamp of the page, after its end. Undefined if it depends on something without a version. */
   finish(): Stamp | undefined {
+    return this.isPageSpoiled ? undefined : this.finishFacts()
+  }
+
+  /** The stamp of the facts about the authors of the page, after its end. Undefined as in {@link finish}. */
+  finishFacts(): Stamp | undefined {
     return this.isSpoiled ? undefined : { versions: this.versions, accounts: this.accounts }
   }
 }

@@ -231,3 +231,45 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(await textsOf(counted)).toEqual(expected)
   })
 })
+
+/** The commands of a page under known facts, of which versions are shared. */
+const candidateReads = {
+  FANOUT_ON_READ: ['read following', 'read posts', 'read posts'],
+  HYBRID: ['read inbox', 'read pulled_authors'],
+}
+
+describe.each(['FANOUT_ON_READ', 'HYBRID'] as const)(
+  '%s keeps the facts about authors',
+  (strategy) => {
+    const app = useApp({ FEED_STRATEGY: strategy, TIMELINE_ENTRIES: 'text' })
+    const query = `{ timeline { edges { node { id text author { handle name } } } } }`
+    const commandsOf = async () => {
+      const { result, commands } = await recorded(app.database.client, () =>
+        app.send({ as: reader, query }),
+      )
+      expect(result.errors).toEqual([])
+      const edges: readonly { node: { text: string } }[] = result.data.timeline.edges
+      return { texts: edges.map(({ node }) => node.text), labels: labelsOf(commands) }
+    }
+
+    test('and reads only candidates while they have not changed', async () => {
+      const { users, follows, posts, restrictions } = app.services
+      for (const user of [reader, friend, other]) await users.create(user, { name: user })
+      await follows.follow(reader, friend)
+      await posts.create(friend, { text: 'first' })
+      await app.rest()
+      const facts = 'read following, restrictions, user_stats, users, posts, strategies'
+      expect((await commandsOf()).labels).toContain(facts)
+      for (let times = 0; times < 3; times++) await commandsOf()
+      const labels = [...candidateReads[strategy], 'read versions', 'read versions']
+      expect(await commandsOf()).toEqual({ texts: ['first'], labels })
+      await posts.create(friend, { text: 'second' })
+      await app.rest()
+      const posted = await commandsOf()
+      expect(posted.texts).toEqual(['second', 'first'])
+      expect(posted.labels).not.toContain(facts)
+      await restrictions.mute(reader, friend)
+      expect((await commandsOf()).texts).toEqual([])
+    })
+  },
+)

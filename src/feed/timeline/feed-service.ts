@@ -130,19 +130,23 @@ export class FeedService {
     )
   }
 
-  /** As {@link readSlice}, or from memory if nothing has changed since. Only what versions cover is kept. */
+  /**
+   * As {@link readSlice}, or from memory if nothing has changed since. Only what versions cover is kept: pages of
+   * strategies that store all posts, and of all strategies the facts about the authors.
+   */
   private async loadSlice(
     name: FeedStrategyName,
     query: TimelineQuery,
     stamping: Stamping | undefined,
   ): Promise<LoadedSlice> {
-    if (!stamping || !storesAllPosts(name)) return this.readSlice(name, query)
+    if (!stamping) return this.readSlice(name, query)
     const { keptPages } = this.parts
     const key = JSON.stringify(['page', name, query])
     const visit = await keptPages.findVisit(key)
     const slice = visit?.slice
     const changed = slice && (await stamping.findChanged(slice.stamp))
-    const kept = changed?.length === 0 ? await this.renew(slice as KeptSlice, query) : undefined
+    const isCurrent = slice?.isPage && changed?.length === 0
+    const kept = isCurrent ? await this.renew(slice, query) : undefined
     keptPages.countServed(kept !== undefined)
     if (kept) return kept
     if (!visit) {
@@ -154,8 +158,9 @@ export class FeedService {
     const isTimeline = (subject: Subject) => timelinesOf([query.reader]).includes(subject)
     const known = slice && changed?.every(isTimeline) ? knownFactsOf(slice) : undefined
     const read = await this.readSlice(name, { ...query, stamp: builder, known })
-    const stamp = builder.finish()
-    if (stamp) keptPages.keep(key, read, stamp)
+    const stamp = storesAllPosts(name) ? builder.finish() : undefined
+    const factsStamp = builder.finishFacts()
+    if (factsStamp) keptPages.keep(key, read, factsStamp, stamp !== undefined)
     return { ...read, stamp }
   }
 
@@ -186,7 +191,7 @@ export class FeedService {
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered = tries <= triesMax && isBackfilled(registration, query.reader)
-      if (!isCovered) query.stamp?.spoil()
+      if (!isCovered) query.stamp?.spoilPage()
       const slice = await this.fillSlice(isCovered ? name : 'FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
@@ -233,7 +238,7 @@ export class FeedService {
     )
     // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out on
     // read continues the page below them, and the delivery of a post that it lacks is pending.
-    if (!candidates.isStored) query.stamp?.spoil()
+    if (!candidates.isStored) query.stamp?.spoilPage()
     return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
   }
 

@@ -17,6 +17,8 @@ export interface KeptSlice extends Omit<TimelineSlice, 'facts' | 'items'> {
   readonly items: readonly KeptItem[]
   readonly facts: readonly AuthorFacts[]
   readonly stamp: Stamp
+  /** Whether the stamp covers its posts, and not only the facts about their authors. */
+  readonly isPage: boolean
   /** The registrations under which it was read. Undefined for a page without candidates. */
   readonly registered: Registered | undefined
 }
@@ -64,12 +66,15 @@ export class KeptPages {
     this.visits.countServed(isKept)
   }
 
-  /** Keeps a slice without its counters, which have no version. */
-  keep(key: string, slice: TimelineSlice, stamp: Stamp): void {
+  /**
+   * Keeps a slice without its counters, which have no version.
+   * @param isPage whether the stamp covers its posts too.
+   */
+  keep(key: string, slice: TimelineSlice, stamp: Stamp, isPage = true): void {
     const { items, facts, ...rest } = slice
     const authors = facts.flatMap((one) => one.authors)
     const kept = {
-      ...{ ...rest, stamp, registered: facts.at(-1)?.registered },
+      ...{ ...rest, stamp, isPage, registered: facts.at(-1)?.registered },
       ...{ items: items.map(keptItem), facts: facts.map(keptFacts) },
     }
     this.visits.set(key, { slice: kept, authors })
@@ -77,7 +82,7 @@ export class KeptPages {
 }
 
 /**
- * The facts of a kept slice, for a page after a change of the stored timelines alone. Without authors who had left the
+ * The facts of a kept slice, for a page after a change of the stored timelines alone, or of a strategy that reads posts. Without authors who had left the
  * page when it was read last: its stamp does not cover them.
  */
 export function knownFactsOf({

@@ -1,16 +1,24 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 // Writes the command line of an earlier release as one file, which tests/integration/mixed-releases.test.ts runs beside
-// this release. It loads its packages from the node_modules of this release. Usage:
+// this release. It loads its packages from the node_modules of this release, and contains those that are no longer there.
+// Usage:
 //   git worktree add ../earlier e68b159 && (cd ../earlier && npm ci && npm run build)
 //   node --import tsx scripts/bundle-release.ts ../earlier
 const checkout = resolve(process.argv[2] ?? '.')
 const revision = ['-C', checkout, 'rev-parse', '--short=7', 'HEAD']
 const commit = execFileSync('git', revision).toString().trim()
+const packagesOf = (folder: string) =>
+  Object.keys(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).dependencies)
+const own = new Set(packagesOf(join(import.meta.dirname, '..')))
+const require = createRequire(join(checkout, 'package.json'))
+const gone = packagesOf(checkout).filter((name) => !own.has(name))
 const { outputFiles } = await build({
   entryPoints: [join(checkout, 'dist/main.js')],
   bundle: true,
@@ -22,6 +30,10 @@ const { outputFiles } = await build({
   target: 'node20',
   format: 'esm',
   packages: 'external',
+  alias: Object.fromEntries(gone.map((name) => [name, require.resolve(name)])),
+  banner: {
+    js: "import * as moduleForBundle from 'node:module'; globalThis.require = moduleForBundle.createRequire(import.meta.url);",
+  },
 })
 const folder = join(import.meta.dirname, '../tests/fixtures')
 await mkdir(folder, { recursive: true })

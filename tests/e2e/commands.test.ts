@@ -7,7 +7,7 @@ import { noteFact } from '../support/facts.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp()
+const app = useApp({ PAGE_CACHE_MB: '0' })
 const reader = handle('reader')
 /** More users than the 101 documents of MongoDB’s default first batch. */
 const people = Array.from({ length: 130 }, (_, n) => handle(`p${n}`))

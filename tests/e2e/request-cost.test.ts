@@ -9,7 +9,7 @@ import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp()
+const app = useApp({ PAGE_CACHE_MB: '0' })
 const [reader, judge] = [handle('reader'), handle('judge')]
 const people = Array.from({ length: 3_000 }, (_, n) => handle(`p${n}`))
 /** People with posts and likes. The reader follows all people, and these most recently. */

@@ -1,13 +1,10 @@
-import { shareReads } from '../../db/shared-reads.ts'
 import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
 import type { EngagementSummaries } from '../../engagement/summaries.ts'
 import { badInput } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import type { UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
-import type { Post } from '../../posts/post.ts'
-import type { Posts } from '../../posts/posts.ts'
 import {
   isBackfilled,
   isSameRegistration,
@@ -17,30 +14,36 @@ import {
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'
-import { type KeptPages, type KeptSlice, knownFactsOf, renewedPost } from './kept-pages.ts'
+import { EntryFacts, type EntryFactsParts } from './entry-facts.ts'
+import {
+  type Again,
+  type KeptPages,
+  type KeptSlice,
+  knownFactsOf,
+  renewedPost,
+} from './kept-pages.ts'
 import type {
+  StampedSlice,
   TimelineItem,
   TimelinePage,
   TimelineQuery,
   TimelineRequest,
   TimelineSlice,
 } from './page.ts'
-import type { AuthorFacts, KnownFacts, PageFacts, PageFactsReader } from './page-facts.ts'
+import type { AuthorFacts, PageFacts } from './page-facts.ts'
 import type { Pending } from './pending.ts'
-import { containText, keepExistingPosts } from './presentation.ts'
+import { keepExistingPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
 import type { Watermarks } from './watermark.ts'
 
 /** The parts that {@link FeedService} works with. */
-export interface FeedServiceParts {
+export interface FeedServiceParts extends EntryFactsParts {
   readonly strategies: FeedStrategies
   /** The strategy of requests that name none. */
   readonly standard: FeedStrategyName
   readonly registry: Registry
-  readonly pageFacts: PageFactsReader
   readonly pending: Pending
   readonly watermarks: Watermarks
-  readonly posts: Posts
   readonly summaries: EngagementSummaries
   readonly keptPages: KeptPages
 }
@@ -61,11 +64,11 @@ const triesMax = 3
  * @see law L1
  */
 export class FeedService {
-  private readonly readPosts = shareReads('posts', (refs: readonly PostRef[]) =>
-    this.parts.posts.byRefs([...new Map(refs.map((ref) => [ref.id, ref])).values()]),
-  )
+  private readonly entryFacts: EntryFacts
 
-  constructor(private readonly parts: FeedServiceParts) {}
+  constructor(private readonly parts: FeedServiceParts) {
+    this.entryFacts = new EntryFacts(parts)
+  }
 
   /**
    * Loads one page of the reader's timeline, newest first, without gaps or repeats along its cursors.
@@ -148,7 +151,19 @@ export class FeedService {
     const isCurrent = slice?.isPage && changed?.length === 0
     const kept = isCurrent ? await this.renew(slice, query) : undefined
     keptPages.countServed(kept !== undefined)
-    if (kept) return kept
+    return kept ?? this.readAgain(name, query, { key, visit, changed, stamping })
+  }
+
+  /**
+   * As {@link readSlice}, with the facts about authors of the last visit if they are still right. Keeps the slice from
+   * its second visit on.
+   */
+  async readAgain(
+    name: FeedStrategyName,
+    query: TimelineQuery,
+    { key, visit, changed, stamping }: Again,
+  ): Promise<StampedSlice> {
+    const { keptPages } = this.parts
     if (!visit) {
       const read = await this.readSlice(name, query)
       keptPages.noteVisit(key, read.facts)
@@ -156,7 +171,7 @@ export class FeedService {
     }
     const builder = await stamping.begin(query.reader, visit.authors)
     const isTimeline = (subject: Subject) => timelinesOf([query.reader]).includes(subject)
-    const known = slice && changed?.every(isTimeline) ? knownFactsOf(slice) : undefined
+    const known = changed?.every(isTimeline) && visit.slice ? knownFactsOf(visit.slice) : undefined
     const read = await this.readSlice(name, { ...query, stamp: builder, known })
     const stamp = storesAllPosts(name) ? builder.finish() : undefined
     const factsStamp = builder.finishFacts()
@@ -225,9 +240,9 @@ export class FeedService {
         if (entries.length === 0) return []
         // A page that hides many entries would have the versions of many authors.
         if (facts.length > 1) query.stamp?.spoil()
-        const refs = await this.refsOf(entries)
+        const refs = await this.entryFacts.loadRefs(entries)
         await query.stamp?.coverAccounts(accountsOf(refs.map(({ author }) => author)))
-        const found = await this.loadPageFacts(entries, refs, query)
+        const found = await this.entryFacts.load(entries, refs, query)
         facts.push(found)
         for (const author of hiddenAuthors(found, query.reader, query.group))
           excludedAuthors.add(author)
@@ -240,52 +255,5 @@ export class FeedService {
     // read continues the page below them, and the delivery of a post that it lacks is pending.
     if (!candidates.isStored) query.stamp?.spoilPage()
     return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
-  }
-
-  private async loadPageFacts(
-    entries: readonly Entry[],
-    refs: readonly PostRef[],
-    { reader, group, projection, profiles = false, known, stamp }: TimelineQuery,
-  ): Promise<PageFacts> {
-    const content = projection !== 'ref' && !containText(entries, projection)
-    const authors = new Set(known?.authors.authors)
-    if (known && refs.every(({ author }) => authors.has(author))) {
-      // Read after the candidates: they belong to the known registrations if these are still the same.
-      if (await stamp?.isStill('registrations')) return this.addPosts(known, refs, content)
-    }
-    return this.parts.pageFacts.load(refs, { reader, group, content, profiles })
-  }
-
-  /** Known facts with those about further posts of known authors. At most two commands, shared. */
-  private async addPosts(
-    { authors, posts, registered }: KnownFacts,
-    refs: readonly PostRef[],
-    content: boolean,
-  ): Promise<PageFacts> {
-    const missing = refs.filter(({ id }) => !posts.has(id))
-    const counted = content ? refs.filter(({ id }) => posts.has(id)) : []
-    const [read, summaries] = await Promise.all([
-      missing.length > 0 ? this.readPosts(missing) : new Map<PostId, Post>(),
-      this.parts.summaries.load(counted, undefined),
-    ])
-    const knownPost = (id: PostId): Post | PostRef | undefined => {
-      const [item, summary] = [posts.get(id), summaries.get(id)]
-      return content ? item && summary && renewedPost(item, summary.counts) : item
-    }
-    const existing = refs.flatMap(({ id }) => {
-      const post = read.get(id) ?? knownPost(id)
-      return post ? [[id, post] as const] : []
-    })
-    // The stamp of this page covers only its own authors.
-    const own = [...new Set(refs.map(({ author }) => author))]
-    return { ...authors, authors: own, posts: new Map(existing), registered }
-  }
-
-  /** The posts of entries. One command if an entry does not hold its author. */
-  private async refsOf(entries: readonly Entry[]): Promise<PostRef[]> {
-    const unknown = entries.filter(({ author }) => author === undefined).map(({ id }) => id)
-    const authors =
-      unknown.length > 0 ? await this.parts.posts.authorsOf(unknown) : new Map<PostId, UserId>()
-    return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }

@@ -1,7 +1,7 @@
 import type { PerKind } from '../../db/collections.ts'
 import { type KeptBounds, KeptValues } from '../../db/kept-values.ts'
-import { bytesOfStamp, type Stamp } from '../../db/stamps.ts'
-import type { Versions } from '../../db/versions.ts'
+import { bytesOfStamp, type Stamp, type Stamping } from '../../db/stamps.ts'
+import type { Subject, Versions } from '../../db/versions.ts'
 import { type PostRef, timeOf, type UserId } from '../../lib/ids.ts'
 import type { Content } from '../../posts/content.ts'
 import { countsOf, type Post } from '../../posts/post.ts'
@@ -29,6 +29,15 @@ export interface Visit {
   readonly slice: KeptSlice | undefined
   /** The authors that were on it last. */
   readonly authors: readonly UserId[]
+}
+
+/** A read that may have been requested before. */
+export interface Again {
+  readonly key: string
+  readonly visit: Visit | undefined
+  /** What has changed since the kept slice was read. Undefined without a slice. */
+  readonly changed: readonly Subject[] | undefined
+  readonly stamping: Stamping
 }
 
 /**

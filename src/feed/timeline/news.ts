@@ -2,9 +2,10 @@ import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
-import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
+import type { FeedStrategyName } from '../strategies/list.ts'
 import type { FeedService } from './feed-service.ts'
 import type { KeptPages } from './kept-pages.ts'
+import type { StampedSlice, TimelineQuery } from './page.ts'
 import type { AuthorFacts } from './page-facts.ts'
 import { isAsHeld, type PollCursor, settle } from './poll-cursor.ts'
 import type { Watermarks } from './watermark.ts'
@@ -72,14 +73,11 @@ export class NewsReader {
     const limit = since.recent.length + (isCompared ? since.settled + pageSizeMax : newsMax) + 1
     const newerThan = isCompared ? since.floor : since.watermark
     const range = { newerThan, oldestFirst: false, limit }
-    const key = JSON.stringify(['news', strategy, reader, group, since, changed])
-    const mayKeep = stamping !== undefined && storesAllPosts(strategy)
-    const visit = mayKeep ? await this.keptPages.findVisit(key) : undefined
+    const query = { reader, group, projection: 'ref' as const, range }
     // Versions that were read before the watermark could hide a delivery that ended since.
-    const stamp = visit && (await stamping?.afresh().begin(reader, visit.authors))
-    const query = { reader, group, projection: 'ref' as const, range, stamp }
-    const slice = await this.feed.readSlice(strategy, query)
-    if (mayKeep && !visit) this.keptPages.noteVisit(key, slice.facts)
+    const slice: StampedSlice = stamping
+      ? await this.readAgain(strategy, query, stamping.afresh())
+      : await this.feed.readSlice(strategy, query)
     const posts = slice.items.map(({ id }) => id)
     const isCut = posts.length >= limit
     const held = new Set(since.recent)
@@ -92,8 +90,16 @@ export class NewsReader {
       changed: isCompared ? isCut || !isAsHeld(since, posts) : since.outdated,
       cursor: isCut ? since : advance(since, { watermark, oldestFresh: fresh.at(-1)?.id, isShort }),
       facts: slice.facts,
-      stamp: stamp?.finish(),
+      stamp: slice.stamp,
     }
+  }
+
+  /** Polls of a reader know the facts of the one before, from whatever cursor. */
+  private async readAgain(strategy: FeedStrategyName, query: TimelineQuery, stamping: Stamping) {
+    const key = JSON.stringify(['news', strategy, query.reader, query.group])
+    const visit = await this.keptPages.findVisit(key)
+    const changed = visit?.slice && (await stamping.findChanged(visit.slice.stamp))
+    return this.feed.readAgain(strategy, query, { key, visit, changed, stamping })
   }
 }
 

@@ -74,3 +74,8 @@ export interface TimelineSlice {
   readonly isStored: boolean
   readonly facts: readonly PageFacts[]
 }
+
+/** A slice, and what decides its posts. Undefined if nothing may be kept of it. */
+export interface StampedSlice extends TimelineSlice {
+  readonly stamp?: Stamp | undefined
+}

@@ -59,7 +59,8 @@ export class NewsReader {
    * Finds the posts above the watermark of the cursor that the poller does not hold.
    * With `changed`, it also reads the posts that the poller holds, at most 200, and compares.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, or an invalid group.
-   * Cost: the commands of the watermark, those of the strategy, and one for facts. A repeated poll also reads versions.
+   * Cost: the commands of the watermark, those of the strategy, and one for facts. A repeated poll reads versions, and
+   * facts only if they may have changed since the poll before, or of other authors.
    * @param stamping of the request. Default: reads no versions.
    * @see law L7
    */

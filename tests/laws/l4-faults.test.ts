@@ -11,7 +11,7 @@ const kinds = share(4, ['kill-server', 'step-down', 'partition-with-clients', 'c
 it('acknowledged mutations survive killed servers, failovers, partitions and wrong clocks', async () => {
   const { report, progress } = await runFaults([
     '--minutes',
-    '0.1',
+    '0.25',
     '--seed',
     '8',
     '--clients',

@@ -13,17 +13,18 @@ const renderedAs = (body: string) => ({
   etag: etagOf(body),
 })
 
+/** What all answers of these tests have in common. */
+const about = {
+  contentType: 'application/json',
+  isNews: false,
+  cost: 1,
+  operation: undefined,
+  stamp,
+}
 const bounds = { bytesMax: 200_000, keptMsMax: 60_000 }
 
 test('answers are bounded in bytes, and the one used longest ago is dropped', async () => {
   const answers = new KeptAnswers(bounds)
-  const about = {
-    contentType: 'application/json',
-    isNews: false,
-    cost: 1,
-    operation: undefined,
-    stamp,
-  }
   for (const n of Array.from({ length: 200 }, (_, n) => n >> 1))
     answers.keep(`${n}`, () => ({ ...about, ...renderedAs('x'.repeat(500)) }))
   const found = Array.from({ length: 100 }, (_, n) => answers.find(`${n}`))
@@ -35,13 +36,6 @@ test('answers are bounded in bytes, and the one used longest ago is dropped', as
 
 test('an answer is kept from its second request on, and takes a small share of the memory', () => {
   const answers = new KeptAnswers(bounds)
-  const about = {
-    contentType: 'application/json',
-    isNews: false,
-    cost: 1,
-    operation: undefined,
-    stamp,
-  }
   const small = { ...about, ...renderedAs('{}') }
   answers.keep('a', () => expect.fail('rendered at the first request'))
   expect(answers.find('a')).toBeUndefined()

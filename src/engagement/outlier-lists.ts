@@ -90,12 +90,13 @@ export class OutlierLists {
 
   /**
    * Adds an entry or takes one out, atomically wherever it stands; entry and count change together. An add is admitted
-   * first ({@link Admission}), with the adds to other posts.
+   * before it commits ({@link Admission}), with the adds to other posts.
    * While the list is within its post, an add shares one command with those to other posts, and a removal takes one.
    * Past the threshold, and when several writers of this process meet on a post, they share one transaction
-   * ({@link ListTransaction}), which works while they are admitted. A refused write or a slow admission costs
-   * its batch a second one, and then transactions wait for their admission for 2 s. Where processes collide on a post, the owner of the hot key admits and commits the writes
-   * of all. Bytes written do not grow with popularity (law L5).
+   * ({@link ListTransaction}), which works while they are admitted. A refused write or a slow admission costs its batch
+   * a second transaction. For 2 s after that, transactions begin after their admission.
+   * Where processes collide on a post, the owner of the hot key admits and commits the writes of all. Bytes written do
+   * not grow with popularity (law L5).
    * @throws {DomainError} NOT_FOUND if the add is not admitted, and without such a post; UNAVAILABLE when too many wait.
    */
   async write(

@@ -46,7 +46,7 @@ const viewerKinds = [...viewerFields.values()]
 /** Number of requests that share a command: each post is compared with the viewers of all. */
 const batchMax = 16
 
-/** Number of posts from which on a request reads alone, so that it delays no other. */
+/** Number of posts of a request above which it reads alone, so that it delays no other. */
 const sharedPostsMax = 100
 
 /** Reads counts and the viewer's own entries. Concurrent requests share the reads. */
@@ -60,8 +60,8 @@ export class EngagementSummaries {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**
-   * Loads the summaries of the existing posts among `posts`. One command, shared up to 100 posts, and another one if a viewer is given and
-   * a list of these posts overflows. Neither depends on the length of the lists.
+   * Loads the summaries of the existing posts among `posts`. One command, which up to 100 posts share, and another one if
+   * a viewer is given and a list of these posts overflows. Lists that overflow cost no more than others.
    */
   async load(
     posts: readonly PostRef[],

@@ -24,8 +24,8 @@ type Field = GraphQLField<unknown, unknown>
 const assembledEdges = new GraphQLScalarType({ name: 'AssembledEdges' })
 
 /**
- * Makes a copy of the schema that clients see assemble the edges of connections from their plain values, in one step for each
- * connection. For all other fields, graphql-js executes it like that schema. It is for operations that
+ * Changes a copy of the schema that clients see: it assembles the edges of connections from their plain values, in one
+ * step for each connection. All other fields are executed as in that schema. It is for operations that
  * {@link canAssemble}.
  */
 export function assembleWith(copy: GraphQLSchema, schema: GraphQLSchema): void {

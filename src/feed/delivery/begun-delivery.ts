@@ -111,7 +111,7 @@ export class BegunDeliveries {
     )
   }
 
-  /** The followers of authors, in the snapshot of the transaction. Without authors who have more than they count. */
+  /** The followers of authors, in the snapshot of the transaction. Without authors whose followers were not all read. */
   private async loadAudiences(
     tx: Tx,
     posts: readonly Delivery[],

@@ -1,6 +1,5 @@
 import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
-import type { EngagementSummaries } from '../../engagement/summaries.ts'
 import { badInput } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
@@ -16,10 +15,10 @@ import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'
 import { EntryFacts, type EntryFactsParts } from './entry-facts.ts'
 import {
-  type Again,
   type KeptPages,
   type KeptSlice,
   knownFactsOf,
+  type RepeatedRead,
   renewedPost,
 } from './kept-pages.ts'
 import type {
@@ -44,7 +43,6 @@ export interface FeedServiceParts extends EntryFactsParts {
   readonly registry: Registry
   readonly pending: Pending
   readonly watermarks: Watermarks
-  readonly summaries: EngagementSummaries
   readonly keptPages: KeptPages
 }
 
@@ -161,7 +159,7 @@ export class FeedService {
   async readAgain(
     name: FeedStrategyName,
     query: TimelineQuery,
-    { key, visit, changed, stamping }: Again,
+    { key, visit, changed, stamping }: RepeatedRead,
   ): Promise<StampedSlice> {
     const { keptPages } = this.parts
     if (!visit) {

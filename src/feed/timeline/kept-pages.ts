@@ -32,7 +32,7 @@ export interface Visit {
 }
 
 /** A read that may have been requested before. */
-export interface Again {
+export interface RepeatedRead {
   readonly key: string
   readonly visit: Visit | undefined
   /** What has changed since the kept slice was read. Undefined without a slice. */
@@ -91,8 +91,8 @@ export class KeptPages {
 }
 
 /**
- * The facts of a kept slice, for a page after a change of the stored timelines alone, or of a strategy that reads posts. Without authors who had left the
- * page when it was read last: its stamp does not cover them.
+ * The facts of a kept slice, for a page after a change of the stored timelines alone, or of a strategy that reads posts.
+ * Without authors who had left the page when it was read last: its stamp does not cover them.
  */
 export function knownFactsOf({
   items,

@@ -9,18 +9,31 @@ export interface LawOptions {
   readonly budgetMs: number
 }
 
-/** Checks a law on random histories, which `FEEDLINE_SEED` replays, and notes how many a second. */
+/**
+ * Checks a law on random histories, which `FEEDLINE_SEED` replays. Notes how many a second, and the longest: one of
+ * these far above the others waited for something that it should not wait for.
+ */
 export async function checkLaw<T>(
   law: fc.IAsyncProperty<T>,
   { name, histories, budgetMs }: LawOptions,
 ): Promise<void> {
   const begun = performance.now()
-  await fc.assert(law, {
+  let [historyBegun, longest] = [begun, 0]
+  const noteHistory = () => {
+    longest = Math.max(longest, performance.now() - historyBegun)
+  }
+  const startHistory = () => {
+    historyBegun = performance.now()
+  }
+  const limits = {
     numRuns: histories,
     interruptAfterTimeLimit: budgetMs,
     markInterruptAsFailure: true,
     ...lawSeed(),
-  })
+  }
+  const plugins = [fc.beforeEach(startHistory), fc.afterEach(noteHistory)]
+  await fc.assert(law, { ...limits, plugins })
   const perSecond = (histories * 1000) / (performance.now() - begun)
-  noteFact(`${name}: ${histories} histories, ${perSecond.toFixed(1)} a second`)
+  const speed = `${perSecond.toFixed(1)} a second, the longest ${longest.toFixed(0)} ms`
+  noteFact(`${name}: ${histories} histories, ${speed}`)
 }

@@ -41,7 +41,7 @@ export function assembleWith(copy: GraphQLSchema, schema: GraphQLSchema): void {
 
 /** The field with the edges of a connection type. Undefined for another type. */
 const edgesOf = (type: GraphQLObjectType): Field | undefined =>
-  type.name.endsWith('Connection') || type.name === 'Timeline' ? type.getFields().edges : undefined
+  type.name.endsWith('Connection') ? type.getFields().edges : undefined
 
 /**
  * Whether an operation selects edges, and below all of them only values that need no resolver. Depends on the document

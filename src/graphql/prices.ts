@@ -64,8 +64,8 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.whyNotInTimeline': 6,
   // The watermark, a page, and versions.
   'Query.timelineNews': 26,
-  'Timeline.pending': 2,
-  'Timeline.pollCursor': 2,
+  'TimelineConnection.pending': 2,
+  'TimelineConnection.pollCursor': 2,
 }
 
 /** The most items of lists that have no page size. */

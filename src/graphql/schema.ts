@@ -32,16 +32,13 @@ export function createSchema(): GraphQLSchema {
     orphanedTypes: [User, Post, ...Object.values(engagementTypes).map(({ node }) => node)],
     validate: false,
   })
-  // TypeGraphQL creates the root types and the date scalar without descriptions.
+  // TypeGraphQL creates the root types without descriptions.
   Object.assign(schema.getQueryType() ?? {}, {
     description: 'Queries read data and change nothing.',
   })
   Object.assign(schema.getMutationType() ?? {}, {
     description:
       'Mutations change data as the viewer. Several mutations in one request run one after another.',
-  })
-  Object.assign(schema.getType('DateTimeISO') ?? {}, {
-    description: 'A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30Z.',
   })
   traceRootFields(schema)
   return schema

@@ -7,8 +7,8 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30Z. */
-  DateTimeISO: { input: string; output: string; }
+  /** A UTC timestamp in ISO 8601 format, such as 2007-12-03T10:15:30.000Z. */
+  DateTime: { input: string; output: string; }
 };
 
 /** Input of addComment. */
@@ -64,7 +64,7 @@ export type AttachmentKind =
 export type Comment = Node & {
   __typename?: 'Comment';
   /** When the comment was created, with millisecond precision. */
-  createdAt: Scalars['DateTimeISO']['output'];
+  createdAt: Scalars['DateTime']['output'];
   /** The global id of the comment. */
   id: Scalars['ID']['output'];
   /** The post of the comment, or null if the post does not exist or a block hides it. */
@@ -255,7 +255,7 @@ export type FollowEdge = {
   /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
   /** When the follow began. */
-  followedAt: Scalars['DateTimeISO']['output'];
+  followedAt: Scalars['DateTime']['output'];
   /** The follower or followee, or null if it was deleted while this page was being read. */
   node?: Maybe<User>;
   /** The origin of the follow. */
@@ -291,7 +291,7 @@ export type FollowGroupEdge = {
 export type Like = Node & {
   __typename?: 'Like';
   /** When the user liked the post, with millisecond precision. */
-  createdAt: Scalars['DateTimeISO']['output'];
+  createdAt: Scalars['DateTime']['output'];
   /** The global id of the like. */
   id: Scalars['ID']['output'];
   /** The liked post, or null if the post does not exist or a block hides it. */
@@ -333,7 +333,7 @@ export type LikedPostEdge = {
   /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
   cursor: Scalars['String']['output'];
   /** When the user liked the post. */
-  likedAt: Scalars['DateTimeISO']['output'];
+  likedAt: Scalars['DateTime']['output'];
   /** The post, or null if it was deleted while this page was being read. */
   node?: Maybe<Post>;
 };
@@ -518,7 +518,7 @@ export type Post = Node & {
   /** The comments on the post, newest first, without entries of users that a block hides from the viewer. */
   comments: CommentConnection;
   /** When the post was created, with millisecond precision. */
-  createdAt: Scalars['DateTimeISO']['output'];
+  createdAt: Scalars['DateTime']['output'];
   /** The global id of the post. */
   id: Scalars['ID']['output'];
   /** Number of likes of the post, also of likes that a block hides. */
@@ -613,7 +613,7 @@ export type Query = {
   /** The rate limit of the client. Null if the server has no limit. */
   rateLimit?: Maybe<RateLimit>;
   /** The viewer's home timeline, newest first. To poll for new posts, use timelineNews. To read them, pass last, and the pollCursor as before. */
-  timeline?: Maybe<Timeline>;
+  timeline?: Maybe<TimelineConnection>;
   /** What is new in the viewer's home timeline since a poll. Without changed, it reads only new posts. */
   timelineNews?: Maybe<TimelineNews>;
   /** The user with this handle, or null if there is no such user. A block hides the profile, but not the handle. */
@@ -693,7 +693,7 @@ export type RateLimit = {
   /** The cost that the client has left after this request. */
   remaining: Scalars['Int']['output'];
   /** When the whole limit is available again, if the client sends nothing until then. */
-  resetAt: Scalars['DateTimeISO']['output'];
+  resetAt: Scalars['DateTime']['output'];
 };
 
 /** Result of followUser, unfollowUser, muteUser, unmuteUser, blockUser or unblockUser. */
@@ -732,7 +732,7 @@ export type SetFollowGroupsPayload = {
 export type Share = Node & {
   __typename?: 'Share';
   /** When the user shared the post, with millisecond precision. */
-  createdAt: Scalars['DateTimeISO']['output'];
+  createdAt: Scalars['DateTime']['output'];
   /** The global id of the share. */
   id: Scalars['ID']['output'];
   /** The shared post, or null if the post does not exist or a block hides it. */
@@ -760,8 +760,8 @@ export type ShareEdge = {
 };
 
 /** A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors. */
-export type Timeline = {
-  __typename?: 'Timeline';
+export type TimelineConnection = {
+  __typename?: 'TimelineConnection';
   /** The edges of this page. Their order is the same for first and last. */
   edges: Array<TimelineEdge>;
   /** Position of this page in the list. */
@@ -810,7 +810,7 @@ export type TimelineReason = {
   /** The reason as an English sentence. */
   message: Scalars['String']['output'];
   /** When the viewer followed the author. Set only for the code FOLLOWED. */
-  since?: Maybe<Scalars['DateTimeISO']['output']>;
+  since?: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** A reason why a timeline shows or does not show a post. */
@@ -852,7 +852,7 @@ export type User = Node & {
   /** A short text about the user, at most 256 characters. Null if a block hides the profile. */
   bio?: Maybe<Scalars['String']['output']>;
   /** When the account was created. */
-  createdAt: Scalars['DateTimeISO']['output'];
+  createdAt: Scalars['DateTime']['output'];
   /** The followers of the user, newest first, without users that a block hides from the viewer. */
   followers: FollowConnection;
   /** The followees of the user, newest first, without users that a block hides from the viewer. */

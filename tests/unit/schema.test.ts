@@ -20,9 +20,11 @@ test('every type, field, argument, enum value and input field has a description'
   expect(silent.map(({ coordinate }) => coordinate)).toEqual([])
 })
 
-test('the only custom scalar is the date', () => {
+test('the only custom scalar is the timestamp, and the schema names its specification', () => {
   const scalars = ownTypes().filter(isScalarType)
-  expect(scalars.map(({ name }) => name)).toEqual(['DateTimeISO'])
+  expect(scalars.map(({ name, specifiedByURL }) => [name, specifiedByURL])).toEqual([
+    ['DateTime', 'https://scalars.graphql.org/andimarek/date-time.html'],
+  ])
 })
 
 const ownTypes = () =>

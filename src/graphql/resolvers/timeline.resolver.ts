@@ -15,7 +15,7 @@ import { needsProfile, presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { holesOf, isStableTimeline } from '../stable.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
-import { Timeline, TimelineReason } from '../types/post.ts'
+import { TimelineConnection, TimelineReason } from '../types/post.ts'
 
 @ArgsType()
 class WhyArgs {
@@ -46,9 +46,9 @@ class TimelineArgs extends ConnectionArgs {
 }
 
 /** The queries of the home timeline and of the reasons for its posts. */
-@Resolver(() => Timeline)
+@Resolver(() => TimelineConnection)
 export class TimelineResolver {
-  @Query(() => Timeline, {
+  @Query(() => TimelineConnection, {
     nullable: true,
     description:
       "The viewer's home timeline, newest first. To poll for new posts, use timelineNews. To read them, pass last, and the pollCursor as before.",

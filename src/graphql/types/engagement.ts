@@ -1,6 +1,7 @@
-import { Field, GraphQLISODateTime, ID, ObjectType } from 'type-graphql'
+import { Field, ID, ObjectType } from 'type-graphql'
 import { type EngagementKind, kinds, perKind } from '../../engagement/kinds.ts'
 import { connectionOf, edgeOf, Node } from './common.ts'
+import { GraphQLDateTime } from './date-time.ts'
 import { Post } from './post.ts'
 import { User } from './user.ts'
 
@@ -23,7 +24,7 @@ function typesOf(kind: EngagementKind) {
     @Field(() => Post, { nullable: true, description: node.post })
     readonly post!: Post | null
 
-    @Field(() => GraphQLISODateTime, { description: node.createdAt })
+    @Field(() => GraphQLDateTime, { description: node.createdAt })
     readonly createdAt!: Date
   }
   if (hasText) {
@@ -45,7 +46,7 @@ export const engagementTypes = perKind(typesOf)
 
 @ObjectType({ simpleResolvers: true, description: 'A post that a user likes, in a list.' })
 export class LikedPostEdge extends edgeOf(() => Post, 'The post') {
-  @Field(() => GraphQLISODateTime, { description: 'When the user liked the post.' })
+  @Field(() => GraphQLDateTime, { description: 'When the user liked the post.' })
   readonly likedAt!: Date
 }
 

@@ -1,10 +1,11 @@
-import { Field, GraphQLISODateTime, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
+import { Field, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import { kinds } from '../../engagement/kinds.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import { newsAuthorsMax, newsMax } from '../../feed/timeline/news.ts'
 import { type ReasonCode, reasonCodes } from '../../feed/timeline/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
+import { GraphQLDateTime } from './date-time.ts'
 import { User } from './user.ts'
 
 export const AttachmentKindEnum = { IMAGE: 'IMAGE', VIDEO: 'VIDEO', LINK: 'LINK' } as const
@@ -47,7 +48,7 @@ export class Post extends Node {
   @Field(() => [Attachment], { description: 'The attachments of the post, at most four.' })
   readonly attachments!: readonly Attachment[]
 
-  @Field(() => GraphQLISODateTime, {
+  @Field(() => GraphQLDateTime, {
     description: 'When the post was created, with millisecond precision.',
   })
   readonly createdAt!: Date
@@ -78,7 +79,7 @@ export class TimelineEdge extends edgeOf(() => Post, 'The post') {}
   description:
     'A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors.',
 })
-export class Timeline extends connectionOf(() => TimelineEdge) {
+export class TimelineConnection extends connectionOf(() => TimelineEdge) {
   @Field(() => FeedStrategyEnum, {
     description: 'The requested strategy, or the configured default strategy.',
   })
@@ -155,7 +156,7 @@ export class TimelineReason {
   @Field(() => String, { description: 'The reason as an English sentence.' })
   readonly message!: string
 
-  @Field(() => GraphQLISODateTime, {
+  @Field(() => GraphQLDateTime, {
     nullable: true,
     description: 'When the viewer followed the author. Set only for the code FOLLOWED.',
   })

@@ -1,4 +1,5 @@
-import { Field, GraphQLISODateTime, Int, ObjectType } from 'type-graphql'
+import { Field, Int, ObjectType } from 'type-graphql'
+import { GraphQLDateTime } from './date-time.ts'
 
 @ObjectType({
   simpleResolvers: true,
@@ -12,7 +13,7 @@ export class RateLimit {
   @Field(() => Int, { description: 'The cost that the client has left after this request.' })
   readonly remaining!: number
 
-  @Field(() => GraphQLISODateTime, {
+  @Field(() => GraphQLDateTime, {
     description: 'When the whole limit is available again, if the client sends nothing until then.',
   })
   readonly resetAt!: Date

@@ -1,8 +1,9 @@
-import { Field, GraphQLISODateTime, ID, Int, ObjectType } from 'type-graphql'
+import { Field, ID, Int, ObjectType } from 'type-graphql'
 import type { EdgeSource } from '../../db/collections.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Stats } from '../../users/stats.ts'
 import { connectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
+import { GraphQLDateTime } from './date-time.ts'
 
 @ObjectType({
   simpleResolvers: true,
@@ -60,7 +61,7 @@ export class User extends Node implements ViewerRelation {
   })
   readonly bio?: string | null
 
-  @Field(() => GraphQLISODateTime, { description: 'When the account was created.' })
+  @Field(() => GraphQLDateTime, { description: 'When the account was created.' })
   readonly createdAt!: Date
 
   @Field(() => UserStats, {
@@ -108,7 +109,7 @@ export class UserConnection extends connectionOf(() => UserEdge) {}
   description: 'A follower or followee in a list.',
 })
 export class FollowEdge extends edgeOf(() => User, 'The follower or followee') {
-  @Field(() => GraphQLISODateTime, { description: 'When the follow began.' })
+  @Field(() => GraphQLDateTime, { description: 'When the follow began.' })
   readonly followedAt!: Date
 
   @Field(() => EdgeSourceEnum, { description: 'The origin of the follow.' })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
+import { originText } from './lib/origins.ts'
 
 /** The storage of a user's followees: a second collection, or the reverse index on followers (seed 4). */
 export type FollowingMode = 'collection' | 'reverse-index'
@@ -60,7 +61,7 @@ const variables = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: portNumber.default(4000),
-  CORS_ORIGINS: commaList.pipe(z.array(z.url({ protocol: /^https?$/ }))).default([]),
+  CORS_ORIGINS: commaList.pipe(z.array(originText)).default([]),
   TRUSTED_PROXIES: commaList
     .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])))
     .default([]),

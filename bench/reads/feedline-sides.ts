@@ -104,7 +104,7 @@ async function createConditionalPolls(server: Server, readers: readonly string[]
   for (const reader of readers) {
     const variables = JSON.stringify(pollOperation.variables(newest))
     const path = `/graphql?${new URLSearchParams({ query: pollDocument, variables })}`
-    const headers = { ...headersOf(reader), 'apollo-require-preflight': 'true' }
+    const headers = headersOf(reader)
     const { etag } = await sendRequest(server, { method: 'GET', path, headers })
     if (etag === null) return undefined
     requests.push({ method: 'GET', path, headers: { ...headers, 'if-none-match': etag } })

@@ -115,10 +115,7 @@ function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): 
   if (!isObject(variables ?? {}) || Object.keys(rest).length > 0) return undefined
   const values = [query, operationName, ...Object.entries(variables ?? {}).flat()]
   if (!values.every(isPlain)) return undefined
-  const asked = [
-    ...[viewer, method, url, headers.accept, headers['content-type']],
-    ...[headers['x-apollo-operation-name'], headers['apollo-require-preflight']],
-  ]
+  const asked = [viewer, method, url, headers.accept, headers['content-type']]
   return createHash('sha256')
     .update(JSON.stringify([asked, values]))
     .digest('base64')

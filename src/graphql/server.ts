@@ -5,7 +5,6 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
 import fastifyApollo from '@as-integrations/fastify'
-import cors from '@fastify/cors'
 import {
   type FastifyError,
   type FastifyInstance,
@@ -17,6 +16,7 @@ import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import { keptMsMaxOf } from '../feed/feeds.ts'
+import { allowOrigins } from '../http/cors.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
 import { OpenRequests } from '../http/open-requests.ts'
 import { limitRequests } from '../http/overload.ts'
@@ -89,10 +89,8 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
   traceRequests(http)
   addSecurityHeaders(http)
+  await allowOrigins(http, parts.config.http.corsOrigins, parts.config)
   answerErrorsInJson(http, parts.log)
-  const { corsOrigins } = parts.config.http
-  if (corsOrigins.length > 0)
-    await http.register(cors, { origin: [...corsOrigins], exposedHeaders: ['etag'] })
   http.addHook('onSend', (request, reply, _, done) => {
     reply.header('x-request-id', request.id)
     if (reply.statusCode === 401) reply.header('www-authenticate', 'Bearer')
@@ -123,6 +121,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     gateway: createExecutor(),
     introspection: !config.production,
     allowBatchedHttpRequests: false,
+    // No cookie identifies a viewer, so another site can send anonymous queries only.
+    csrfPrevention: false,
     persistedQueries: false,
     documentStore: createDocumentCache(),
     hideSchemaDetailsFromClientErrors: true,
@@ -189,6 +189,8 @@ const scopePlugin: ApolloServerPlugin<Context> = {
 
 /** Makes Fastify answer its own errors in the shape of a GraphQL error. */
 function answerErrorsInJson(http: FastifyInstance, log: Log): void {
+  // A page of another site may send this type without asking.
+  http.removeContentTypeParser('text/plain')
   http.addHook('onRequest', (request, reply, done) => {
     if (request.headers['content-encoding'] === undefined) return done()
     const refused = refusalOf(request, 'BAD_REQUEST', 'The body must not be compressed')

@@ -7,8 +7,6 @@ import { type AnsweredError, useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 
 const app = useApp()
-const open = useApp({ CORS_ORIGINS: 'https://app.example, https://other.example' })
-
 const query = JSON.stringify({ query: '{ viewer { handle } }' })
 const post = <Body extends string | Buffer>(body: Body, headers: Record<string, string> = {}) => ({
   method: 'POST',
@@ -95,34 +93,103 @@ describe('requests that are not GraphQL', () => {
   })
 })
 
-describe('a browser', () => {
-  const preflight = async ({ url }: { url: string }, origin: string) => {
-    const headers = {
-      origin,
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'content-type,authorization',
-    }
-    const answer = await fetch(`${url}/graphql`, { method: 'OPTIONS', headers })
-    return [
-      answer.headers.get('access-control-allow-origin'),
-      answer.headers.get('access-control-allow-headers'),
-    ]
-  }
+const ask = (origin: string): RequestInit => ({
+  method: 'OPTIONS',
+  headers: {
+    origin,
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'authorization,if-none-match',
+  },
+})
+const corsOf = ({ status, headers }: Response) => ({
+  status,
+  origin: headers.get('access-control-allow-origin'),
+  headers: headers.get('access-control-allow-headers'),
+})
+const refused = { status: 405, origin: null, headers: null }
 
-  test('a browser may send requests from each origin in CORS_ORIGINS', async () => {
-    for (const origin of ['https://app.example', 'https://other.example']) {
-      expect(await preflight(open, origin)).toEqual([origin, 'content-type,authorization'])
-      const answer = await fetch(`${open.url}/graphql`, post(query, { origin }))
-      expect(answer.headers.get('access-control-allow-origin')).toBe(origin)
+describe('a browser', () => {
+  const open = useApp({ CORS_ORIGINS: 'https://APP.example:443/, http://other.example:8080' })
+  const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(32) })
+  const graphql = ({ url }: { url: string }, init: RequestInit) => fetch(`${url}/graphql`, init)
+
+  test('may send requests from each origin in CORS_ORIGINS, however it is written', async () => {
+    for (const origin of ['https://app.example', 'http://other.example:8080']) {
+      const answer = await graphql(open, ask(origin))
+      expect(corsOf(answer)).toEqual({
+        ...{ status: 204, origin, headers: 'authorization,if-none-match' },
+      })
+      expect(answer.headers.get('access-control-max-age')).toBe('7200')
+      expect(answer.headers.get('access-control-allow-methods')).toBe('GET, POST')
+      const posted = await graphql(open, post(query, { origin }))
+      expect(corsOf(posted)).toMatchObject({ status: 200, origin })
     }
   })
 
-  test('a browser may not send requests from other origins, or from any origin without CORS_ORIGINS', async () => {
-    for (const origin of ['https://evil.example', 'http://app.example', 'null']) {
-      expect((await preflight(open, origin))[0]).toBeNull()
-      const answer = await fetch(`${open.url}/graphql`, post(query, { origin }))
-      expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  test.each([
+    'http://localhost:5173',
+    'http://localhost',
+    'http://127.0.0.1:3000',
+    'http://[::1]:8081',
+    'https://localhost:5173',
+  ])('may send requests from %s without configuration, except in production', async (origin) => {
+    expect(corsOf(await graphql(app, ask(origin)))).toMatchObject({ status: 204, origin })
+    expect(corsOf(await graphql(open, ask(origin)))).toMatchObject({ status: 204, origin })
+    expect(corsOf(await graphql(production, ask(origin)))).toEqual(refused)
+  })
+
+  test.each([
+    'https://evil.example',
+    'http://app.example',
+    'https://app.example:8443',
+    'https://app.example.evil.example',
+    'http://localhost.evil.example',
+    'http://localhost:5173.evil.example',
+    'http://127.0.0.1.evil.example',
+    'null',
+    'https://app.example, https://evil.example',
+  ])('may not send requests from %s', async (origin) => {
+    for (const one of [app, open, production]) {
+      expect(corsOf(await graphql(one, ask(origin)))).toEqual(refused)
+      expect(corsOf(await graphql(one, post(query, { origin }))).origin).toBeNull()
     }
-    expect((await preflight(app, 'https://app.example'))[0]).toBeNull()
+  })
+
+  test('may read the headers of answers and of refusals, and caches keep origins apart', async () => {
+    const origin = 'http://localhost:5173'
+    const refusals: Record<string, RequestInit> = {
+      'an answer': post(query),
+      'bad JSON': post('{'),
+      'a compressed body': post(query, { 'content-encoding': 'gzip' }),
+      'a bad token': post(query, { authorization: 'Bearer x' }),
+      'a form': post(query, { 'content-type': 'text/plain' }),
+    }
+    const statuses: number[] = []
+    for (const [name, init] of Object.entries(refusals)) {
+      const headers = { ...(init.headers as Record<string, string>), origin }
+      const answer = await graphql(app, { ...init, headers })
+      statuses.push(answer.status)
+      expect(answer.headers.get('access-control-allow-origin'), name).toBe(origin)
+      expect(answer.headers.get('vary'), name).toMatch(/\bOrigin\b/)
+      expect(answer.headers.get('access-control-expose-headers')?.split(', '), name).toEqual(
+        expect.arrayContaining(['etag', 'x-request-id', 'retry-after', 'ratelimit-remaining']),
+      )
+    }
+    expect(statuses).toEqual([200, 400, 415, 401, 415])
+  })
+
+  test('may poll by GET after one preflight: the answer without a body names its origin too', async () => {
+    const origin = 'http://localhost:5173'
+    const query = '{ viewer { handle } }'
+    const url = `${app.url}/graphql?${new URLSearchParams({ query })}`
+    const headers = { origin, authorization: 'Dev ann' }
+    const first = await fetch(url, { headers })
+    const etag = first.headers.get('etag') ?? ''
+    expect(first.headers.get('vary')).toBe('Origin, Authorization, Accept')
+    const second = await fetch(url, { headers: { ...headers, 'if-none-match': etag } })
+    expect([corsOf(second), second.headers.get('etag')]).toEqual([
+      { status: 304, origin, headers: null },
+      etag,
+    ])
   })
 })

@@ -134,7 +134,7 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
   const poll = (cursor: string, headers: object = {}, as: string = reader) => {
     const query = `{ timelineNews(since: "${cursor}") { count authors { handle name } changed } }`
     return fetch(`${app.url}/graphql?${new URLSearchParams({ query })}`, {
-      headers: { authorization: `Dev ${as}`, 'apollo-require-preflight': 'true', ...headers },
+      headers: { authorization: `Dev ${as}`, ...headers },
     })
   }
 

@@ -49,6 +49,23 @@ describe('configuration', () => {
     expect(readConfig({ PORT: port }).http.port).toBe(Number(port))
   })
 
+  test('origins are normalised as browsers send them, and other texts are refused', () => {
+    const given =
+      'https://App.Example/, http://a.example:80, https://b.example:8443,http://[::1]:90'
+    expect(readConfig({ CORS_ORIGINS: given }).http.corsOrigins).toEqual([
+      ...['https://app.example', 'http://a.example', 'https://b.example:8443', 'http://[::1]:90'],
+    ])
+    const wrong = [
+      ...['*', 'null', 'app.example', 'localhost:3000', 'ftp://a.example', 'https://*.example'],
+      ...['https://a.example/path', 'https://a.example/?', 'https://u@a.example', 'https://'],
+    ]
+    for (const origin of wrong) {
+      expect(problemsOf({ CORS_ORIGINS: `https://b.example,${origin}` })).toEqual([
+        `CORS_ORIGINS: "${origin}" is not an origin: write scheme, host and port, as in https://app.example`,
+      ])
+    }
+  })
+
   test.each(['CACHE_SIZE', 'SIZED_BUCKET_SIZE'])(
     'a %s whose texts exceed the size of a document is refused',
     (name) => {

@@ -1,11 +1,10 @@
 import { gzipSync } from 'node:zlib'
-import { type Attack, bytesOf, httpAttack, rawAttack } from '../attack.ts'
+import { type Attack, annsToken, bytesOf, httpAttack, rawAttack } from '../attack.ts'
 
 const json = ['Content-Type', 'application/json'] as const
 const query = '{ viewer { handle } }'
 const body = JSON.stringify({ query })
 const search = `/graphql?query=${encodeURIComponent(query)}`
-const preflight = ['Apollo-Require-Preflight', 'yes'] as const
 
 const methods: readonly Attack[] = [
   ...[
@@ -23,7 +22,7 @@ const methods: readonly Attack[] = [
   ].map((method) =>
     httpAttack(`the method ${method}`, '405 BAD_REQUEST', { method, headers: [json], body }),
   ),
-  httpAttack('a HEAD', '400 ', { method: 'HEAD' }),
+  httpAttack('a HEAD', '405 ', { method: 'HEAD', path: search }),
   ...['get', 'Post', 'FOO', '', 'GET\t', '{}', 'A'.repeat(2_000)].map((method) =>
     httpAttack(`the method ${JSON.stringify(method.slice(0, 20))}`, '400 BAD_REQUEST', {
       method,
@@ -101,36 +100,43 @@ const urls: readonly Attack[] = [
   httpAttack(`GET ${path.slice(0, 90)}`, answer, {
     method: 'GET',
     path,
-    headers: [preflight, ['Accept', 'application/graphql-response+json']],
+    headers: [['Accept', 'application/graphql-response+json']],
   }),
 )
 
-/** What a page of another site can make a browser send. */
+const mutation = 'mutation { __typename }'
+
+/** What a page of another site can make a browser send without asking. Only an anonymous query is answered. */
 const forgeries: readonly Attack[] = [
-  httpAttack('GET without a preflight', '400 BAD_REQUEST', { method: 'GET', path: search }),
-  httpAttack('GET with an empty preflight header', '400 BAD_REQUEST', {
+  httpAttack('a GET of another site', '200 OK', {
     method: 'GET',
     path: search,
-    headers: [['Apollo-Require-Preflight', '']],
+    headers: [
+      ['Origin', 'https://evil.example'],
+      ['Cookie', `token=${annsToken}; authorization=Bearer ${annsToken}`],
+    ],
   }),
-  httpAttack('GET with a type of forms', '400 BAD_REQUEST', {
+  httpAttack('a mutation as a GET of another site', '405 BAD_REQUEST', {
+    method: 'GET',
+    path: `/graphql?query=${encodeURIComponent(mutation)}`,
+  }),
+  httpAttack('a mutation in the URL of a POST', '400 BAD_REQUEST', {
+    path: `/graphql?query=${encodeURIComponent(mutation)}`,
+  }),
+  httpAttack('GET with a type of forms', '415 BAD_REQUEST', {
     method: 'GET',
     path: search,
     headers: [['Content-Type', 'text/plain']],
   }),
-  ...['text/plain', 'text/plain; charset=utf-8', 'TEXT/PLAIN'].map((type) =>
-    httpAttack(`a form as ${type}`, '400 BAD_REQUEST', { headers: [['Content-Type', type]], body }),
-  ),
   ...[
+    'text/plain',
+    'text/plain; charset=utf-8',
+    'TEXT/PLAIN',
+    'text/plain; application/json',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
-    'text/plain; application/json',
   ].map((type) =>
-    httpAttack(
-      `a form as ${type}`,
-      type.startsWith('text') ? '400 BAD_REQUEST' : '415 BAD_REQUEST',
-      { headers: [['Content-Type', type]], body },
-    ),
+    httpAttack(`a form as ${type}`, '415 BAD_REQUEST', { headers: [['Content-Type', type]], body }),
   ),
 ]
 

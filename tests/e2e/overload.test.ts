@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../../src/graphql/rate-limit.ts'
 import { type Answer, useApp } from '../support/app.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
-import { RateLimitDocument } from '../support/operations.ts'
+import { RateLimitDocument } from '@feedline/client'
 import { handle, openAccounts } from '../support/services.ts'
 
 /** One request is executed, and four wait. */

@@ -6,7 +6,7 @@ import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
-import * as operations from '../support/operations.ts'
+import * as operations from '@feedline/client'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { handle, openAccounts } from '../support/services.ts'
 

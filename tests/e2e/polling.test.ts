@@ -3,7 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
-import * as operations from '../support/operations.ts'
+import * as operations from '@feedline/client'
 import { Poller } from '../support/poller.ts'
 import { handle, openAccounts } from '../support/services.ts'
 

@@ -10,7 +10,7 @@ import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { randomRequest, type Values } from '../laws/model/random-documents.ts'
 import { noteFact } from '../support/facts.ts'
-import * as operations from '../support/operations.ts'
+import * as operations from '@feedline/client'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 

@@ -3,8 +3,8 @@ import { type KindKeyedBy, kinds, kindsKeyedBy } from '../../src/engagement/kind
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
-import * as operations from './operations.ts'
-import type { Mutation } from './schema-types.ts'
+import * as operations from '@feedline/client'
+import type { Mutation } from '@feedline/client/schema'
 import { handle, openAccounts } from './services.ts'
 
 /** The mutations of the schema. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { print } from 'graphql'
 import { randomAt } from '../../../src/imports/random.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
-import * as operations from '../../support/operations.ts'
+import * as operations from '@feedline/client'
 
 /** The users that write. */
 export interface Writers {

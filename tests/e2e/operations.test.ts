@@ -1,9 +1,9 @@
+import * as operations from '@feedline/client'
 import { expect, test } from 'vitest'
 import { kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { errorCodes } from '../../src/errors.ts'
 import { useOperations } from '../support/executed-operations.ts'
 import { ownEntryDocuments } from '../support/mutation-cases.ts'
-import * as operations from '@feedline/client'
 import { readOperations } from '../support/written-operations.ts'
 
 const { app, ask, open, follow, publish, executed } = useOperations()

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RateLimitDocument } from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../../src/graphql/rate-limit.ts'
 import { type Answer, useApp } from '../support/app.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
-import { RateLimitDocument } from '@feedline/client'
 import { handle, openAccounts } from '../support/services.ts'
 
 /** One request is executed, and four wait. */

@@ -1,3 +1,4 @@
+import * as operations from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
@@ -6,7 +7,6 @@ import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
-import * as operations from '@feedline/client'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { handle, openAccounts } from '../support/services.ts'
 

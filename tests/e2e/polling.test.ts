@@ -1,9 +1,9 @@
+import * as operations from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
-import * as operations from '@feedline/client'
 import { Poller } from '../support/poller.ts'
 import { handle, openAccounts } from '../support/services.ts'
 

@@ -1,8 +1,8 @@
+import * as operations from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
-import * as operations from '@feedline/client'
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp({

@@ -1,3 +1,4 @@
+import * as operations from '@feedline/client'
 import fc from 'fast-check'
 import { type DocumentNode, type ExecutionResult, getOperationAST, parse, validate } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -10,7 +11,6 @@ import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { randomRequest, type Values } from '../laws/model/random-documents.ts'
 import { noteFact } from '../support/facts.ts'
-import * as operations from '@feedline/client'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 

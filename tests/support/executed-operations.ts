@@ -1,6 +1,6 @@
+import * as operations from '@feedline/client'
 import { getOperationAST } from 'graphql'
 import { useApp } from './app.ts'
-import * as operations from '@feedline/client'
 
 /** Gives a test file a server, and requests with the operations of schema/operations. */
 export function useOperations() {

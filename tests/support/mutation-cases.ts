@@ -1,10 +1,10 @@
+import * as operations from '@feedline/client'
+import type { Mutation } from '@feedline/client/schema'
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import { type KindKeyedBy, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
-import * as operations from '@feedline/client'
-import type { Mutation } from '@feedline/client/schema'
 import { handle, openAccounts } from './services.ts'
 
 /** The mutations of the schema. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import * as operations from '@feedline/client'
 import { print } from 'graphql'
 import { randomAt } from '../../../src/imports/random.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
-import * as operations from '@feedline/client'
 
 /** The users that write. */
 export interface Writers {

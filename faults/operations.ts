@@ -1,3 +1,4 @@
+import { typeNamesOf } from '../src/graphql/mutation-names.ts'
 import type { Data } from './graphql.ts'
 import { getRegister, type Item, type Model, type Post, type User, Writes } from './model.ts'
 import { Register } from './register.ts'
@@ -24,8 +25,8 @@ export interface World {
 
 const recentPostsMax = 40
 
-const mutationDocument = (name: string, input: string, selection: string) =>
-  `mutation($input: ${input}!) { ${name}(input: $input) { ${selection} } }`
+const mutationDocument = (name: string, selection: string) =>
+  `mutation($input: ${typeNamesOf(name).input}!) { ${name}(input: $input) { ${selection} } }`
 
 /** Creates an account. */
 export function createUser(model: Model, handle: string): Operation & { readonly user: User } {
@@ -33,7 +34,7 @@ export function createUser(model: Model, handle: string): Operation & { readonly
   return {
     user,
     name: 'createUser',
-    document: mutationDocument('createUser', 'CreateUserInput', 'user { handle }'),
+    document: mutationDocument('createUser', 'user { handle }'),
     input: { name: handle },
     actor: handle,
     writes: new Writes(performance.now()).begin(user.live, true),
@@ -43,7 +44,7 @@ export function createUser(model: Model, handle: string): Operation & { readonly
 /** Deletes an account. No client uses its handle again. */
 export const deleteUser = (user: User): Operation => ({
   name: 'deleteUser',
-  document: mutationDocument('deleteUser', 'DeleteUserInput', 'changed'),
+  document: mutationDocument('deleteUser', 'changed'),
   input: {},
   actor: user.handle,
   writes: new Writes(performance.now()).begin(user.live, false),
@@ -54,7 +55,7 @@ export function createPost({ model, recentPosts }: World, actor: User, text: str
   const post = model.addPost(actor, text)
   return {
     name: 'createPost',
-    document: mutationDocument('createPost', 'CreatePostInput', 'post { id }'),
+    document: mutationDocument('createPost', 'post { id }'),
     input: { text },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(post.live, true),
@@ -73,7 +74,7 @@ export function deletePost({ recentPosts }: World, actor: User, post: Post): Ope
   if (at >= 0) recentPosts.splice(at, 1)
   return {
     name: 'deletePost',
-    document: mutationDocument('deletePost', 'DeletePostInput', 'changed'),
+    document: mutationDocument('deletePost', 'changed'),
     input: { postId: post.id },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(post.live, false),
@@ -91,8 +92,8 @@ export function changeRelation(name: RelationName, actor: User, other: User): Op
   }
   return {
     name,
-    document: mutationDocument(name, 'UserInput', 'changed'),
-    input: { handle: other.handle },
+    document: mutationDocument(name, 'changed'),
+    input: { user: { handle: other.handle } },
     actor: actor.handle,
     writes,
   }
@@ -113,7 +114,7 @@ export function changeEngagement(name: EngagementName, actor: User, post: Post):
   const { registers, value } = engagements[name]
   return {
     name,
-    document: mutationDocument(name, 'PostInput', 'changed'),
+    document: mutationDocument(name, 'changed'),
     input: { postId: post.id },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(getRegister(post[registers], actor.handle), value),
@@ -135,7 +136,7 @@ export function addComment(actor: User, post: Post, text: string): Operation {
   actor.comments.push(comment)
   return {
     name: 'addComment',
-    document: mutationDocument('addComment', 'AddCommentInput', 'comment { id }'),
+    document: mutationDocument('addComment', 'comment { id }'),
     input: { postId: post.id, text },
     actor: actor.handle,
     writes: new Writes(performance.now()).begin(comment.live, true),
@@ -149,7 +150,7 @@ export function addComment(actor: User, post: Post, text: string): Operation {
 /** Deletes a comment of the actor. */
 export const deleteComment = (actor: User, comment: Item): Operation => ({
   name: 'deleteComment',
-  document: mutationDocument('deleteComment', 'DeleteCommentInput', 'changed'),
+  document: mutationDocument('deleteComment', 'changed'),
   input: { commentId: comment.id },
   actor: actor.handle,
   writes: new Writes(performance.now()).begin(comment.live, false),

@@ -28,6 +28,10 @@ export type AddCommentPayload = {
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The new comment. */
   comment: Comment;
+  /** The edge of the comment in the list of the post, so that a client can insert it there. */
+  commentEdge: CommentEdge;
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
+  post?: Maybe<Post>;
 };
 
 /** An attachment of a post. */
@@ -59,6 +63,27 @@ export type AttachmentKind =
   | 'LINK'
   /** A video. */
   | 'VIDEO';
+
+/** Input of blockUser. */
+export type BlockUserInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other user. */
+  user: UserRef;
+};
+
+/** Result of blockUser. */
+export type BlockUserPayload = {
+  __typename?: 'BlockUserPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
 
 /** A comment on a post. */
 export type Comment = Node & {
@@ -110,6 +135,10 @@ export type CreatePostPayload = {
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The new post. */
   post: Post;
+  /** The edge of the new post in the viewer's home timeline, so that a client can insert it there. Its place is the first, unless others posted at the same time. */
+  timelineEdge: TimelineEdge;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** Input of createUser. */
@@ -120,6 +149,17 @@ export type CreateUserInput = {
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name: Scalars['String']['input'];
+};
+
+/** Result of createUser. */
+export type CreateUserPayload = {
+  __typename?: 'CreateUserPayload';
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The viewer's account. */
+  user: User;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** Input of deleteComment. */
@@ -160,6 +200,8 @@ export type DeletePostPayload = {
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The global id of the deleted post. */
   deletedPostId: Scalars['ID']['output'];
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** Input of deleteUser. */
@@ -177,6 +219,8 @@ export type DeleteUserPayload = {
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The handle of the deleted account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest. */
   handle: Scalars['String']['output'];
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** Origin of a follow. */
@@ -287,6 +331,27 @@ export type FollowGroupEdge = {
   node?: Maybe<FollowGroup>;
 };
 
+/** Input of followUser. */
+export type FollowUserInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other user. */
+  user: UserRef;
+};
+
+/** Result of followUser. */
+export type FollowUserPayload = {
+  __typename?: 'FollowUserPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
+
 /** A like of a post by a user. */
 export type Like = Node & {
   __typename?: 'Like';
@@ -318,6 +383,27 @@ export type LikeEdge = {
   node?: Maybe<Like>;
 };
 
+/** Input of likePost. */
+export type LikePostInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The global id of the post. */
+  postId: Scalars['ID']['input'];
+};
+
+/** Result of likePost. */
+export type LikePostPayload = {
+  __typename?: 'LikePostPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The edge of the like in the list of the post, so that a client can insert it there. */
+  likeEdge: LikeEdge;
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
+  post?: Maybe<Post>;
+};
+
 /** A page of the posts that a user likes. */
 export type LikedPostConnection = {
   __typename?: 'LikedPostConnection';
@@ -344,11 +430,11 @@ export type Mutation = {
   /** Adds a comment of the viewer to the post. */
   addComment?: Maybe<AddCommentPayload>;
   /** Hides the viewer and the user from each other: profiles, posts, likes, comments and shares. Ends the follows between them. */
-  blockUser?: Maybe<RelationPayload>;
+  blockUser?: Maybe<BlockUserPayload>;
   /** Publishes a post of the viewer. */
   createPost?: Maybe<CreatePostPayload>;
   /** Creates the viewer's account. Fails with CONFLICT if the account exists, and with FORBIDDEN if the handle is reserved. */
-  createUser?: Maybe<UserPayload>;
+  createUser?: Maybe<CreateUserPayload>;
   /** Deletes a comment. Only the author of the comment and the author of the post may delete it. */
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
@@ -356,27 +442,27 @@ export type Mutation = {
   /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
-  followUser?: Maybe<RelationPayload>;
+  followUser?: Maybe<FollowUserPayload>;
   /** Adds a like of the viewer to the post. */
-  likePost?: Maybe<PostMarkPayload>;
+  likePost?: Maybe<LikePostPayload>;
   /** Hides the user's posts from the viewer's timelines. The user is not notified. */
-  muteUser?: Maybe<RelationPayload>;
+  muteUser?: Maybe<MuteUserPayload>;
   /** Sets the viewer's groups that contain a followee. */
   setFollowGroups?: Maybe<SetFollowGroupsPayload>;
   /** Adds a share of the viewer to the post. A user shares a post at most once. */
-  sharePost?: Maybe<PostMarkPayload>;
+  sharePost?: Maybe<SharePostPayload>;
   /** Removes the block. Ended follows are not restored. */
-  unblockUser?: Maybe<RelationPayload>;
+  unblockUser?: Maybe<UnblockUserPayload>;
   /** Makes the viewer unfollow the user. Removes the user from all of the viewer's groups. */
-  unfollowUser?: Maybe<RelationPayload>;
+  unfollowUser?: Maybe<UnfollowUserPayload>;
   /** Removes the viewer's like from the post. */
-  unlikePost?: Maybe<PostMarkPayload>;
+  unlikePost?: Maybe<UnlikePostPayload>;
   /** Shows the user's posts in the viewer's timelines again. */
-  unmuteUser?: Maybe<RelationPayload>;
+  unmuteUser?: Maybe<UnmuteUserPayload>;
   /** Removes the viewer's share from the post. */
-  unsharePost?: Maybe<PostMarkPayload>;
+  unsharePost?: Maybe<UnsharePostPayload>;
   /** Updates the viewer's profile. */
-  updateUser?: Maybe<UserPayload>;
+  updateUser?: Maybe<UpdateUserPayload>;
 };
 
 
@@ -388,7 +474,7 @@ export type MutationAddCommentArgs = {
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationBlockUserArgs = {
-  input: UserInput;
+  input: BlockUserInput;
 };
 
 
@@ -424,19 +510,19 @@ export type MutationDeleteUserArgs = {
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationFollowUserArgs = {
-  input: UserInput;
+  input: FollowUserInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationLikePostArgs = {
-  input: PostInput;
+  input: LikePostInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationMuteUserArgs = {
-  input: UserInput;
+  input: MuteUserInput;
 };
 
 
@@ -448,43 +534,64 @@ export type MutationSetFollowGroupsArgs = {
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationSharePostArgs = {
-  input: PostInput;
+  input: SharePostInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnblockUserArgs = {
-  input: UserInput;
+  input: UnblockUserInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnfollowUserArgs = {
-  input: UserInput;
+  input: UnfollowUserInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnlikePostArgs = {
-  input: PostInput;
+  input: UnlikePostInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnmuteUserArgs = {
-  input: UserInput;
+  input: UnmuteUserInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUnsharePostArgs = {
-  input: PostInput;
+  input: UnsharePostInput;
 };
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationUpdateUserArgs = {
   input: UpdateUserInput;
+};
+
+/** Input of muteUser. */
+export type MuteUserInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other user. */
+  user: UserRef;
+};
+
+/** Result of muteUser. */
+export type MuteUserPayload = {
+  __typename?: 'MuteUserPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** An object with a global id. The node query reads it by this id. */
@@ -582,25 +689,6 @@ export type PostEdge = {
   node?: Maybe<Post>;
 };
 
-/** Input of mutations on a post. */
-export type PostInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
-  clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The global id of the post. */
-  postId: Scalars['ID']['input'];
-};
-
-/** Result of likePost, unlikePost, sharePost or unsharePost. */
-export type PostMarkPayload = {
-  __typename?: 'PostMarkPayload';
-  /** Whether the mutation changed anything. False if the requested state already existed. */
-  changed: Scalars['Boolean']['output'];
-  /** The clientMutationId of the input. */
-  clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The post after the mutation, or null if the post does not exist or a block hides it. */
-  post?: Maybe<Post>;
-};
-
 /** Queries read data and change nothing. */
 export type Query = {
   __typename?: 'Query';
@@ -696,25 +784,14 @@ export type RateLimit = {
   resetAt: Scalars['DateTime']['output'];
 };
 
-/** Result of followUser, unfollowUser, muteUser, unmuteUser, blockUser or unblockUser. */
-export type RelationPayload = {
-  __typename?: 'RelationPayload';
-  /** Whether the mutation changed anything. False if the requested state already existed. */
-  changed: Scalars['Boolean']['output'];
-  /** The clientMutationId of the input. */
-  clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The other user, or null if the user has no account. */
-  user?: Maybe<User>;
-};
-
 /** Input of setFollowGroups. */
 export type SetFollowGroupsInput = {
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** At most ten group names of at most 64 characters each. An empty list removes the followee from all groups. */
   groups: Array<Scalars['String']['input']>;
-  /** The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. */
-  handle: Scalars['String']['input'];
+  /** The other user. */
+  user: UserRef;
 };
 
 /** Result of setFollowGroups. */
@@ -726,6 +803,8 @@ export type SetFollowGroupsPayload = {
   groups: Array<Scalars['String']['output']>;
   /** The followee, or null if the followee has no account. */
   user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** A share of a post by a user. */
@@ -757,6 +836,27 @@ export type ShareEdge = {
   cursor: Scalars['String']['output'];
   /** The share, or null if it was deleted while this page was being read. */
   node?: Maybe<Share>;
+};
+
+/** Input of sharePost. */
+export type SharePostInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The global id of the post. */
+  postId: Scalars['ID']['input'];
+};
+
+/** Result of sharePost. */
+export type SharePostPayload = {
+  __typename?: 'SharePostPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
+  post?: Maybe<Post>;
+  /** The edge of the share in the list of the post, so that a client can insert it there. */
+  shareEdge: ShareEdge;
 };
 
 /** A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors. */
@@ -836,6 +936,111 @@ export type TimelineReasonCode =
   /** The post does not exist, or was deleted. */
   | 'POST_DELETED';
 
+/** Input of unblockUser. */
+export type UnblockUserInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other user. */
+  user: UserRef;
+};
+
+/** Result of unblockUser. */
+export type UnblockUserPayload = {
+  __typename?: 'UnblockUserPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
+
+/** Input of unfollowUser. */
+export type UnfollowUserInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other user. */
+  user: UserRef;
+};
+
+/** Result of unfollowUser. */
+export type UnfollowUserPayload = {
+  __typename?: 'UnfollowUserPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
+
+/** Input of unlikePost. */
+export type UnlikePostInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The global id of the post. */
+  postId: Scalars['ID']['input'];
+};
+
+/** Result of unlikePost. */
+export type UnlikePostPayload = {
+  __typename?: 'UnlikePostPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The global id of the deleted like. */
+  deletedLikeId: Scalars['ID']['output'];
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
+  post?: Maybe<Post>;
+};
+
+/** Input of unmuteUser. */
+export type UnmuteUserInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other user. */
+  user: UserRef;
+};
+
+/** Result of unmuteUser. */
+export type UnmuteUserPayload = {
+  __typename?: 'UnmuteUserPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
+
+/** Input of unsharePost. */
+export type UnsharePostInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The global id of the post. */
+  postId: Scalars['ID']['input'];
+};
+
+/** Result of unsharePost. */
+export type UnsharePostPayload = {
+  __typename?: 'UnsharePostPayload';
+  /** Whether the mutation changed anything. False if the requested state already existed. */
+  changed: Scalars['Boolean']['output'];
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The global id of the deleted share. */
+  deletedShareId: Scalars['ID']['output'];
+  /** The post after the mutation, or null if the post does not exist or a block hides it. */
+  post?: Maybe<Post>;
+};
+
 /** Input of updateUser. Absent fields stay unchanged. */
 export type UpdateUserInput = {
   /** A short text about the user, at most 256 characters. Null removes it. */
@@ -844,6 +1049,17 @@ export type UpdateUserInput = {
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Result of updateUser. */
+export type UpdateUserPayload = {
+  __typename?: 'UpdateUserPayload';
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** The viewer's account. */
+  user: User;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
 };
 
 /** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
@@ -936,22 +1152,12 @@ export type UserEdge = {
   node?: Maybe<User>;
 };
 
-/** Input of mutations on another user. */
-export type UserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
-  clientMutationId?: InputMaybe<Scalars['String']['input']>;
-  /** The handle of the other user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. */
-  handle: Scalars['String']['input'];
-};
-
-/** Result of createUser or updateUser. */
-export type UserPayload = {
-  __typename?: 'UserPayload';
-  /** The clientMutationId of the input. */
-  clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The viewer's account. */
-  user: User;
-};
+/** A user, named by the global id or by the handle. Set exactly one. */
+export type UserRef =
+  /** The handle of the user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. Any case and a leading "@" are accepted. */
+  { handle: Scalars['String']['input']; id?: never; }
+  |  /** The global id of the user. */
+  { handle?: never; id: Scalars['ID']['input']; };
 
 /** The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts. */
 export type UserStats = {
@@ -965,7 +1171,7 @@ export type UserStats = {
 };
 
 /** The signed-in user, with the lists that only this user can see. */
-export type Viewer = {
+export type Viewer = Node & {
   __typename?: 'Viewer';
   /** The users that the viewer blocked, newest first. */
   blocks: UserConnection;
@@ -973,6 +1179,8 @@ export type Viewer = {
   groups: FollowGroupConnection;
   /** The handle of the viewer: the subject of the verified token. */
   handle: Scalars['String']['output'];
+  /** The global id of the viewer. The node query answers it to the viewer alone. */
+  id: Scalars['ID']['output'];
   /** The users that the viewer muted, newest first. */
   mutes: UserConnection;
   /** The account of the viewer, or null before createUser. */

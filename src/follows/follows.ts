@@ -49,7 +49,7 @@ export class Follows {
     idempotencyKey?: IdempotencyKey,
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
-    if (actor === followee) throw badInput('input.handle', 'you cannot follow yourself')
+    if (actor === followee) throw badInput('input.user', 'you cannot follow yourself')
     const { outbox, batcher } = this.parts
     return outbox.runInline((jobs) =>
       batcher.write(followee, { follower: actor, begin: source, idempotencyKey, jobs }),

@@ -164,7 +164,7 @@ export class Restrictions {
     { actor, other, kinds, idempotencyKey }: NewRestriction,
     effect: (tx: Tx) => Promise<void>,
   ): Promise<boolean> {
-    if (actor === other) throw badInput('input.handle', 'you cannot mute or block yourself')
+    if (actor === other) throw badInput('input.user', 'you cannot mute or block yourself')
     const { collections, transactions, mint } = this.parts
     const docs = kinds.map((kind) => ({
       _id: toObjectId(mint.next<EdgeId>()),

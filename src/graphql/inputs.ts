@@ -1,11 +1,12 @@
-import { type ClassType, Field, ID, InputType } from 'type-graphql'
+import { type ClassType, Extensions, Field, ID, InputType } from 'type-graphql'
 import { type EngagementKind, kinds } from '../engagement/kinds.ts'
 import { handleRule } from '../lib/ids.ts'
 import { schemaNames } from './engagement-names.ts'
+import { typeNamesOf } from './mutation-names.ts'
 import { type AttachmentKind, AttachmentKindEnum } from './types/post.ts'
 
 @InputType()
-export abstract class MutationInput {
+export class MutationInput {
   @Field(() => String, {
     nullable: true,
     description:
@@ -48,10 +49,34 @@ export class UpdateUserInput extends MutationInput {
 @InputType({ description: 'Input of deleteUser.' })
 export class DeleteUserInput extends MutationInput {}
 
-@InputType({ description: 'Input of mutations on another user.' })
+/** A mutation's own input type, with the fields of `Base`. */
+export function inputOf<Input extends MutationInput>(
+  mutation: string,
+  Base: ClassType<Input>,
+): ClassType<Input> {
+  @InputType(typeNamesOf(mutation).input, { description: `Input of ${mutation}.` })
+  class OwnInput extends (Base as ClassType<MutationInput>) {}
+  return OwnInput as ClassType<Input>
+}
+
+@Extensions({ isOneOf: true })
+@InputType({ description: 'A user, named by the global id or by the handle. Set exactly one.' })
+export class UserRef {
+  @Field(() => ID, { nullable: true, description: 'The global id of the user.' })
+  readonly id?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted.`,
+  })
+  readonly handle?: string | null
+}
+
+/** The base of the inputs of mutations on another user. */
+@InputType()
 export class UserInput extends MutationInput {
-  @Field(() => String, { description: `The handle of the other user: ${handleRule}.` })
-  readonly handle!: string
+  @Field(() => UserRef, { description: 'The other user.' })
+  readonly user!: UserRef
 }
 
 @InputType({ description: 'Input of setFollowGroups.' })
@@ -93,17 +118,15 @@ export class CreatePostInput extends MutationInput {
   readonly attachments?: readonly AttachmentInput[] | null
 }
 
-@InputType({ description: 'Input of deletePost.' })
-export class DeletePostInput extends MutationInput {
-  @Field(() => ID, { description: 'The global id of the post.' })
-  readonly postId!: string
-}
-
-@InputType({ description: 'Input of mutations on a post.' })
+/** The base of the inputs of mutations on a post. */
+@InputType()
 export class PostInput extends MutationInput {
   @Field(() => ID, { description: 'The global id of the post.' })
   readonly postId!: string
 }
+
+@InputType({ description: 'Input of deletePost.' })
+export class DeletePostInput extends PostInput {}
 
 /** Input of a mutation that adds an entry to a list of a post. Only an entry of a kind with text has `text`. */
 export interface AddEngagementInput extends PostInput {
@@ -113,14 +136,10 @@ export interface AddEngagementInput extends PostInput {
 /** Input of the mutation that adds an entry of a kind. */
 export function addInputOf(kind: EngagementKind): ClassType<AddEngagementInput> {
   const { noun, hasText, add } = kinds[kind]
-  if (!hasText) return PostInput
-
-  @InputType(schemaNames(kind).addInput, { description: `Input of ${add.mutation}.` })
-  class AddInput extends PostInput {
-    @Field(() => String, {
-      description: `The text of the ${noun}, at most 300 characters and 3,000 bytes.`,
-    })
-    readonly text!: string
+  const AddInput = inputOf<AddEngagementInput>(add.mutation, PostInput)
+  if (hasText) {
+    const description = `The text of the ${noun}, at most 300 characters and 3,000 bytes.`
+    Field(() => String, { description })(AddInput.prototype, 'text')
   }
   return AddInput
 }
@@ -131,12 +150,11 @@ export type RemoveEngagementInput = MutationInput & { readonly [entryId: string]
 /** Input of the mutation that removes an entry of a kind by its global id. */
 export function removeInputOf(kind: EngagementKind): ClassType<RemoveEngagementInput> {
   const { noun, remove } = kinds[kind]
-  const { removeInput, entryId } = schemaNames(kind)
-
-  @InputType(removeInput, { description: `Input of ${remove.mutation}.` })
-  class RemoveInput extends MutationInput {
-    readonly [field: string]: unknown
-  }
+  const RemoveInput = inputOf<RemoveEngagementInput>(
+    remove.mutation,
+    MutationInput as ClassType<RemoveEngagementInput>,
+  )
+  const { entryId } = schemaNames(kind)
   Field(() => ID, { description: `The global id of the ${noun}.` })(RemoveInput.prototype, entryId)
   return RemoveInput
 }

@@ -7,6 +7,7 @@ import { unicodeProblem } from '../lib/text.ts'
 import { within } from '../lib/within.ts'
 import type { Context } from './context.ts'
 import type { MutationInput } from './inputs.ts'
+import { presentViewer } from './present.ts'
 
 const idLengthMax = 128
 
@@ -17,6 +18,7 @@ const answerMsMax = 9_000
  * Runs a mutation as the viewer, once for each clientMutationId (law L4), and then drops the loaders. Answers within 9
  * s. A mutation that has begun ends, also if the client is gone.
  * @param name the name of the mutation, part of the idempotency key.
+ * @returns the result, with what payloads have in common.
  * @throws {DomainError} UNAUTHENTICATED; UNAVAILABLE after 9 s; the errors of the mutation.
  */
 export async function mutate<Input extends MutationInput, Result extends object>(
@@ -24,7 +26,7 @@ export async function mutate<Input extends MutationInput, Result extends object>
   name: string,
   input: Input,
   run: (viewer: UserId, idempotencyKey: IdempotencyKey | undefined) => Promise<Result>,
-): Promise<Result & { clientMutationId: string | null }> {
+): Promise<Result & { clientMutationId: string | null; viewer: object }> {
   const viewer = ctx.requireViewer()
   const clientMutationId = input.clientMutationId ?? undefined
   if (
@@ -40,7 +42,11 @@ export async function mutate<Input extends MutationInput, Result extends object>
     const idempotencyKey = createIdempotencyKey(viewer, name, { ...input, clientMutationId })
     const running = runToEnd(() => run(viewer, idempotencyKey))
     const result = await within(answerMsMax, running, unknownOutcome)
-    return { ...result, clientMutationId: clientMutationId ?? null }
+    return {
+      ...result,
+      clientMutationId: clientMutationId ?? null,
+      viewer: presentViewer(viewer),
+    }
   } finally {
     ctx.forget()
   }

@@ -17,10 +17,12 @@ import {
   type UserId,
 } from '../lib/ids.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
+import type { UserRef } from './inputs.ts'
 
 /** The object that a global id names. The id of a post contains its author, part of the shard key (law L5). */
 export type NodeRef =
   | { readonly type: 'User'; readonly handle: UserId }
+  | { readonly type: 'Viewer'; readonly handle: UserId }
   | { readonly type: 'Post'; readonly post: PostRef }
   | EngagementRef
 
@@ -34,6 +36,7 @@ export interface EngagementRef {
 }
 
 export const userNodeId = (handle: UserId): string => encodeOpaque('User', handle)
+export const viewerNodeId = (handle: UserId): string => encodeOpaque('Viewer', handle)
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
@@ -45,7 +48,9 @@ export function parseNodeId(argument: string, text: string): NodeRef {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   const [name = '', post = '', key = ''] = parts
   const handle = parseUserId(name)
-  if (tag === 'User' && handle && parts.length === 1) return { type: 'User', handle }
+  if ((tag === 'User' || tag === 'Viewer') && handle && parts.length === 1) {
+    return { type: tag, handle }
+  }
   const id = parseTimeId<PostId>(post)
   if (handle && id) {
     const ref = { id, author: handle }
@@ -81,6 +86,14 @@ export function parsePostNodeId(argument: string, text: string): PostRef {
   return ref.post
 }
 
+/** @throws {DomainError} BAD_USER_INPUT if the reference is neither the global id of a user nor a handle. */
+export function parseUserRef(argument: string, { id, handle }: UserRef): UserId {
+  if (id == null) return parseHandle(`${argument}.handle`, handle ?? '')
+  const ref = parseNodeId(`${argument}.id`, id)
+  if (ref.type !== 'User') throw badInput(`${argument}.id`, 'is not the id of a user')
+  return ref.handle
+}
+
 /** @throws {DomainError} BAD_USER_INPUT if `text` is not a cursor. */
 export function parseCursor(argument: string, text: string): TimeId {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
@@ -89,9 +102,14 @@ export function parseCursor(argument: string, text: string): TimeId {
   return id
 }
 
-/** @throws {DomainError} BAD_USER_INPUT if `text` is not a handle. */
+/**
+ * Accepts a handle in any case, with or without "@".
+ * @throws {DomainError} BAD_USER_INPUT if `text` is not a handle.
+ */
 export function parseHandle(argument: string, text: string): UserId {
-  const handle = parseUserId(text)
+  // Only ASCII letters: toLowerCase maps the Kelvin sign to "k".
+  const lowered = text.replace(/^@/, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const handle = parseUserId(lowered)
   if (handle === undefined) throw badInput(argument, `must be a handle: ${handleRule}`)
   return handle
 }

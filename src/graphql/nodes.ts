@@ -2,12 +2,13 @@ import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef, postNodeId } from './node-id.ts'
-import { presentEngagements, presentPosts, presentUsers } from './present.ts'
+import { presentEngagements, presentPosts, presentUsers, presentViewer } from './present.ts'
 import type { Selection } from './selection.ts'
 
 /**
  * Reads users, posts and their engagement, in the order of `refs`. Null for an object that does not exist, also if a post
- * exists under another author, and for an object that a block hides. Reads all objects of a type together.
+ * exists under another author, for an object that a block hides, and for another viewer. Reads all objects of a type
+ * together.
  */
 export async function readNodes(ctx: Context, refs: readonly NodeRef[], selection: Selection) {
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
@@ -20,6 +21,7 @@ export async function readNodes(ctx: Context, refs: readonly NodeRef[], selectio
   ])
   return refs.map((ref) => {
     if (ref.type === 'User') return users.get(ref.handle) ?? null
+    if (ref.type === 'Viewer') return ref.handle === ctx.viewer ? presentViewer(ref.handle) : null
     if (ref.type === 'Post') return posts.get(postNodeId(ref.post)) ?? null
     return engagements.get(engagementNodeId(ref)) ?? null
   })

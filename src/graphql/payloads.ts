@@ -1,21 +1,26 @@
 import { type ClassType, Field, ID, ObjectType } from 'type-graphql'
-import { type KindKeyedBy, kinds, kindsKeyedBy } from '../engagement/kinds.ts'
+import { type EngagementKind, kinds } from '../engagement/kinds.ts'
 import { schemaNames } from './engagement-names.ts'
+import { typeNamesOf } from './mutation-names.ts'
 import { engagementTypes } from './types/engagement.ts'
-import { Post } from './types/post.ts'
+import { Post, TimelineEdge } from './types/post.ts'
 import { User } from './types/user.ts'
+import { Viewer } from './types/viewer.ts'
 
-const postDescription =
-  'The post after the mutation, or null if the post does not exist or a block hides it.'
+const postOptions = {
+  nullable: true,
+  description:
+    'The post after the mutation, or null if the post does not exist or a block hides it.',
+}
 
 @ObjectType({ simpleResolvers: true })
-abstract class Payload {
+class Payload {
   @Field(() => String, { nullable: true, description: 'The clientMutationId of the input.' })
   readonly clientMutationId?: string | null
 }
 
 @ObjectType({ simpleResolvers: true })
-abstract class ChangePayload extends Payload {
+class ChangePayload extends Payload {
   @Field(() => Boolean, {
     description:
       'Whether the mutation changed anything. False if the requested state already existed.',
@@ -23,10 +28,24 @@ abstract class ChangePayload extends Payload {
   readonly changed!: boolean
 }
 
-@ObjectType({ simpleResolvers: true, description: 'Result of createUser or updateUser.' })
-export class UserPayload extends Payload {
+const viewerOptions = { description: 'The viewer after the mutation.' }
+
+/** A mutation's own payload type, with the fields of `Base`. */
+export function payloadOf(mutation: string, Base: ClassType): ClassType {
+  const description = `Result of ${mutation}.`
+  @ObjectType(typeNamesOf(mutation).payload, { simpleResolvers: true, description })
+  class OwnPayload extends Base {}
+  return OwnPayload
+}
+
+/** The base of the payloads of createUser and updateUser. */
+@ObjectType({ simpleResolvers: true })
+export class AccountPayload extends Payload {
   @Field(() => User, { description: "The viewer's account." })
   readonly user!: User
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
 }
 
 @ObjectType({ simpleResolvers: true, description: 'Result of deleteUser.' })
@@ -36,19 +55,22 @@ export class DeleteUserPayload extends ChangePayload {
       'The handle of the deleted account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest.',
   })
   readonly handle!: string
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
 }
 
-@ObjectType({
-  simpleResolvers: true,
-  description:
-    'Result of followUser, unfollowUser, muteUser, unmuteUser, blockUser or unblockUser.',
-})
+/** The base of the payloads of follows, mutes and blocks. */
+@ObjectType({ simpleResolvers: true })
 export class RelationPayload extends ChangePayload {
   @Field(() => User, {
     nullable: true,
     description: 'The other user, or null if the user has no account.',
   })
   readonly user!: User | null
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
 }
 
 @ObjectType({ simpleResolvers: true, description: 'Result of setFollowGroups.' })
@@ -63,61 +85,57 @@ export class SetFollowGroupsPayload extends Payload {
     description: 'The followee, or null if the followee has no account.',
   })
   readonly user!: User | null
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
 }
 
 @ObjectType({ simpleResolvers: true, description: 'Result of createPost.' })
 export class CreatePostPayload extends Payload {
   @Field(() => Post, { description: 'The new post.' })
   readonly post!: Post
+
+  @Field(() => TimelineEdge, {
+    description:
+      "The edge of the new post in the viewer's home timeline, so that a client can insert it there. Its place is the first, unless others posted at the same time.",
+  })
+  readonly timelineEdge!: TimelineEdge
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
 }
 
 @ObjectType({ simpleResolvers: true, description: 'Result of deletePost.' })
 export class DeletePostPayload extends ChangePayload {
   @Field(() => ID, { description: 'The global id of the deleted post.' })
   readonly deletedPostId!: string
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
 }
 
-const ownMutations = kindsKeyedBy('actor').flatMap((kind) => [
-  kinds[kind].add.mutation,
-  kinds[kind].remove.mutation,
-])
-
-/** Result of the mutations of all kinds whose key is the actor. */
-@ObjectType({
-  simpleResolvers: true,
-  description: `Result of ${ownMutations.slice(0, -1).join(', ')} or ${ownMutations.at(-1)}.`,
-})
-export class PostMarkPayload extends ChangePayload {
-  @Field(() => Post, { nullable: true, description: postDescription })
-  readonly post!: Post | null
-}
-
-/** Result of the mutation that adds an entry of a kind whose key is the entry's id. */
-export function addPayloadOf(kind: KindKeyedBy<'_id'>): ClassType {
-  const { noun, add } = kinds[kind]
-  const { addPayload, entry } = schemaNames(kind)
-
-  @ObjectType(addPayload, { simpleResolvers: true, description: `Result of ${add.mutation}.` })
-  class AddPayload extends Payload {}
-  const description = `The new ${noun}.`
-  Field(() => engagementTypes[kind].node, { description })(AddPayload.prototype, entry)
+/** Payload of the mutation that adds an entry of a kind. */
+export function addPayloadOf(kind: EngagementKind): ClassType {
+  const { noun, key, add } = kinds[kind]
+  const { entry, edge } = schemaNames(kind)
+  const AddPayload = payloadOf(add.mutation, key === 'actor' ? ChangePayload : Payload)
+  const fields = AddPayload.prototype
+  if (key === '_id') {
+    Field(() => engagementTypes[kind].node, { description: `The new ${noun}.` })(fields, entry)
+  }
+  const edgeDescription = `The edge of the ${noun} in the list of the post, so that a client can insert it there.`
+  Field(() => engagementTypes[kind].edge, { description: edgeDescription })(fields, edge)
+  Field(() => Post, postOptions)(fields, 'post')
   return AddPayload
 }
 
-/** Result of the mutation that removes an entry by its global id. */
-export function removePayloadOf(kind: KindKeyedBy<'_id'>): ClassType {
+/** Payload of the mutation that removes an entry of a kind. */
+export function removePayloadOf(kind: EngagementKind): ClassType {
   const { noun, remove } = kinds[kind]
-  const { removePayload, deletedId } = schemaNames(kind)
-
-  @ObjectType(removePayload, {
-    simpleResolvers: true,
-    description: `Result of ${remove.mutation}.`,
-  })
-  class RemovePayload extends ChangePayload {
-    @Field(() => Post, { nullable: true, description: postDescription })
-    readonly post!: Post | null
-  }
+  const RemovePayload = payloadOf(remove.mutation, ChangePayload)
+  const fields = RemovePayload.prototype
   const description = `The global id of the deleted ${noun}.`
-  Field(() => ID, { description })(RemovePayload.prototype, deletedId)
+  Field(() => ID, { description })(fields, schemaNames(kind).deletedId)
+  Field(() => Post, postOptions)(fields, 'post')
   return RemovePayload
 }

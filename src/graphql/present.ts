@@ -14,7 +14,7 @@ import type { Stats } from '../users/stats.ts'
 import type { User as Profile } from '../users/users.ts'
 import { connectionFrom } from './connection.ts'
 import type { Context } from './context.ts'
-import { engagementNodeId, postNodeId, userNodeId } from './node-id.ts'
+import { engagementNodeId, postNodeId, userNodeId, viewerNodeId } from './node-id.ts'
 import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
@@ -107,6 +107,13 @@ class PresentedUser {
     return userNodeId(this.handle)
   }
 }
+
+/** The viewer. Each field loads what it needs. */
+export const presentViewer = (handle: UserId) => ({
+  __typename: 'Viewer',
+  id: viewerNodeId(handle),
+  handle,
+})
 
 /** One user, as in {@link presentUsers}. Null without an account or without selected fields. */
 export async function presentUser(

@@ -1,11 +1,16 @@
 import 'reflect-metadata'
-import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql'
+import {
+  type GraphQLSchema,
+  isInputObjectType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql'
 import { buildSchemaSync } from 'type-graphql'
 import { AccountResolver } from './resolvers/account.resolver.ts'
 import { engagementResolvers } from './resolvers/engagement.resolver.ts'
 import { PostResolver } from './resolvers/post.resolver.ts'
 import { QueryResolver } from './resolvers/query.resolver.ts'
-import { RelationResolver } from './resolvers/relation.resolver.ts'
+import { relationResolvers } from './resolvers/relation.resolver.ts'
 import { TimelineResolver } from './resolvers/timeline.resolver.ts'
 import { TimelineNewsResolver } from './resolvers/timeline-news.resolver.ts'
 import { UserResolver } from './resolvers/user.resolver.ts'
@@ -25,7 +30,7 @@ export function createSchema(): GraphQLSchema {
       ViewerResolver,
       UserResolver,
       AccountResolver,
-      RelationResolver,
+      ...relationResolvers,
       PostResolver,
       ...engagementResolvers,
     ],
@@ -40,8 +45,16 @@ export function createSchema(): GraphQLSchema {
     description:
       'Mutations change data as the viewer. Several mutations in one request run one after another.',
   })
+  markOneOfInputs(schema)
   traceRootFields(schema)
   return schema
+}
+
+/** Sets `@oneOf` on inputs with the extension `isOneOf`, which TypeGraphQL does not know. */
+function markOneOfInputs(schema: GraphQLSchema): void {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isInputObjectType(type)) type.isOneOf = type.extensions.isOneOf === true
+  }
 }
 
 /** The sorted schema in SDL, as in schema/schema.graphql. */

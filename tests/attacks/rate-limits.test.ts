@@ -26,7 +26,7 @@ beforeAll(async () => {
 const claims = { sub: 'ann', exp: farFuture }
 const bearer = (token: string, scheme = 'Bearer') => ({ authorization: `${scheme} ${token}` })
 const signedIn = (sub: string) => bearer(signToken({ ...claims, sub }))
-const mutation = 'mutation { muteUser(input: { handle: "ben" }) { changed } }'
+const mutation = 'mutation { muteUser(input: { user: { handle: "ben"} }) { changed } }'
 /** Costs more than half of a minute. */
 const costly = `{ user(handle: "ann") { followers(first: 100) { edges { node {
   followers(first: 25) { edges { cursor } } } } } } }`

@@ -167,7 +167,8 @@ describe('private data', () => {
       expect(errors).toEqual([])
       return data
     }
-    const follow = (name: string) => `${name}: followUser(input: {handle: "${name}"}) { changed }`
+    const follow = (name: string) =>
+      `${name}: followUser(input: {user: {handle: "${name}"}}) { changed }`
     const ids: string[] = []
     for (const name of ['ann', 'bob', 'cat', 'dan']) {
       await done(name, `createUser(input: {name: "${name}"}) { user { handle } }`)
@@ -187,9 +188,9 @@ describe('private data', () => {
     await done('dan', `${follow('ann')} ${follow('cat')}`)
     await done(
       'ann',
-      `b: setFollowGroups(input: {handle: "bob", groups: ["secret"]}) { groups }
-       c: muteUser(input: {handle: "cat"}) { changed }
-       d: blockUser(input: {handle: "dan"}) { changed }`,
+      `b: setFollowGroups(input: {user: {handle: "bob"}, groups: ["secret"]}) { groups }
+       c: muteUser(input: {user: {handle: "cat"}}) { changed }
+       d: blockUser(input: {user: {handle: "dan"}}) { changed }`,
     )
   })
 
@@ -284,7 +285,7 @@ describe('private data', () => {
       for (const name of ['ann', 'cat']) {
         const { data, errors } = await run(
           'bob',
-          `mutation { ${field}(input: {handle: "${name}"}) { changed user { ${leaf} } } }`,
+          `mutation { ${field}(input: {user: {handle: "${name}"}}) { changed user { ${leaf} } } }`,
         )
         expect(errors).toEqual([])
         expect(data[field]).toEqual({ changed: false, user: { handle: name, ...nothing } })

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { engagementKinds } from '../../src/engagement/kinds.ts'
+import { engagementKinds, kinds } from '../../src/engagement/kinds.ts'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
@@ -34,9 +34,11 @@ const sides = [
 /** The fields that only ever show the viewer's own objects. */
 const ownAt = new Set([
   'Viewer.user',
-  'UserPayload.user',
+  'UpdateUserPayload.user',
   'CreatePostPayload.post',
   'AddCommentPayload.comment',
+  'TimelineEdge.node',
+  ...Object.values(kinds).map(({ node }) => `${node.type}Edge.node`),
 ])
 
 const block = () => app.services.restrictions.block(ann, dan)
@@ -68,7 +70,7 @@ function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absen
     ? engagementNodeId({ kind: 'comments', post: world.postOf(other), key })
     : world.idOf('Comment', other, viewer)
   const values = {
-    handle: other,
+    user: { handle: other },
     postId: postNodeId(world.postOf(other)),
     commentId,
     text: `by ${viewer}`,
@@ -78,8 +80,8 @@ function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absen
   const argumentsOf = (field: string) => {
     const [type, mutation = ''] = field.split('.')
     if (type !== 'Mutation') return ''
-    // The viewer has an account. The paths of its payload are those of updateUser.
-    if (mutation === 'createUser') return undefined
+    // The viewer keeps the account and the post. The paths of their payloads are those of other mutations.
+    if (['createUser', 'deleteUser', 'deletePost'].includes(mutation)) return undefined
     const clientMutationId = more.id && `${more.id} ${mutation}`
     return mutationArguments(mutation, { ...values, clientMutationId })
   }

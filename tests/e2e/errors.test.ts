@@ -73,7 +73,7 @@ const cases = {
     status: 200,
     argument: 'group',
   },
-  NOT_FOUND: { request: mutation('followUser', '{handle: "nobody"}'), status: 200 },
+  NOT_FOUND: { request: mutation('followUser', '{user: {handle: "nobody"}}'), status: 200 },
   CONFLICT: { request: mutation('createUser', '{name: "Ann"}'), status: 200 },
   PAYLOAD_TOO_LARGE: { request: { query: 'x'.repeat(100_001) }, status: 413 },
   RATE_LIMITED: {
@@ -263,7 +263,7 @@ test('names with a meaning in JavaScript or MongoDB are ordinary names', async (
     as: 'ann',
     query:
       'mutation ($i: SetFollowGroupsInput!) { setFollowGroups(input: $i) { groups clientMutationId } }',
-    variables: { i: { handle: 'bob', groups, clientMutationId: '__proto__' } },
+    variables: { i: { user: { handle: 'bob' }, groups, clientMutationId: '__proto__' } },
   })
   expect(set.errors).toEqual([])
   expect(set.data.setFollowGroups).toEqual({ groups, clientMutationId: '__proto__' })

@@ -13,7 +13,7 @@ beforeAll(() => openAccounts(app.services, [ann, ben, famous, ...people]))
 const follow = (as: UserId, followee: UserId) =>
   app.send({
     as,
-    query: `mutation { followUser(input: { handle: "${followee}" }) { changed } }`,
+    query: `mutation { followUser(input: { user: { handle: "${followee}"} }) { changed } }`,
   })
 const refusal = {
   data: { followUser: null },

@@ -193,7 +193,7 @@ interface Failing {
 }
 const isGone = (mutation: Name): Failing => ({
   name: mutation,
-  input: { handle: `gone-${mutation.toLowerCase()}` },
+  input: { user: { handle: `gone-${mutation.toLowerCase()}` } },
   code: 'NOT_FOUND',
   repair: () => openAccounts(app.services, [handle(`gone-${mutation.toLowerCase()}`)]),
 })
@@ -223,7 +223,7 @@ const failing: readonly (Failing & { readonly prepare?: (pair: Pair) => unknown 
   isGone('blockUser'),
   {
     name: 'setFollowGroups',
-    input: { handle: thirdUser, groups: ['a'] },
+    input: { user: { handle: thirdUser }, groups: ['a'] },
     code: 'NOT_FOUND',
     repair: ({ viewer }) => app.services.follows.follow(viewer, thirdUser),
   },

@@ -93,7 +93,7 @@ test('a failed mutation removes nothing from the results of other mutations in t
   await openAccounts(app.services, [me])
   const query = `mutation {
     a: createPost(input: { text: "kept" }) { post { text } }
-    b: followUser(input: { handle: "nobody-there" }) { changed }
+    b: followUser(input: { user: { handle: "nobody-there"} }) { changed }
   }`
   const { data, errors } = await app.send({ as: me, query })
   expect(data).toEqual({ a: { post: { text: 'kept' } }, b: null })
@@ -102,7 +102,7 @@ test('a failed mutation removes nothing from the results of other mutations in t
 
 describe('the selection of a mutation shows its effect, also after other mutations', () => {
   const [me, you] = [handle('me'), handle('you')]
-  const input = '(input: { handle: "you" })'
+  const input = '(input: { user: { handle: "you" } })'
   beforeAll(() => openAccounts(app.services, [me, you]))
 
   async function run(query: string) {
@@ -150,7 +150,7 @@ describe('the selection of a mutation shows its effect, also after other mutatio
   test('changes of groups in one request show the groups after each', async () => {
     await app.services.follows.follow(me, you)
     const set = (groups: string) =>
-      `setFollowGroups(input: { handle: "you", groups: ${groups} }) { groups user { viewerGroups } }`
+      `setFollowGroups(input: { user: { handle: "you"}, groups: ${groups} }) { groups user { viewerGroups } }`
     const data = await run(`a: ${set('["b", "a"]')} b: ${set('["c"]')} c: ${set('[]')}`)
     const groups = (...names: string[]) => ({ groups: names, user: { viewerGroups: names } })
     expect(data).toEqual({ a: groups('a', 'b'), b: groups('c'), c: groups() })

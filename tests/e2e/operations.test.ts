@@ -2,8 +2,10 @@ import * as operations from '@feedline/client'
 import { expect, test } from 'vitest'
 import { kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { errorCodes } from '../../src/errors.ts'
+import { viewerNodeId } from '../../src/graphql/node-id.ts'
 import { useOperations } from '../support/executed-operations.ts'
 import { ownEntryDocuments } from '../support/mutation-cases.ts'
+import { handle } from '../support/services.ts'
 import { readOperations } from '../support/written-operations.ts'
 
 const { app, ask, open, follow, publish, executed } = useOperations()
@@ -25,7 +27,8 @@ test('an account is created, read, updated and deleted by its owner', async () =
   expect(updateUser.user).toEqual({ ...opened?.createUser.user, name: 'Owner', bio: null })
 
   const { viewer } = await ask('owner', operations.ViewerDocument)
-  expect(viewer).toEqual({ handle: 'owner', user: updateUser.user })
+  const id = viewerNodeId(handle('owner'))
+  expect(viewer).toEqual({ id, handle: 'owner', user: updateUser.user })
   const profile = { handle: 'owner' }
   const { user } = await ask(undefined, operations.UserProfileDocument, profile)
   expect(user).toEqual(updateUser.user)
@@ -34,7 +37,7 @@ test('an account is created, read, updated and deleted by its owner', async () =
   expect(deleteUser).toEqual({ clientMutationId: null, changed: true, handle: 'owner' })
   expect((await ask(undefined, operations.UserProfileDocument, profile)).user).toBeNull()
   expect(await ask('owner', operations.ViewerDocument)).toEqual({
-    viewer: { handle: 'owner', user: null },
+    viewer: { id, handle: 'owner', user: null },
   })
 })
 
@@ -94,7 +97,7 @@ test('a group has members, a timeline and a name', async () => {
   await open('keeper', 'friend', 'colleague')
   await follow('keeper', 'friend')
   await follow('keeper', 'colleague')
-  const input = { handle: 'friend', groups: ['close', 'art'] }
+  const input = { user: { handle: 'friend' }, groups: ['close', 'art'] }
   const { setFollowGroups } = await ask('keeper', operations.SetFollowGroupsDocument, { input })
   expect(setFollowGroups.groups).toEqual(['art', 'close'])
   expect(setFollowGroups.user?.viewerGroups).toEqual(['art', 'close'])
@@ -128,7 +131,7 @@ test('a follow and an unfollow show in the lists of both users', async () => {
   const seen = await ask('star', operations.UserProfileDocument, { handle: 'fan' })
   expect(seen.user?.followsViewer).toBe(true)
 
-  const input = { handle: 'star' }
+  const input = { user: { handle: 'star' } }
   const { unfollowUser } = await ask('fan', operations.UnfollowUserDocument, { input })
   expect(unfollowUser.changed).toBe(true)
   expect(unfollowUser.user).toMatchObject({ viewerFollows: false, stats: { followers: 0 } })
@@ -138,8 +141,8 @@ test('a follow and an unfollow show in the lists of both users', async () => {
 
 test('mutes and blocks are in the viewer’s lists until they are removed', async () => {
   await open('judge', 'noisy', 'rude')
-  const noisy = { input: { handle: 'noisy' } }
-  const rude = { input: { handle: 'rude' } }
+  const noisy = { input: { user: { handle: 'noisy' } } }
+  const rude = { input: { user: { handle: 'rude' } } }
   await follow('judge', 'rude')
   const { muteUser } = await ask('judge', operations.MuteUserDocument, noisy)
   expect(muteUser).toMatchObject({ changed: true, user: { viewerHasMuted: true } })

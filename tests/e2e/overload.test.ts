@@ -118,7 +118,7 @@ describe('rate limits', () => {
   const mute = (as = ann, count = 1) =>
     limited.send({
       as,
-      query: `mutation { ${Array.from({ length: count }, (_, n) => `m${n}: muteUser(input: { handle: "ben" }) { changed }`)} }`,
+      query: `mutation { ${Array.from({ length: count }, (_, n) => `m${n}: muteUser(input: { user: { handle: "ben"} }) { changed }`)} }`,
     })
 
   test('a viewer beyond the cost of a minute is refused with 429, without a command, and others are not', async () => {

@@ -54,7 +54,7 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
       ...{ author, text: `${n}` },
     }))
     await app.services.collections.posts.insertMany(posts)
-    await app.ask(reader, operations.FollowUserDocument, { input: { handle: author } })
+    await app.ask(reader, operations.FollowUserDocument, { input: { user: { handle: author } } })
     await app.rest()
   })
 

@@ -85,7 +85,7 @@ describe.each(['FANOUT_ON_READ', 'INBOX'] as const)('a poll of %s', (strategy) =
       ...{ author, text: 'old' },
     }))
     await app.services.collections.posts.insertMany(posts)
-    await app.ask(me, operations.FollowUserDocument, { input: { handle: one } })
+    await app.ask(me, operations.FollowUserDocument, { input: { user: { handle: one } } })
     await app.rest()
   })
 
@@ -112,17 +112,19 @@ describe.each(['FANOUT_ON_READ', 'INBOX'] as const)('a poll of %s', (strategy) =
 
   const changes: Record<string, () => Promise<unknown>> = {
     'a follow, which adds old posts': () =>
-      app.ask(me, operations.FollowUserDocument, { input: { handle: other } }),
+      app.ask(me, operations.FollowUserDocument, { input: { user: { handle: other } } }),
     'a deletion': async () => {
       const { timeline } = await app.ask(one, operations.TimelineDocument, { first: 1, strategy })
       const postId = timeline.edges[0]?.node?.id ?? ''
       return app.ask(one, operations.DeletePostDocument, { input: { postId } })
     },
-    'a mute': () => app.ask(me, operations.MuteUserDocument, { input: { handle: one } }),
+    'a mute': () => app.ask(me, operations.MuteUserDocument, { input: { user: { handle: one } } }),
     'the end of a mute': () =>
-      app.ask(me, operations.UnmuteUserDocument, { input: { handle: one } }),
-    'an unfollow': () => app.ask(me, operations.UnfollowUserDocument, { input: { handle: other } }),
-    'a block': () => app.ask(one, operations.BlockUserDocument, { input: { handle: me } }),
+      app.ask(me, operations.UnmuteUserDocument, { input: { user: { handle: one } } }),
+    'an unfollow': () =>
+      app.ask(me, operations.UnfollowUserDocument, { input: { user: { handle: other } } }),
+    'a block': () =>
+      app.ask(one, operations.BlockUserDocument, { input: { user: { handle: me } } }),
   }
 
   test.each(Object.keys(changes))('%s changes what a client holds, once', async (change) => {

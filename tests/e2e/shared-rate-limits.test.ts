@@ -25,7 +25,8 @@ const [eve, fay, gus] = ['eve', 'fay', 'gus'].map(handle) as [UserId, UserId, Us
 
 beforeAll(async () => openAccounts(app.services, [ann, ben, cat, dan, eve, fay, gus]))
 
-const follow = (who: string) => `mutation { followUser(input: { handle: "${who}" }) { changed } }`
+const follow = (who: string) =>
+  `mutation { followUser(input: { user: { handle: "${who}"} }) { changed } }`
 const rateLimits = () => app.database.collections.rate_limits
 /** All documents, also those that no majority holds yet: rate limits wait for none. */
 const storedLimits = () => rateLimits().find({}, { readConcern: 'local' }).toArray()

@@ -20,7 +20,7 @@ const publish = async (as: string, text: string) =>
   (await app.ask(as, operations.CreatePostDocument, { input: { text } })).createPost.post.id
 
 const follow = (as: string, whom: string) =>
-  app.ask(as, operations.FollowUserDocument, { input: { handle: whom } })
+  app.ask(as, operations.FollowUserDocument, { input: { user: { handle: whom } } })
 
 async function page(strategy: FeedStrategyName, first = 10) {
   const { timeline } = await app.ask(reader, operations.TimelineDocument, { first, strategy })
@@ -149,21 +149,21 @@ describe('whyInTimeline and whyNotInTimeline', () => {
   test('the reasons for a post name the follow, the mute, the block and the deletion', async () => {
     const post = await publish(author, 'why?')
     expect(await why(post)).toEqual({ in: ['FOLLOWED'], out: undefined })
-    const input = { handle: author }
+    const input = { user: { handle: author } }
     await app.ask(reader, operations.MuteUserDocument, { input })
     expect(await why(post)).toEqual({ in: undefined, out: ['MUTED'] })
     await app.ask(reader, operations.UnmuteUserDocument, { input })
     await app.ask(author, operations.DeletePostDocument, { input: { postId: post } })
     expect(await why(post)).toEqual({ in: undefined, out: ['POST_DELETED'] })
     const next = await publish(author, 'why not?')
-    await app.ask(author, operations.BlockUserDocument, { input: { handle: reader } })
+    await app.ask(author, operations.BlockUserDocument, { input: { user: { handle: reader } } })
     expect(await why(next)).toEqual({ in: undefined, out: ['NOT_FOLLOWED', 'BLOCKED'] })
   })
 
   test('the reasons for a post in a group’s timeline name the group', async () => {
     const post = await publish(fans[0] as string, 'grouped')
     expect(await why(post, 'close')).toEqual({ in: undefined, out: ['NOT_IN_GROUP'] })
-    const input = { handle: fans[0] as string, groups: ['close'] }
+    const input = { user: { handle: fans[0] as string }, groups: ['close'] }
     await app.ask(reader, operations.SetFollowGroupsDocument, { input })
     expect(await why(post, 'close')).toEqual({ in: ['FOLLOWED', 'IN_GROUP'], out: undefined })
     const own = await publish(reader, 'mine')

@@ -152,7 +152,7 @@ test('a job of a release that stored no traceparent runs, in a trace of its own'
 
 test('an invalid traceparent begins a new trace, and a refused mutation is a failed operation', async () => {
   const headers = { traceparent: '00-nonsense' }
-  const query = 'mutation Refused { followUser(input: { handle: "nobody" }) { changed } }'
+  const query = 'mutation Refused { followUser(input: { user: { handle: "nobody"} }) { changed } }'
   const { errors } = await app.send({ as: ann, query, headers })
   expect(errors).toHaveLength(1)
   const operation = await vi.waitFor(() => {
@@ -168,7 +168,7 @@ test('an invalid traceparent begins a new trace, and a refused mutation is a fai
 test('spans hold no text, no handle and no token', async () => {
   const { traceId, headers } = newTrace()
   const authorization = `Dev ${bob}`
-  const query = `mutation { followUser(input: { handle: "${ann}" }) { changed } }`
+  const query = `mutation { followUser(input: { user: { handle: "${ann}"} }) { changed } }`
   await app.send({ query, headers: { ...headers, authorization, tracestate: `x=${bob}` } })
   await collector.trace(traceId, ['POST /graphql'])
   const all = collector.bodies.join('\n')

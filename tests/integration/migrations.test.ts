@@ -9,6 +9,7 @@ import { share } from '../support/repetition.ts'
 import { timeOfCases } from '../support/seed.ts'
 import { drain } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
+import { translateOperation } from './migrations/current-operations.ts'
 import { expireLease, migrated, outcome, restored, serve } from './migrations/migrated.ts'
 import { contents, type RecordedAnswer, readFixture } from './migrations/release-fixture.ts'
 
@@ -24,7 +25,8 @@ describe.each(databases)('a database of e62058d, following by $following', (reco
     await drain(server.services)
     const differences: object[] = []
     const compare = async ({ as, query, variables, data }: RecordedAnswer) => {
-      const found = await server.ask(as, recorded.queries[query] ?? '', variables)
+      const now = translateOperation(recorded.queries[query] ?? '', variables)
+      const found = await server.ask(as, now.query, now.variables)
       const said = JSON.stringify(found)
       if (said !== JSON.stringify(data)) differences.push({ as, query, variables, data, found })
     }

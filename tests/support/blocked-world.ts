@@ -1,5 +1,11 @@
 import { type EngagementKind, engagementKinds, kinds } from '../../src/engagement/kinds.ts'
-import { engagementNodeId, parseNodeId, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import {
+  engagementNodeId,
+  parseNodeId,
+  postNodeId,
+  userNodeId,
+  viewerNodeId,
+} from '../../src/graphql/node-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 
@@ -13,7 +19,9 @@ const reducedAt = new Set([
   'Query.nodes',
   'Viewer.blocks',
   'Viewer.mutes',
-  'RelationPayload.user',
+  ...['Follow', 'Unfollow', 'Mute', 'Unmute', 'Block', 'Unblock'].map(
+    (name) => `${name}UserPayload.user`,
+  ),
   'SetFollowGroupsPayload.user',
 ])
 
@@ -62,6 +70,7 @@ export class BlockedWorld {
   /** The global id of a user, a user's post, or the engagement of `actor` with the user's post. */
   idOf(type: string, user: UserId, actor: UserId): string {
     if (type === 'User') return userNodeId(user)
+    if (type === 'Viewer') return viewerNodeId(user)
     if (type === 'Post') return postNodeId(this.postOf(user))
     const kind = engagementKinds.find((one) => kinds[one].node.type === type) as EngagementKind
     return this.entries.get(`${kind} ${actor} ${user}`) as string
@@ -82,7 +91,7 @@ export function objectsIn(value: unknown, place: string): Shown[] {
 /** Whether an object is one that a block between the viewer and `hidden` hides, or the hidden user. */
 export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): boolean {
   const ref = parseNodeId('id', object.id)
-  if (ref.type === 'User') return ref.handle === hidden
+  if (ref.type === 'User' || ref.type === 'Viewer') return ref.handle === hidden
   if (ref.type === 'Post') return ref.post.author === hidden
   const isBy = (user: UserId) => ref.key === user || object.text === `by ${user}`
   return isBy(hidden) || (ref.post.author === hidden && !isBy(viewer))

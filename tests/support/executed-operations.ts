@@ -26,7 +26,7 @@ export function useOperations() {
     )
 
   const follow = (follower: string, handle: string) =>
-    ask(follower, operations.FollowUserDocument, { input: { handle } })
+    ask(follower, operations.FollowUserDocument, { input: { user: { handle } } })
 
   /** Publishes a post. @returns the post. */
   const publish = async (author: string, text: string) =>

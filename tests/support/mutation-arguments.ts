@@ -1,4 +1,4 @@
-import { getNamedType, isInputObjectType, isRequiredInputField } from 'graphql'
+import { astFromValue, getNamedType, isInputObjectType, isRequiredInputField, print } from 'graphql'
 import { createSchema } from '../../src/graphql/schema.ts'
 
 const schema = createSchema()
@@ -14,8 +14,8 @@ export function mutationArguments(
   const input = getNamedType(schema.getMutationType()?.getFields()[mutation]?.args[0]?.type)
   if (!isInputObjectType(input)) throw new Error(`${mutation} has no input`)
   const fields = Object.values(input.getFields()).flatMap((field) => {
-    if (values[field.name] !== undefined)
-      return [`${field.name}: ${JSON.stringify(values[field.name])}`]
+    const value = astFromValue(values[field.name], field.type)
+    if (value) return [`${field.name}: ${print(value)}`]
     if (isRequiredInputField(field)) throw new Error(`${mutation} requires input.${field.name}`)
     return []
   })

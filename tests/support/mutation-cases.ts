@@ -74,8 +74,8 @@ export async function newPair({ services }: TestApp): Promise<Pair> {
 
 /** Each mutation of the schema, with an input that changes something. Call it only in hooks and tests. */
 export function mutationCases(app: TestApp): Readonly<Record<MutationName, MutationCase>> {
-  const toOther = ({ other }: Pair): Input => ({ handle: other })
-  const otherwise = (): Input => ({ handle: thirdUser })
+  const toOther = ({ other }: Pair): Input => ({ user: { handle: other } })
+  const otherwise = (): Input => ({ user: { handle: thirdUser } })
   const follow = async (pair: Pair) => {
     await app.services.follows.follow(pair.viewer, pair.other)
     return toOther(pair)
@@ -211,7 +211,7 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     setFollowGroups: {
       document: operations.SetFollowGroupsDocument,
       ready: async (pair) => ({ ...(await follow(pair)), groups: ['b', 'a'] }),
-      otherwise: () => ({ handle: thirdUser, groups: ['b', 'a'] }),
+      otherwise: () => ({ user: { handle: thirdUser }, groups: ['b', 'a'] }),
       undo: ({ viewer, other }) => app.services.follows.setGroups(viewer, other, ['later']),
     },
     createPost: {
@@ -241,13 +241,13 @@ export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> =
   createUser: { name: 'Named' },
   updateUser: { name: 'Named' },
   deleteUser: {},
-  followUser: { handle: other },
-  unfollowUser: { handle: other },
-  muteUser: { handle: other },
-  unmuteUser: { handle: other },
-  blockUser: { handle: other },
-  unblockUser: { handle: other },
-  setFollowGroups: { handle: other, groups: [] },
+  followUser: { user: { handle: other } },
+  unfollowUser: { user: { handle: other } },
+  muteUser: { user: { handle: other } },
+  unmuteUser: { user: { handle: other } },
+  blockUser: { user: { handle: other } },
+  unblockUser: { user: { handle: other } },
+  setFollowGroups: { user: { handle: other }, groups: [] },
   createPost: { text: 'Hello' },
   deletePost: { postId: postNodeId(nothing(viewer)) },
   ...forOwnEntries(() => ({ postId: postNodeId(nothing(other)) })),

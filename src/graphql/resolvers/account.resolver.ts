@@ -6,16 +6,18 @@ import type { User as CoreUser } from '../../users/users.ts'
 import type { Context } from '../context.ts'
 import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { DeleteUserPayload, UserPayload } from '../payloads.ts'
+import { AccountPayload, DeleteUserPayload, payloadOf } from '../payloads.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 
+const CreateUserPayload = payloadOf('createUser', AccountPayload)
+const UpdateUserPayload = payloadOf('updateUser', AccountPayload)
 const inputDescription = 'The input of the mutation.'
 
 /** The mutations of the viewer's own account. */
 @Resolver()
 export class AccountResolver {
-  @Mutation(() => UserPayload, {
+  @Mutation(() => CreateUserPayload, {
     nullable: true,
     description:
       "Creates the viewer's account. Fails with CONFLICT if the account exists, and with FORBIDDEN if the handle is reserved.",
@@ -25,18 +27,13 @@ export class AccountResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const { clientMutationId, user } = await mutate(
-      ctx,
-      'createUser',
-      input,
-      async (viewer, idempotencyKey) => ({
-        user: await ctx.services.users.create(viewer, input, idempotencyKey),
-      }),
-    )
-    return { clientMutationId, user: await presentOwn(ctx, user, info) }
+    const result = await mutate(ctx, 'createUser', input, async (viewer, idempotencyKey) => ({
+      user: await ctx.services.users.create(viewer, input, idempotencyKey),
+    }))
+    return { ...result, user: await presentOwn(ctx, result.user, info) }
   }
 
-  @Mutation(() => UserPayload, {
+  @Mutation(() => UpdateUserPayload, {
     nullable: true,
     description: "Updates the viewer's profile.",
   })
@@ -47,15 +44,10 @@ export class AccountResolver {
   ) {
     const { name } = input
     if (name === null) throw badInput('input.name', 'must not be null')
-    const { clientMutationId, user } = await mutate(
-      ctx,
-      'updateUser',
-      input,
-      async (viewer, idempotencyKey) => ({
-        user: await ctx.services.users.update(viewer, { ...input, name }, idempotencyKey),
-      }),
-    )
-    return { clientMutationId, user: await presentOwn(ctx, user, info) }
+    const result = await mutate(ctx, 'updateUser', input, async (viewer, idempotencyKey) => ({
+      user: await ctx.services.users.update(viewer, { ...input, name }, idempotencyKey),
+    }))
+    return { ...result, user: await presentOwn(ctx, result.user, info) }
   }
 
   @Mutation(() => DeleteUserPayload, {

@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql'
-import type { IdempotencyKey } from '../../db/idempotency.ts'
 import {
   type EngagementKind,
   engagementKinds,
@@ -8,22 +7,24 @@ import {
   kinds,
   kindsKeyedBy,
 } from '../../engagement/kinds.ts'
-import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { Engagement } from '../../engagement/reader.ts'
+import type { PostRef } from '../../lib/ids.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { schemaNames } from '../engagement-names.ts'
 import {
   type AddEngagementInput,
   addInputOf,
+  inputOf,
   PostInput,
   type RemoveEngagementInput,
   removeInputOf,
 } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { parseEntryNodeId, parsePostNodeId } from '../node-id.ts'
-import { addPayloadOf, PostMarkPayload, removePayloadOf } from '../payloads.ts'
+import { cursorOf, engagementNodeId, parseEntryNodeId, parsePostNodeId } from '../node-id.ts'
+import { addPayloadOf, removePayloadOf } from '../payloads.ts'
 import { presentEngagements, presentPostRefs } from '../present.ts'
-import { selectionOf } from '../selection.ts'
+import { type Selection, selectionOf } from '../selection.ts'
 import { engagementTypes } from '../types/engagement.ts'
 import { Post } from '../types/post.ts'
 
@@ -52,124 +53,101 @@ function listResolverOf(kind: EngagementKind) {
   return ListResolver
 }
 
-/** The mutations of a kind whose key is the actor: they add and remove the viewer's only entry. */
-function ownEntryMutationsOf(kind: KindKeyedBy<'actor'>) {
-  const { add, remove } = kinds[kind]
-  const Input = addInputOf(kind)
+/** The mutation that adds an entry of the viewer, for any kind. */
+function addResolverOf(kind: EngagementKind) {
+  const { mutation: name, description } = kinds[kind].add
+  const names = schemaNames(kind)
+  const [Input, Payload] = [addInputOf(kind), addPayloadOf(kind)]
 
   @Resolver()
-  class OwnEntryResolver {
-    @Mutation(() => PostMarkPayload, {
-      name: add.mutation,
-      nullable: true,
-      description: add.description,
-    })
+  class AddResolver {
+    @Mutation(() => Payload, { name, nullable: true, description })
     async add(
-      @Arg('input', () => Input, inputOptions) given: AddEngagementInput,
+      @Arg('input', () => Input, inputOptions) input: AddEngagementInput,
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      return changeEntry(ctx, info, given, (viewer, post, idempotencyKey) =>
-        ctx.services.engagements.add(kind, viewer, post, { text: given.text, idempotencyKey }),
+      const { text, postId } = input
+      const ref = parsePostNodeId('input.postId', postId)
+      const { entry, ...result } = await mutate(ctx, name, input, (viewer, idempotencyKey) =>
+        ctx.services.engagements.add(kind, viewer, ref, { text, idempotencyKey }),
       )
-    }
-
-    @Mutation(() => PostMarkPayload, {
-      name: remove.mutation,
-      nullable: true,
-      description: remove.description,
-    })
-    async remove(
-      @Arg('input', () => PostInput, inputOptions) given: PostInput,
-      @Ctx() ctx: Context,
-      @Info() info: GraphQLResolveInfo,
-    ) {
-      return changeEntry(ctx, info, given, (viewer, post, idempotencyKey) =>
-        ctx.services.engagements.remove(kind, viewer, post, idempotencyKey),
-      )
+      const selection = selectionOf(info)
+      const [node, edgeNode, post] = await Promise.all([
+        presentEngagement(ctx, entry, selection.of(names.entry)),
+        presentEngagement(ctx, entry, selection.of(names.edge, 'node')),
+        presentPost(ctx, ref, selection.of('post')),
+      ])
+      const edge = { cursor: cursorOf(entry.place), node: edgeNode }
+      return { ...result, post, [names.entry]: node, [names.edge]: edge }
     }
   }
-  return OwnEntryResolver
+  return AddResolver
 }
 
-/** The mutations of a kind whose key is the entry's id: each add creates a new entry. */
-function entryMutationsOf(kind: KindKeyedBy<'_id'>) {
-  const { add, remove } = kinds[kind]
-  const names = schemaNames(kind)
-  const [AddInput, AddPayload] = [addInputOf(kind), addPayloadOf(kind)]
-  const [RemoveInput, RemovePayload] = [removeInputOf(kind), removePayloadOf(kind)]
+/** The mutation that removes the viewer's only entry, for a kind whose key is the actor. */
+function removeOwnResolverOf(kind: KindKeyedBy<'actor'>) {
+  const { mutation: name, description } = kinds[kind].remove
+  const { deletedId } = schemaNames(kind)
+  const [Input, Payload] = [inputOf(name, PostInput), removePayloadOf(kind)]
 
   @Resolver()
-  class EntryResolver {
-    @Mutation(() => AddPayload, {
-      name: add.mutation,
-      nullable: true,
-      description: add.description,
-    })
-    async add(
-      @Arg('input', () => AddInput, inputOptions) given: AddEngagementInput,
-      @Ctx() ctx: Context,
-      @Info() info: GraphQLResolveInfo,
-    ) {
-      const post = parsePostNodeId('input.postId', given.postId)
-      const { entry, clientMutationId } = await mutate(
-        ctx,
-        info.fieldName,
-        given,
-        (viewer, idempotencyKey) =>
-          ctx.services.engagements.add(kind, viewer, post, { text: given.text, idempotencyKey }),
-      )
-      const presented = await presentEngagements(ctx, [entry], selectionOf(info).of(names.entry))
-      return { clientMutationId, [names.entry]: presented.get(entry) }
-    }
-
-    @Mutation(() => RemovePayload, {
-      name: remove.mutation,
-      nullable: true,
-      description: remove.description,
-    })
+  class RemoveOwnResolver {
+    @Mutation(() => Payload, { name, nullable: true, description })
     async remove(
-      @Arg('input', () => RemoveInput, inputOptions) given: RemoveEngagementInput,
+      @Arg('input', () => Input, inputOptions) input: PostInput,
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      const globalId = given[names.entryId] as string
-      const entry = parseEntryNodeId(`input.${names.entryId}`, globalId, kind)
-      const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => {
-        const { changed } = await ctx.services.engagements.removeById(entry, viewer, idempotencyKey)
-        return { changed, [names.deletedId]: globalId }
+      const ref = parsePostNodeId('input.postId', input.postId)
+      const result = await mutate(ctx, name, input, async (viewer, idempotencyKey) => {
+        const { changed } = await ctx.services.engagements.remove(kind, viewer, ref, idempotencyKey)
+        return { changed, [deletedId]: engagementNodeId({ kind, post: ref, key: viewer }) }
       })
-      return { ...result, post: await presentPost(ctx, entry.post, info) }
+      return { ...result, post: await presentPost(ctx, ref, selectionOf(info).of('post')) }
     }
   }
-  return EntryResolver
+  return RemoveOwnResolver
+}
+
+/** The mutation that removes an entry by its global id, for a kind whose key is the entry's id. */
+function removeResolverOf(kind: KindKeyedBy<'_id'>) {
+  const { mutation: name, description } = kinds[kind].remove
+  const { entryId, deletedId } = schemaNames(kind)
+  const [Input, Payload] = [removeInputOf(kind), removePayloadOf(kind)]
+
+  @Resolver()
+  class RemoveResolver {
+    @Mutation(() => Payload, { name, nullable: true, description })
+    async remove(
+      @Arg('input', () => Input, inputOptions) input: RemoveEngagementInput,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      const globalId = input[entryId] as string
+      const entry = parseEntryNodeId(`input.${entryId}`, globalId, kind)
+      const result = await mutate(ctx, name, input, async (viewer, idempotencyKey) => {
+        const { changed } = await ctx.services.engagements.removeById(entry, viewer, idempotencyKey)
+        return { changed, [deletedId]: globalId }
+      })
+      return { ...result, post: await presentPost(ctx, entry.post, selectionOf(info).of('post')) }
+    }
+  }
+  return RemoveResolver
 }
 
 /** The lists of all kinds, and the mutations that change them. */
 export const engagementResolvers = [
   ...engagementKinds.map(listResolverOf),
-  ...kindsKeyedBy('actor').map(ownEntryMutationsOf),
-  ...kindsKeyedBy('_id').map(entryMutationsOf),
+  ...engagementKinds.map(addResolverOf),
+  ...kindsKeyedBy('actor').map(removeOwnResolverOf),
+  ...kindsKeyedBy('_id').map(removeResolverOf),
 ]
 
-async function changeEntry(
-  ctx: Context,
-  info: GraphQLResolveInfo,
-  given: PostInput,
-  run: (
-    viewer: UserId,
-    post: PostRef,
-    idempotencyKey: IdempotencyKey | undefined,
-  ) => Promise<{ readonly changed: boolean }>,
-) {
-  const post = parsePostNodeId('input.postId', given.postId)
-  const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => ({
-    changed: (await run(viewer, post, idempotencyKey)).changed,
-  }))
-  return { ...result, post: await presentPost(ctx, post, info) }
+async function presentPost(ctx: Context, post: PostRef, selection: Selection) {
+  return selection.any ? ((await presentPostRefs(ctx, [post], selection)).get(post) ?? null) : null
 }
 
-async function presentPost(ctx: Context, post: PostRef, info: GraphQLResolveInfo) {
-  const selection = selectionOf(info).of('post')
-  return selection.any ? ((await presentPostRefs(ctx, [post], selection)).get(post) ?? null) : null
+async function presentEngagement(ctx: Context, entry: Engagement, selection: Selection) {
+  return selection.any ? (await presentEngagements(ctx, [entry], selection)).get(entry) : null
 }

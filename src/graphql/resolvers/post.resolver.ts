@@ -4,7 +4,7 @@ import { noAccount } from '../../users/stats.ts'
 import type { Context } from '../context.ts'
 import { CreatePostInput, DeletePostInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { parsePostNodeId } from '../node-id.ts'
+import { cursorOf, parsePostNodeId } from '../node-id.ts'
 import { CreatePostPayload, DeletePostPayload } from '../payloads.ts'
 import { presentPosts } from '../present.ts'
 import { selectionOf } from '../selection.ts'
@@ -27,7 +27,7 @@ export class PostResolver {
       kind,
       ...(alt == null ? {} : { alt }),
     }))
-    const { post, clientMutationId } = await mutate(
+    const { post, ...result } = await mutate(
       ctx,
       'createPost',
       input,
@@ -39,9 +39,14 @@ export class PostResolver {
         ),
       }),
     )
-    const presented = await presentPosts(ctx, [post], selectionOf(info).of('post'))
+    const selection = selectionOf(info)
+    const [presented, inTimeline] = await Promise.all([
+      presentPosts(ctx, [post], selection.of('post')),
+      presentPosts(ctx, [post], selection.of('timelineEdge', 'node')),
+    ])
     if (!presented.has(post)) throw noAccount()
-    return { clientMutationId, post: presented.get(post) }
+    const timelineEdge = { cursor: cursorOf(post.id), node: inTimeline.get(post) }
+    return { ...result, post: presented.get(post), timelineEdge }
   }
 
   @Mutation(() => DeletePostPayload, {

@@ -2,132 +2,108 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import type { IdempotencyKey } from '../../db/idempotency.ts'
 import type { UserId } from '../../lib/ids.ts'
+import type { Services } from '../../services.ts'
 import type { Context } from '../context.ts'
-import { SetFollowGroupsInput, UserInput } from '../inputs.ts'
+import { inputOf, SetFollowGroupsInput, UserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { parseHandle } from '../node-id.ts'
-import { RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
+import { parseUserRef } from '../node-id.ts'
+import { payloadOf, RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 
-const input = () => Arg('input', () => UserInput, { description: 'The input of the mutation.' })
+const inputOptions = { description: 'The input of the mutation.' }
 
-/** The mutations of follows, groups, mutes and blocks. */
-@Resolver()
-export class RelationResolver {
-  @Mutation(() => RelationPayload, {
-    nullable: true,
+/** A mutation that changes one relation of the viewer to another user. */
+interface RelationMutation {
+  readonly description: string
+  /** @returns whether anything changed. */
+  readonly change: (services: Services, ...write: RelationWrite) => Promise<boolean>
+}
+type RelationWrite = [viewer: UserId, other: UserId, idempotencyKey: IdempotencyKey | undefined]
+
+const relationMutations: Readonly<Record<string, RelationMutation>> = {
+  followUser: {
     description: 'Makes the viewer follow the user.',
-  })
-  async followUser(
-    @input() given: UserInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return changeRelation(
-      ctx,
-      info,
-      given,
-      async (viewer, other, idempotencyKey) =>
-        (await ctx.services.follows.follow(viewer, other, idempotencyKey)).changed,
-    )
-  }
-
-  @Mutation(() => RelationPayload, {
-    nullable: true,
+    change: async ({ follows }, ...write) => (await follows.follow(...write)).changed,
+  },
+  unfollowUser: {
     description:
       "Makes the viewer unfollow the user. Removes the user from all of the viewer's groups.",
-  })
-  async unfollowUser(
-    @input() given: UserInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return changeRelation(
-      ctx,
-      info,
-      given,
-      async (viewer, other, idempotencyKey) =>
-        (await ctx.services.follows.unfollow(viewer, other, idempotencyKey)).changed,
-    )
-  }
-
-  @Mutation(() => RelationPayload, {
-    nullable: true,
+    change: async ({ follows }, ...write) => (await follows.unfollow(...write)).changed,
+  },
+  muteUser: {
     description: "Hides the user's posts from the viewer's timelines. The user is not notified.",
-  })
-  async muteUser(@input() given: UserInput, @Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
-    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.mute(...who))
-  }
-
-  @Mutation(() => RelationPayload, {
-    nullable: true,
+    change: ({ restrictions }, ...write) => restrictions.mute(...write),
+  },
+  unmuteUser: {
     description: "Shows the user's posts in the viewer's timelines again.",
-  })
-  async unmuteUser(
-    @input() given: UserInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.unmute(...who))
-  }
-
-  @Mutation(() => RelationPayload, {
-    nullable: true,
+    change: ({ restrictions }, ...write) => restrictions.unmute(...write),
+  },
+  blockUser: {
     description:
       'Hides the viewer and the user from each other: profiles, posts, likes, comments and shares. Ends the follows between them.',
-  })
-  async blockUser(
-    @input() given: UserInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.block(...who))
-  }
-
-  @Mutation(() => RelationPayload, {
-    nullable: true,
+    change: ({ restrictions }, ...write) => restrictions.block(...write),
+  },
+  unblockUser: {
     description: 'Removes the block. Ended follows are not restored.',
-  })
-  async unblockUser(
-    @input() given: UserInput,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return changeRelation(ctx, info, given, (...who) => ctx.services.restrictions.unblock(...who))
-  }
+    change: ({ restrictions }, ...write) => restrictions.unblock(...write),
+  },
+}
 
+function relationResolverOf(name: string, { description, change }: RelationMutation) {
+  const [Input, Payload] = [inputOf(name, UserInput), payloadOf(name, RelationPayload)]
+
+  @Resolver()
+  class RelationResolver {
+    @Mutation(() => Payload, { name, nullable: true, description })
+    async change(
+      @Arg('input', () => Input, inputOptions) input: UserInput,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      return mutateOther(ctx, info, input, async (...write) => ({
+        changed: await change(ctx.services, ...write),
+      }))
+    }
+  }
+  return RelationResolver
+}
+
+/** The mutation of groups. */
+@Resolver()
+class GroupsResolver {
   @Mutation(() => SetFollowGroupsPayload, {
     nullable: true,
     description: "Sets the viewer's groups that contain a followee.",
   })
   async setFollowGroups(
-    @Arg('input', () => SetFollowGroupsInput, { description: 'The input of the mutation.' })
-    given: SetFollowGroupsInput,
+    @Arg('input', () => SetFollowGroupsInput, inputOptions) input: SetFollowGroupsInput,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const other = parseHandle('input.handle', given.handle)
-    const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => ({
-      groups: await ctx.services.follows.setGroups(viewer, other, given.groups, idempotencyKey),
+    return mutateOther(ctx, info, input, async (viewer, other, idempotencyKey) => ({
+      groups: await ctx.services.follows.setGroups(viewer, other, input.groups, idempotencyKey),
     }))
-    return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
   }
 }
 
-async function changeRelation(
+/** The mutations of follows, groups, mutes and blocks. */
+export const relationResolvers = [
+  ...Object.entries(relationMutations).map(([name, one]) => relationResolverOf(name, one)),
+  GroupsResolver,
+] as const
+
+async function mutateOther<Result extends object>(
   ctx: Context,
   info: GraphQLResolveInfo,
-  given: UserInput,
-  run: (
-    viewer: UserId,
-    other: UserId,
-    idempotencyKey: IdempotencyKey | undefined,
-  ) => Promise<boolean>,
+  { user, ...rest }: UserInput,
+  run: (...write: RelationWrite) => Promise<Result>,
 ) {
-  const other = parseHandle('input.handle', given.handle)
-  const result = await mutate(ctx, info.fieldName, given, async (viewer, idempotencyKey) => ({
-    changed: await run(viewer, other, idempotencyKey),
-  }))
+  const other = parseUserRef('input.user', user)
+  // A user is the same input by id, by handle, and under the name that the field had before.
+  const input = { ...rest, handle: other }
+  const result = await mutate(ctx, info.fieldName, input, (viewer, idempotencyKey) =>
+    run(viewer, other, idempotencyKey),
+  )
   return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
 }

@@ -4,7 +4,7 @@ import type { UserId } from '../../lib/ids.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { pageOfNames } from '../names.ts'
-import { presentUser, presentUsers } from '../present.ts'
+import { presentUser, presentUsers, presentViewer } from '../present.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { UserConnection } from '../types/user.ts'
 import { FollowGroupConnection, Viewer } from '../types/viewer.ts'
@@ -17,7 +17,7 @@ export class ViewerResolver {
     description: 'The signed-in viewer, or null for an anonymous request.',
   })
   viewer(@Ctx() { viewer }: Context) {
-    return viewer === undefined ? null : { handle: viewer }
+    return viewer === undefined ? null : presentViewer(viewer)
   }
 
   @FieldResolver()

@@ -38,7 +38,7 @@ function typesOf(kind: EngagementKind) {
   @ObjectType(`${node.type}Connection`, { simpleResolvers: true, description: list.page })
   class EngagementConnection extends connectionOf(() => EngagementEdge) {}
 
-  return { node: EngagementNode, connection: EngagementConnection }
+  return { node: EngagementNode, edge: EngagementEdge, connection: EngagementConnection }
 }
 
 /** The types of each kind. */

@@ -1,5 +1,5 @@
-import { Field, ObjectType } from 'type-graphql'
-import { connectionOf, edgeOf } from './common.ts'
+import { Field, ID, ObjectType } from 'type-graphql'
+import { connectionOf, edgeOf, Node } from './common.ts'
 import { User } from './user.ts'
 
 @ObjectType({
@@ -21,9 +21,15 @@ export class FollowGroupConnection extends connectionOf(() => FollowGroupEdge) {
 
 @ObjectType({
   simpleResolvers: true,
+  implements: Node,
   description: 'The signed-in user, with the lists that only this user can see.',
 })
-export class Viewer {
+export class Viewer extends Node {
+  @Field(() => ID, {
+    description: 'The global id of the viewer. The node query answers it to the viewer alone.',
+  })
+  override readonly id!: string
+
   @Field(() => String, {
     description: 'The handle of the viewer: the subject of the verified token.',
   })

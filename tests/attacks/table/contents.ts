@@ -17,20 +17,7 @@ const refused = { answer: '200 BAD_USER_INPUT', commandsMax: 0 }
 const nested = { answer: '200 BAD_USER_INPUT', commandsMax: 4 }
 
 const handles = [
-  ...[
-    '',
-    ' ',
-    'UPPER',
-    'a b',
-    'ann\n',
-    '\u0000',
-    'ann\u0000',
-    'é',
-    '😀',
-    '\ud800',
-    'аnn',
-    '../ann',
-  ],
+  ...['', ' ', 'a b', 'ann\n', '\u0000', 'ann\u0000', 'é', '😀', '\ud800', 'аnn', '../ann'],
   ...[
     '$ne',
     '$where',
@@ -156,7 +143,12 @@ const urls = [
 
 /** Wrong contents of the fields of inputs, by name. */
 const contents: Readonly<Record<string, readonly unknown[]>> = {
-  handle: handles,
+  user: [
+    ...handles.map((handle) => ({ handle })),
+    ...[...forgedIds, otherIds.post, otherIds.comment, encodeOpaque('Viewer', author)].map(
+      (one) => ({ id: one }),
+    ),
+  ],
   postId: [...forgedIds, otherIds.user, otherIds.comment, otherIds.like],
   commentId: [...forgedIds, otherIds.user, otherIds.post, otherIds.like],
   text: texts,
@@ -175,7 +167,7 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 const valid: Readonly<Record<string, unknown>> = {
-  handle: 'ben',
+  user: { handle: 'ben' },
   postId: existingPost,
   commentId: otherIds.comment,
   text: 'x',

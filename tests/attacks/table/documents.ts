@@ -230,10 +230,22 @@ const unfitting: readonly Attack[] = [
     'a prototype in an input',
     'mutation { createUser(input: {name: "x", __proto__: {a: 1}}) { user { id } } }',
   ],
-  ['an operator in an input', 'mutation { followUser(input: {handle: {ne: 1}}) { changed } }'],
+  [
+    'an operator in an input',
+    'mutation { followUser(input: {user: {handle: {ne: 1}}}) { changed } }',
+  ],
   [
     'a field of an input twice',
-    'mutation { followUser(input: {handle: "ben", handle: "ann"}) { changed } }',
+    'mutation { followUser(input: {user: {handle: "ben", handle: "ann"}}) { changed } }',
+  ],
+  [
+    'two fields of an input that takes one',
+    'mutation { followUser(input: {user: {handle: "ben", id: "x"}}) { changed } }',
+  ],
+  ['no field of an input that takes one', 'mutation { followUser(input: {user: {}}) { changed } }'],
+  [
+    'null in an input that takes one field',
+    'mutation { followUser(input: {user: {handle: null}}) { changed } }',
   ],
   ['an unknown value of an enum', '{ timeline(strategy: INBX) { pending } }'],
   ['a string as an enum', '{ timeline(strategy: "INBOX") { pending } }'],

@@ -28,6 +28,14 @@ function wrongValues(type: GraphQLInputType): readonly unknown[] {
   if (isListType(type))
     return [...wrongValues(type.ofType).map((value) => [value]), [[[{}]]], ...operators]
   if (isEnumType(type)) return ['', 'X', 1, true, [], {}, ...prototypes, ...operators]
+  if (isInputObjectType(type) && type.isOneOf) {
+    const fields = Object.values(type.getFields())
+    const both = Object.fromEntries(fields.map((field) => [field.name, 'ben']))
+    const wrong = fields.flatMap((field) =>
+      [null, ...wrongValues(field.type)].map((value) => ({ [field.name]: value })),
+    )
+    return ['x', 5, true, {}, { a: 1 }, both, ...wrong]
+  }
   if (isInputObjectType(type)) {
     const valid = validValue(type) as object
     const fields = Object.values(type.getFields()).flatMap((field) =>
@@ -59,6 +67,7 @@ function validValue(type: GraphQLInputType, name = ''): unknown {
   const inner = getNullableType(type)
   if (isListType(inner)) return []
   if (isEnumType(inner)) return inner.getValues()[0]?.name
+  if (isInputObjectType(inner) && inner.isOneOf) return { handle: 'ben' }
   if (isInputObjectType(inner)) {
     const fields = Object.values(inner.getFields()).filter(isRequiredInputField)
     return Object.fromEntries(

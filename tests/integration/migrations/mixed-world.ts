@@ -14,12 +14,12 @@ const documents = {
   createUser: mutation('createUser', 'CreateUserInput', 'user { handle }'),
   createPost: mutation('createPost', 'CreatePostInput', 'post { id }'),
   deletePost: mutation('deletePost', 'DeletePostInput', 'changed'),
-  followUser: mutation('followUser', 'UserInput', 'changed'),
-  unfollowUser: mutation('unfollowUser', 'UserInput', 'changed'),
-  muteUser: mutation('muteUser', 'UserInput', 'changed'),
-  unmuteUser: mutation('unmuteUser', 'UserInput', 'changed'),
-  blockUser: mutation('blockUser', 'UserInput', 'changed'),
-  unblockUser: mutation('unblockUser', 'UserInput', 'changed'),
+}
+
+/** A mutation of a relation, for the previous release or for this one, which names users by `UserRef`. */
+const relationDocument = (name: string, user: UserId, isPrevious: boolean) => {
+  const input = isPrevious ? `handle: "${user}"` : `user: { handle: "${user}" }`
+  return `mutation { ${name}(input: { ${input} }) { changed } }`
 }
 
 /** What a reader sees of a timeline: the posts of the page, newest first, and the number that a poll counts. */
@@ -38,7 +38,7 @@ export class MixedWorld {
   /** Creates the users, with posts, through one server. */
   async begin(url: string): Promise<void> {
     for (const user of [reader, friend, other]) {
-      await send(url, user, 'createUser', { name: user })
+      await request(url, user, documents.createUser, { name: user })
       this.model.createUser(user)
     }
     for (const author of [friend, other]) {
@@ -84,12 +84,12 @@ export class MixedWorld {
   }
 
   private async follow(url: string, author: UserId): Promise<void> {
-    await send(url, reader, 'followUser', { handle: author })
+    await this.changeRelation(url, reader, 'followUser', author)
     this.model.follow(reader, author)
   }
 
   private async unfollow(url: string, author: UserId): Promise<void> {
-    await send(url, reader, 'unfollowUser', { handle: author })
+    await this.changeRelation(url, reader, 'unfollowUser', author)
     this.model.unfollow(reader, author)
   }
 
@@ -99,12 +99,20 @@ export class MixedWorld {
     by: UserId,
     of: UserId,
   ): Promise<void> {
-    await send(url, by, `${kind}User`, { handle: of })
+    await this.changeRelation(url, by, `${kind}User`, of)
     this.model[kind](by, of)
   }
 
+  private async changeRelation(url: string, by: UserId, name: string, of: UserId): Promise<void> {
+    const probe = await request(url, by, '{ __type(name: "UserRef") { name } }')
+    const isPrevious = (probe as { __type: unknown }).__type === null
+    await request(url, by, relationDocument(name, of, isPrevious))
+  }
+
   private async publish(url: string, author: UserId): Promise<void> {
-    const { createPost } = (await send(url, author, 'createPost', { text: 'new' })) as NewPost
+    const { createPost } = (await request(url, author, documents.createPost, {
+      text: 'new',
+    })) as NewPost
     const { id } = createPost.post
     this.posts.set(author, [...(this.posts.get(author) ?? []), id])
     this.model.post(author, parsePostNodeId('id', id).id)
@@ -112,17 +120,17 @@ export class MixedWorld {
 
   private async deletePost(url: string, author: UserId): Promise<void> {
     const postId = this.posts.get(author)?.pop() ?? ''
-    await send(url, author, 'deletePost', { postId })
+    await request(url, author, documents.deletePost, { postId })
     this.model.deletePost(parsePostNodeId('id', postId))
   }
 }
 
-async function send(url: string, as: UserId, name: keyof typeof documents, input: object) {
+async function request(url: string, as: UserId, query: string, input?: object): Promise<unknown> {
   const headers = { 'content-type': 'application/json', authorization: `Dev ${as}` }
-  const body = JSON.stringify({ query: documents[name], variables: { input } })
+  const body = JSON.stringify({ query, variables: { input } })
   const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body })
   const { data, errors } = (await answer.json()) as { data?: unknown; errors?: unknown }
-  if (errors) throw new Error(`${name}: ${JSON.stringify(errors)}`)
+  if (errors) throw new Error(`${query}: ${JSON.stringify(errors)}`)
   return data
 }
 

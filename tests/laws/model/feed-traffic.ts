@@ -78,9 +78,9 @@ export class FeedTraffic {
     const last = this.posts.get(first)?.pop()
     if (last) await this.send(first, 'deletePost', { postId: last })
     for (const [n, reader] of readers.entries()) {
-      if (n % 4 === 0) await this.send(reader, 'unfollowUser', { handle: star })
-      if (n % 2 === 1) await this.send(reader, 'muteUser', { handle: star })
-      if (n % 4 === 2) await this.send(other, 'blockUser', { handle: reader })
+      if (n % 4 === 0) await this.send(reader, 'unfollowUser', { user: { handle: star } })
+      if (n % 2 === 1) await this.send(reader, 'muteUser', { user: { handle: star } })
+      if (n % 4 === 2) await this.send(other, 'blockUser', { user: { handle: reader } })
     }
   }
 
@@ -97,7 +97,7 @@ export class FeedTraffic {
     }
     const reader = this.oneOf(readers)
     const other = this.oneOf([star, ...authors].filter((one) => one !== reader))
-    await this.send(reader, this.oneOf(relationChanges), { handle: other })
+    await this.send(reader, this.oneOf(relationChanges), { user: { handle: other } })
   }
 
   private async publish(author: UserId): Promise<void> {

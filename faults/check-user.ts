@@ -1,8 +1,8 @@
 import { type CheckContext, compareCount, compareRegister, reportDuplicates } from './check.ts'
 import { isAlive, type User } from './model.ts'
 
-const statsDocument =
-  'query($handle: String!) { user(handle: $handle) { stats { followers following posts } } }'
+const countsDocument =
+  'query($handle: String!) { user(handle: $handle) { followerCount followingCount postCount } }'
 
 /** Compares one user's lists, edges and counters with the model. */
 export async function checkUser(check: CheckContext, user: User): Promise<void> {
@@ -13,15 +13,15 @@ export async function checkUser(check: CheckContext, user: User): Promise<void> 
     lists.readField({ root: `user(handle: "${handle}")`, type: 'User', list: name, node })
   const viewerList = (name: string) =>
     lists.readField({ root: 'viewer', type: 'Viewer', list: name, node: 'handle', viewer: handle })
-  const [stats, followers, following, posts, mutes, blocks] = await Promise.all([
-    lists.sendQuery({ document: statsDocument, variables: { handle } }),
+  const [counted, followers, following, posts, mutes, blocks] = await Promise.all([
+    lists.sendQuery({ document: countsDocument, variables: { handle } }),
     list('followers', 'handle'),
     list('following', 'handle'),
     list('posts', 'id text'),
     viewerList('mutes'),
     viewerList('blocks'),
   ])
-  const counts = stats.user?.stats ?? {}
+  const counts = counted.user ?? {}
   const handles = (found: typeof followers, name: string) =>
     reportDuplicates(
       check,
@@ -50,9 +50,9 @@ export async function checkUser(check: CheckContext, user: User): Promise<void> 
   for (const other of handles(followers, 'followers')) {
     check.edges.followers.add(`${other} > ${handle}`)
   }
-  compareCount(check, counts.following, following.length, `stats.following of ${handle}`)
-  compareCount(check, counts.followers, followers.length, `stats.followers of ${handle}`)
-  compareCount(check, counts.posts, posts.length, `stats.posts of ${handle}`)
+  compareCount(check, counts.followingCount, following.length, `followingCount of ${handle}`)
+  compareCount(check, counts.followerCount, followers.length, `followerCount of ${handle}`)
+  compareCount(check, counts.postCount, posts.length, `postCount of ${handle}`)
 
   for (const [name, registers, found] of [
     ['mute', user.mutes, handles(mutes, 'mutes')],

@@ -94,7 +94,7 @@ const headers = {
 
 /** The requests of a client, in turn. */
 const documents = [
-  '{ user(handle: "ann") { name stats { posts } } }',
+  '{ user(handle: "ann") { name postCount } }',
   'mutation ($id: String!) { createPost(input: { text: "x", clientMutationId: $id }) { post { id } } }',
   '{ timeline(first: 5) { edges { node { text } } } }',
 ]

@@ -1069,10 +1069,14 @@ export type User = Node & {
   bio?: Maybe<Scalars['String']['output']>;
   /** When the account was created. */
   createdAt: Scalars['DateTime']['output'];
+  /** Number of users who follow the user, including users that a block hides. Null if a block hides the profile. */
+  followerCount?: Maybe<Scalars['Int']['output']>;
   /** The followers of the user, newest first, without users that a block hides from the viewer. */
   followers: FollowConnection;
   /** The followees of the user, newest first, without users that a block hides from the viewer. */
   following: FollowConnection;
+  /** Number of users that the user follows, including users that a block hides. Null if a block hides the profile. */
+  followingCount?: Maybe<Scalars['Int']['output']>;
   /** Whether the user follows the viewer. False for an anonymous request. */
   followsViewer: Scalars['Boolean']['output'];
   /** The unique handle of the user, used in queries and mutations. */
@@ -1083,10 +1087,10 @@ export type User = Node & {
   likedPosts: LikedPostConnection;
   /** The display name of the user, at most 64 characters. The handle if a block hides the profile. */
   name: Scalars['String']['output'];
+  /** Number of posts of the user. Null if a block hides the profile. */
+  postCount?: Maybe<Scalars['Int']['output']>;
   /** The posts of the user, newest first. Empty if a block hides the user. */
   posts: PostConnection;
-  /** The numbers of followers, followees and posts of the user, or null if a block hides the profile. */
-  stats?: Maybe<UserStats>;
   /** Whether the viewer follows the user. False for an anonymous request. */
   viewerFollows: Scalars['Boolean']['output'];
   /** The viewer's groups that contain the user, at most ten. Only the viewer can see this. */
@@ -1158,17 +1162,6 @@ export type UserRef =
   { handle: Scalars['String']['input']; id?: never; }
   |  /** The global id of the user. */
   { handle?: never; id: Scalars['ID']['input']; };
-
-/** The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts. */
-export type UserStats = {
-  __typename?: 'UserStats';
-  /** Number of users who follow the user, also of users that a block hides. */
-  followers: Scalars['Int']['output'];
-  /** Number of users that the user follows, also of users that a block hides. */
-  following: Scalars['Int']['output'];
-  /** Number of posts of the user. */
-  posts: Scalars['Int']['output'];
-};
 
 /** The signed-in user, with the lists that only this user can see. */
 export type Viewer = Node & {

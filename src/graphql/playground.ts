@@ -21,7 +21,7 @@ query Home {
       node {
         text
         createdAt
-        author { handle name stats { followers } }
+        author { handle name followerCount }
       }
     }
     pageInfo { hasNextPage endCursor }

@@ -32,8 +32,11 @@ export const projectionOf = (post: Selection): Projection =>
 /** Whether a selection on User needs the profile. */
 export const needsProfile = (user: Selection): boolean => user.has('name', 'bio', 'createdAt')
 
+/** The fields of a user that its counters answer. */
+const countFields = ['followerCount', 'followingCount', 'postCount'] as const
+
 /** The fields of a user that a block hides. */
-const hiddenFields = ['name', 'bio', 'stats'] as const
+const hiddenFields = ['name', 'bio', ...countFields] as const
 
 /**
  * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
@@ -51,12 +54,13 @@ export async function presentUsers(
   const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
     needed ? Promise.all(distinct.map(load)) : undefined
   const profile = needsProfile(selection)
+  const counts = selection.has(...countFields)
   const [hidden, profiles, live, stats, follows, followed, groups, restrictions] =
     await Promise.all([
       selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
       when(profile, (handle) => loaders.user.load(handle)),
-      when(!profile && !selection.has('stats'), (handle) => loaders.live.load(handle)),
-      when(selection.has('stats'), (handle) => loaders.stats.load(handle)),
+      when(!profile && !counts, (handle) => loaders.live.load(handle)),
+      when(counts, (handle) => loaders.stats.load(handle)),
       when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
       when(selection.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
       when(selection.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
@@ -96,7 +100,7 @@ class PresentedUser {
   constructor(
     readonly handle: UserId,
     profile: Partial<Profile> | null | undefined,
-    readonly stats?: Stats | null,
+    private readonly stats?: Stats | null,
   ) {
     this.name = profile?.name ?? handle
     this.bio = profile?.bio
@@ -105,6 +109,15 @@ class PresentedUser {
 
   get id(): string {
     return userNodeId(this.handle)
+  }
+  get followerCount() {
+    return this.stats?.followers ?? null
+  }
+  get followingCount() {
+    return this.stats?.following ?? null
+  }
+  get postCount() {
+    return this.stats?.posts ?? null
   }
 }
 

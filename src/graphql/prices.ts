@@ -27,7 +27,13 @@ export const loads: Readonly<Record<string, Load>> = {
   // The account, and the blocks that hide it.
   ...loadedBy({ name: 'profile', commands: 2 }, 'User', ['name', 'bio', 'createdAt']),
   // Without a profile, the counters decide whether the account exists.
-  ...loadedBy({ name: 'stats', commands: 2 }, 'User', ['id', 'handle', 'stats']),
+  ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
+    'id',
+    'handle',
+    'followerCount',
+    'followingCount',
+    'postCount',
+  ]),
   ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),
   ...loadedBy({ name: 'followsViewer', commands: 1 }, 'User', ['followsViewer']),
   ...loadedBy({ name: 'viewerGroups', commands: 1 }, 'User', ['viewerGroups']),

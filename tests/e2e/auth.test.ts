@@ -204,7 +204,7 @@ describe('private data', () => {
   test('anonymous requests read users, posts and follows, but no timeline', async () => {
     const { data, errors } = await run(
       undefined,
-      '{ user(handle: "ann") { name stats { following } posts { edges { node { text } } } following { edges { node { handle viewerFollows viewerGroups viewerHasMuted } } } } viewer { handle } }',
+      '{ user(handle: "ann") { name followingCount posts { edges { node { text } } } following { edges { node { handle viewerFollows viewerGroups viewerHasMuted } } } } viewer { handle } }',
     )
     expect(errors).toEqual([])
     expect(data.user.posts.edges[0].node.text).toBe('by ann')

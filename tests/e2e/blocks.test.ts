@@ -221,11 +221,11 @@ test.each(sides)('an id with a forged author shows %s nothing of %s', async (vie
 test('a block hides from no anonymous request', async () => {
   await block()
   const { data } = await app.send({
-    query: `{ user(handle: "dan") { name stats { followers } posts(first: 1) { edges { node { text } } } } }`,
+    query: `{ user(handle: "dan") { name followerCount posts(first: 1) { edges { node { text } } } } }`,
   })
   expect(data.user).toEqual({
     name: 'name of dan',
-    stats: { followers: expect.any(Number) },
+    followerCount: expect.any(Number),
     posts: { edges: [{ node: { text: 'by dan' } }] },
   })
 })

@@ -72,7 +72,7 @@ const show = (name: string, labels: readonly string[]) =>
   noteFact(`${name}: ${labels.length} commands: ${labels.join(', ')}`)
 
 const pageInfo = 'pageInfo { startCursor endCursor hasNextPage hasPreviousPage }'
-const profile = 'handle name bio stats { followers following posts } viewerFollows'
+const profile = 'handle name bio followerCount followingCount postCount viewerFollows'
 const relations = 'followsViewer viewerGroups viewerHasMuted viewerHasBlocked'
 const content = `id text createdAt attachments { url } author { ${profile} }`
 const user = (below: string) => `{ user(handle: "reader") { ${below} } }`
@@ -98,7 +98,7 @@ const pages: Record<string, (n: number) => string> = {
   "authors' followers": (n) => authors(n, list('followers', 3, profile)),
   "authors' followers' counters": (n) =>
     user(`followers(first: ${n}) { edges { node { followers(first: 3) { edges { node {
-      stats { posts } } } } } } }`),
+      postCount } } } } } }`),
   "authors' followers' posts": (n) =>
     user(`followers(first: ${n}) { edges { node { followers(first: 3) { edges { node {
       posts(first: 2) { edges { node { text } } } } } } } } }`),
@@ -155,7 +155,7 @@ describe('only selected data is read', () => {
     'ids and handles': [page('node { id author { id handle } }'), [truth]],
     'a post': [page('node { text }'), [truth]],
     'a profile': [page('node { author { name bio createdAt } }'), [withProfiles]],
-    counters: [page('node { author { stats { posts } } }'), [truth]],
+    counters: [page('node { author { postCount } }'), [truth]],
     'the relation of the viewer': [page('node { author { viewerFollows } }'), [truth]],
     'one relation': [page('node { author { followsViewer } }'), [truth, 'read followers']],
     'what lies beyond the last': ['{ timeline(first: 50) { pageInfo { hasNextPage } } }', [truth]],
@@ -182,7 +182,7 @@ describe('only selected data is read', () => {
     const of = (node: string) => user(`followers(first: 50) { edges { node { ${node} } } }`)
     const exists = ['read followers', 'read restrictions', 'read user_stats']
     expect(await labelsFor(of('name'))).toEqual([...exists, 'read users'])
-    expect(await labelsFor(of('stats { posts }'))).toEqual([...exists, 'read user_stats'])
+    expect(await labelsFor(of('postCount'))).toEqual([...exists, 'read user_stats'])
   })
 
   test('an error code’s meaning and an anonymous viewer cost no command', async () => {

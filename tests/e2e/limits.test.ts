@@ -73,10 +73,10 @@ const twoOperations = {
 const padded = (bytes: number) => JSON.stringify({ query: plain }).padEnd(bytes)
 
 const refused: Readonly<Record<string, Refusal>> = {
-  depth: beyond('depth', `{ ${twelve('stats { posts }')} }`),
+  depth: beyond('depth', `{ ${twelve('posts { edges { cursor } }')} }`),
   'depth by a fragment': beyond(
     'depth',
-    `{ ${twelve('...f')} } fragment f on User { stats { posts } }`,
+    `{ ${twelve('...f')} } fragment f on User { posts { edges { cursor } } }`,
   ),
   aliases: beyond('aliases', aliases(limits.aliases + 1)),
   directives: beyond('directives', directives(limits.directives + 1)),

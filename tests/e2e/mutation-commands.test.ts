@@ -112,8 +112,8 @@ describe('the selection of a mutation shows its effect, also after other mutatio
   }
 
   test('repeated follows in one request show the relation, the counters and both lists after each', async () => {
-    const seen = `{ changed user { viewerFollows stats { followers }
-      followers(first: 5) { edges { node { handle stats { following } } } } } }`
+    const seen = `{ changed user { viewerFollows followerCount
+      followers(first: 5) { edges { node { handle followingCount } } } } }`
     const data = await run(
       `a: followUser${input} ${seen} b: unfollowUser${input} ${seen} c: followUser${input} ${seen}`,
     )
@@ -121,11 +121,11 @@ describe('the selection of a mutation shows its effect, also after other mutatio
       changed: true,
       user: {
         viewerFollows: true,
-        stats: { followers: 1 },
-        followers: { edges: [{ node: { handle: me, stats: { following: 1 } } }] },
+        followerCount: 1,
+        followers: { edges: [{ node: { handle: me, followingCount: 1 } }] },
       },
     }
-    const user = { viewerFollows: false, stats: { followers: 0 }, followers: { edges: [] } }
+    const user = { viewerFollows: false, followerCount: 0, followers: { edges: [] } }
     expect(data).toEqual({ a: followed, b: { changed: true, user }, c: followed })
   })
 
@@ -158,11 +158,11 @@ describe('the selection of a mutation shows its effect, also after other mutatio
 
   test('two posts in one request show the counter and the list after each', async () => {
     const create = (text: string) => `createPost(input: { text: "${text}" }) {
-      post { author { stats { posts } posts(first: 5) { edges { node { text } } } } } }`
+      post { author { postCount posts(first: 5) { edges { node { text } } } } } }`
     const data = await run(`a: ${create('one')} b: ${create('two')}`)
     const author = (...texts: string[]) => {
       const edges = texts.map((text) => ({ node: { text } }))
-      return { post: { author: { stats: { posts: texts.length }, posts: { edges } } } }
+      return { post: { author: { postCount: texts.length, posts: { edges } } } }
     }
     expect(data).toEqual({ a: author('one'), b: author('two', 'one') })
   })

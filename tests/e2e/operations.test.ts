@@ -16,7 +16,9 @@ test('an account is created, read, updated and deleted by its owner', async () =
     handle: 'owner',
     name: 'owner by name',
     bio: 'I am owner',
-    stats: { followers: 0, following: 0, posts: 0 },
+    followerCount: 0,
+    followingCount: 0,
+    postCount: 0,
     viewerFollows: false,
     followsViewer: false,
     viewerGroups: [],
@@ -120,12 +122,12 @@ test('a follow and an unfollow show in the lists of both users', async () => {
   await open('fan', 'star')
   const { followUser } = await follow('fan', 'star')
   expect(followUser.changed).toBe(true)
-  expect(followUser.user).toMatchObject({ viewerFollows: true, stats: { followers: 1 } })
+  expect(followUser.user).toMatchObject({ viewerFollows: true, followerCount: 1 })
   expect((await follow('fan', 'star')).followUser.changed).toBe(false)
 
   const { user } = await ask('star', operations.FollowersDocument, { handle: 'star' })
   expect(user?.followers.edges).toMatchObject([
-    { source: 'FEEDLINE', node: { handle: 'fan', viewerFollows: false, stats: { following: 1 } } },
+    { source: 'FEEDLINE', node: { handle: 'fan', viewerFollows: false, followingCount: 1 } },
   ])
   expect(Date.parse(user?.followers.edges[0]?.followedAt ?? '')).toBeLessThanOrEqual(Date.now())
   const seen = await ask('star', operations.UserProfileDocument, { handle: 'fan' })
@@ -134,7 +136,7 @@ test('a follow and an unfollow show in the lists of both users', async () => {
   const input = { user: { handle: 'star' } }
   const { unfollowUser } = await ask('fan', operations.UnfollowUserDocument, { input })
   expect(unfollowUser.changed).toBe(true)
-  expect(unfollowUser.user).toMatchObject({ viewerFollows: false, stats: { followers: 0 } })
+  expect(unfollowUser.user).toMatchObject({ viewerFollows: false, followerCount: 0 })
   const after = await ask('star', operations.FollowersDocument, { handle: 'star' })
   expect(after.user?.followers.edges).toEqual([])
 })
@@ -149,7 +151,7 @@ test('mutes and blocks are in the viewer’s lists until they are removed', asyn
   const { blockUser } = await ask('judge', operations.BlockUserDocument, rude)
   expect(blockUser).toMatchObject({
     changed: true,
-    user: { viewerHasBlocked: true, viewerFollows: false, stats: null },
+    user: { viewerHasBlocked: true, viewerFollows: false, followerCount: null },
   })
   const lists = async (handle: string) => {
     const mutes = (await ask(handle, operations.ViewerMutesDocument, { first: 100 })).viewer?.mutes
@@ -164,7 +166,7 @@ test('mutes and blocks are in the viewer’s lists until they are removed', asyn
   const { unmuteUser } = await ask('judge', operations.UnmuteUserDocument, noisy)
   expect(unmuteUser).toMatchObject({ changed: true, user: { viewerHasMuted: false } })
   const { unblockUser } = await ask('judge', operations.UnblockUserDocument, rude)
-  const user = { viewerHasBlocked: false, stats: { followers: 0 } }
+  const user = { viewerHasBlocked: false, followerCount: 0 }
   expect(unblockUser).toMatchObject({ changed: true, user })
   expect(await lists('judge')).toEqual([[], []])
 })
@@ -274,7 +276,7 @@ test('nodes are returned in the requested order, with null for deleted objects',
     { __typename: 'Post', id: kept.id },
   ])
   const { node } = await ask('one', operations.NodeDocument, { id: user?.id ?? '' })
-  expect(node).toMatchObject({ __typename: 'User', ...user, stats: { posts: 1 } })
+  expect(node).toMatchObject({ __typename: 'User', ...user, postCount: 1 })
 })
 
 test('every error code has a meaning in errorMeaning', async () => {

@@ -54,10 +54,10 @@ test('timelines over HTTP agree with the imported edge list', async () => {
       .filter(({ author }) => seen.has(author))
       .map(({ text, author }) => [author, text])
     expect(await walk(reader, 250)).toEqual(expected.slice(0, 250))
-    expect(await stats(reader)).toMatchObject({
-      followers: friends.get(reader)?.size,
-      following: friends.get(reader)?.size,
-      posts: all.filter(({ author }) => author === reader).length,
+    expect(await counts(reader)).toMatchObject({
+      followerCount: friends.get(reader)?.size,
+      followingCount: friends.get(reader)?.size,
+      postCount: all.filter(({ author }) => author === reader).length,
     })
   }
   noteFact(
@@ -82,14 +82,14 @@ async function walk(reader: string, count: number): Promise<string[][]> {
   return posts.slice(0, count)
 }
 
-const stats = async (handle: string) =>
+const counts = async (handle: string) =>
   (
     await query(
       handle,
-      'query ($handle: String!) { user(handle: $handle) { stats { followers following posts } } }',
+      'query ($handle: String!) { user(handle: $handle) { followerCount followingCount postCount } }',
       { handle },
     )
-  ).user.stats
+  ).user
 
 async function query(handle: string, document: string, variables: object) {
   const answer = await fetch(`${app.url}/graphql`, {
@@ -110,7 +110,7 @@ interface Answer {
       }[]
       readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
     }
-    readonly user: { readonly stats: object }
+    readonly user: object
   }
   readonly errors?: unknown[]
 }

@@ -27,7 +27,7 @@ async function start() {
 }
 
 const documents = [
-  '{ user(handle: "ann") { name stats { posts } } }',
+  '{ user(handle: "ann") { name postCount } }',
   'mutation { createPost(input: { text: "x" }) { post { id } } }',
   '{ timeline(first: 5) { edges { node { text } } } }',
 ]

@@ -114,5 +114,6 @@ function isReduced(user: Shown['object']): boolean {
     typeof value === 'object' && value !== null && 'edges' in value ? [value.edges] : [],
   )
   const isEmpty = lists.every((edges) => Array.isArray(edges) && edges.length === 0)
-  return isEmpty && user.name === user.handle && user.bio === null && user.stats === null
+  const hidden = [user.bio, user.followerCount, user.followingCount, user.postCount]
+  return isEmpty && user.name === user.handle && hidden.every((value) => value === null)
 }

@@ -19,7 +19,12 @@ const user = (below: string) => `{ user(handle: "ann") { ${below} } }`
 test.each([
   ['a field without a load', '{ errorMeaning(code: CONFLICT) }', { values: 1, commands: 0 }],
   ['fields of one load', user('name bio createdAt'), { values: 4, commands: 2 }],
-  ['fields of two loads', user('name stats { posts }'), { values: 4, commands: 4 }],
+  [
+    'the counters of a user',
+    user('followerCount followingCount postCount'),
+    { values: 4, commands: 2 },
+  ],
+  ['fields of two loads', user('name postCount'), { values: 3, commands: 4 }],
   ['a page', user('followers(first: 5) { edges { cursor } }'), { values: 12, commands: 3 }],
   ['a page by default', user('followers { edges { cursor } }'), { values: 42, commands: 3 }],
   ['an empty page', user('followers(first: 0) { edges { cursor } }'), { values: 4, commands: 3 }],

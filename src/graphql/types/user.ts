@@ -1,29 +1,8 @@
 import { Field, ID, Int, ObjectType } from 'type-graphql'
 import type { EdgeSource } from '../../db/collections.ts'
 import type { UserId } from '../../lib/ids.ts'
-import type { Stats } from '../../users/stats.ts'
 import { connectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
-
-@ObjectType({
-  simpleResolvers: true,
-  description:
-    'The counters of a user. Each counter changes in the same transaction as the edges or posts that it counts.',
-})
-export class UserStats implements Stats {
-  @Field(() => Int, {
-    description: 'Number of users who follow the user, also of users that a block hides.',
-  })
-  readonly followers!: number
-
-  @Field(() => Int, {
-    description: 'Number of users that the user follows, also of users that a block hides.',
-  })
-  readonly following!: number
-
-  @Field(() => Int, { description: 'Number of posts of the user.' })
-  readonly posts!: number
-}
 
 /** The relations between the viewer and a user. */
 interface ViewerRelation {
@@ -64,12 +43,25 @@ export class User extends Node implements ViewerRelation {
   @Field(() => GraphQLDateTime, { description: 'When the account was created.' })
   readonly createdAt!: Date
 
-  @Field(() => UserStats, {
+  @Field(() => Int, {
     nullable: true,
     description:
-      'The numbers of followers, followees and posts of the user, or null if a block hides the profile.',
+      'Number of users who follow the user, including users that a block hides. Null if a block hides the profile.',
   })
-  readonly stats?: Stats | null
+  readonly followerCount?: number | null
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'Number of users that the user follows, including users that a block hides. Null if a block hides the profile.',
+  })
+  readonly followingCount?: number | null
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Number of posts of the user. Null if a block hides the profile.',
+  })
+  readonly postCount?: number | null
 
   @Field(() => Boolean, {
     description: 'Whether the viewer follows the user. False for an anonymous request.',

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { BSON, type Db, type Document } from 'mongodb'
 import type { FollowingMode } from '../../../src/config.ts'
+import { inCurrentSchema } from './current-schema.ts'
 
 /** What scripts/record-release.ts wrote with the build of an earlier release. */
 export interface ReleaseFixture {
@@ -39,10 +40,11 @@ export interface RecordedAnswer {
   readonly data: unknown
 }
 
-/** Reads the fixture of a commit. */
+/** Reads the fixture of a commit, with operations and answers in the words of the current schema. */
 export async function readFixture(commit: string): Promise<ReleaseFixture> {
   const packed = await readFile(join(import.meta.dirname, `../../fixtures/${commit}.json.gz`))
-  return BSON.EJSON.parse((await promisify(gunzip)(packed)).toString())
+  const fixture: ReleaseFixture = BSON.EJSON.parse((await promisify(gunzip)(packed)).toString())
+  return { ...fixture, databases: fixture.databases.map(inCurrentSchema) }
 }
 
 /** Equal for all databases of a test file, so that their contents can be compared. */

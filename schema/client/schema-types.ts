@@ -143,6 +143,10 @@ export type CreatePostPayload = {
 
 /** Input of createUser. */
 export type CreateUserInput = {
+  /** The picture of the user, an http or https URL of at most 2,048 characters. */
+  avatarUrl?: InputMaybe<Scalars['String']['input']>;
+  /** The wide picture above the profile, an http or https URL of at most 2,048 characters. */
+  bannerUrl?: InputMaybe<Scalars['String']['input']>;
   /** A short text about the user, at most 256 characters. */
   bio?: InputMaybe<Scalars['String']['input']>;
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
@@ -1043,6 +1047,10 @@ export type UnsharePostPayload = {
 
 /** Input of updateUser. Absent fields stay unchanged. */
 export type UpdateUserInput = {
+  /** The picture of the user, an http or https URL of at most 2,048 characters. Null removes it. */
+  avatarUrl?: InputMaybe<Scalars['String']['input']>;
+  /** The wide picture above the profile, an http or https URL of at most 2,048 characters. Null removes it. */
+  bannerUrl?: InputMaybe<Scalars['String']['input']>;
   /** A short text about the user, at most 256 characters. Null removes it. */
   bio?: InputMaybe<Scalars['String']['input']>;
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
@@ -1065,6 +1073,10 @@ export type UpdateUserPayload = {
 /** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type User = Node & {
   __typename?: 'User';
+  /** The http or https URL of the picture of the user. Null without one, or if a block hides the profile. */
+  avatarUrl?: Maybe<Scalars['String']['output']>;
+  /** The http or https URL of the wide picture above the profile. Null without one, or if a block hides the profile. */
+  bannerUrl?: Maybe<Scalars['String']['output']>;
   /** A short text about the user, at most 256 characters. Null if a block hides the profile. */
   bio?: Maybe<Scalars['String']['output']>;
   /** When the account was created. */

@@ -10,6 +10,8 @@ export interface UserDoc {
   readonly _id: string
   readonly name?: string
   readonly bio?: string
+  readonly avatarUrl?: string
+  readonly bannerUrl?: string
   readonly createdAt: Date
   readonly deletedAt?: Date
   /** When no write of a deleted account is under way any more. Absent before its removal begins. */

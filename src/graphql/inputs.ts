@@ -15,6 +15,10 @@ export class MutationInput {
   readonly clientMutationId?: string | null
 }
 
+const urlRule = 'an http or https URL of at most 2,048 characters'
+const avatarDescription = `The picture of the user, ${urlRule}`
+const bannerDescription = `The wide picture above the profile, ${urlRule}`
+
 @InputType({ description: 'Input of createUser.' })
 export class CreateUserInput extends MutationInput {
   @Field(() => String, {
@@ -28,6 +32,12 @@ export class CreateUserInput extends MutationInput {
     description: 'A short text about the user, at most 256 characters.',
   })
   readonly bio?: string | null
+
+  @Field(() => String, { nullable: true, description: `${avatarDescription}.` })
+  readonly avatarUrl?: string | null
+
+  @Field(() => String, { nullable: true, description: `${bannerDescription}.` })
+  readonly bannerUrl?: string | null
 }
 
 @InputType({ description: 'Input of updateUser. Absent fields stay unchanged.' })
@@ -44,6 +54,12 @@ export class UpdateUserInput extends MutationInput {
     description: 'A short text about the user, at most 256 characters. Null removes it.',
   })
   readonly bio?: string | null
+
+  @Field(() => String, { nullable: true, description: `${avatarDescription}. Null removes it.` })
+  readonly avatarUrl?: string | null
+
+  @Field(() => String, { nullable: true, description: `${bannerDescription}. Null removes it.` })
+  readonly bannerUrl?: string | null
 }
 
 @InputType({ description: 'Input of deleteUser.' })

@@ -11,10 +11,11 @@ import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/post.ts'
 import type { Stats } from '../users/stats.ts'
-import type { User as Profile } from '../users/users.ts'
+import { optionalFields, type User as Profile } from '../users/users.ts'
 import { connectionFrom } from './connection.ts'
 import type { Context } from './context.ts'
 import { engagementNodeId, postNodeId, userNodeId, viewerNodeId } from './node-id.ts'
+import { profileFields } from './prices.ts'
 import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
@@ -30,13 +31,13 @@ export const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
 
 /** Whether a selection on User needs the profile. */
-export const needsProfile = (user: Selection): boolean => user.has('name', 'bio', 'createdAt')
+export const needsProfile = (user: Selection): boolean => user.has(...profileFields)
 
 /** The fields of a user that its counters answer. */
 const countFields = ['followerCount', 'followingCount', 'postCount'] as const
 
 /** The fields of a user that a block hides. */
-const hiddenFields = ['name', 'bio', ...countFields] as const
+const hiddenFields = ['name', ...optionalFields, ...countFields] as const
 
 /**
  * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
@@ -90,6 +91,8 @@ class PresentedUser {
   readonly __typename = 'User'
   readonly name: string
   readonly bio: string | undefined
+  readonly avatarUrl: string | undefined
+  readonly bannerUrl: string | undefined
   readonly createdAt: Date | undefined
   viewerFollows: boolean | null | undefined
   followsViewer: boolean | null | undefined
@@ -104,6 +107,8 @@ class PresentedUser {
   ) {
     this.name = profile?.name ?? handle
     this.bio = profile?.bio
+    this.avatarUrl = profile?.avatarUrl
+    this.bannerUrl = profile?.bannerUrl
     this.createdAt = profile?.createdAt
   }
 

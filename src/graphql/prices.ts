@@ -1,5 +1,6 @@
 import { engagementKinds, kinds, viewerFields } from '../engagement/kinds.ts'
 import { newsAuthorsMax } from '../feed/timeline/news.ts'
+import { optionalFields } from '../users/users.ts'
 
 /** What one value of a response costs. All other prices are multiples of it. */
 export const valuePrice = 1
@@ -19,13 +20,16 @@ export const followeesPerPrice = 200
  */
 export const fanOutsOfTimeline = 3
 
+/** The fields of User that are read from the account. */
+export const profileFields = ['name', ...optionalFields, 'createdAt'] as const
+
 /**
  * The loads of objects, by type and field. A load is batched, so it costs its commands once for each selection set, for
  * any number of objects and of its fields.
  */
 export const loads: Readonly<Record<string, Load>> = {
   // The account, and the blocks that hide it.
-  ...loadedBy({ name: 'profile', commands: 2 }, 'User', ['name', 'bio', 'createdAt']),
+  ...loadedBy({ name: 'profile', commands: 2 }, 'User', profileFields),
   // Without a profile, the counters decide whether the account exists.
   ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
     'id',

@@ -1,11 +1,11 @@
 import type { PostRef } from '../lib/ids.ts'
 import { type Hole, holeFields } from './answer-template.ts'
 import type { ConnectionArgs } from './connection.ts'
+import { profileFields } from './prices.ts'
 import type { Selection } from './selection.ts'
 
 /** Whether a selection on a user has only what the version of its account covers. */
-const isStableUser = (user: Selection): boolean =>
-  !user.beyond('id', 'handle', 'name', 'bio', 'createdAt')
+const isStableUser = (user: Selection): boolean => !user.beyond('id', 'handle', ...profileFields)
 
 /**
  * Whether a selection on a post has only what never changes, what the version of its author covers, and fields that may

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type { AttachmentDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
 import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
+import { checkedUrl } from '../lib/url.ts'
 
 /** An attachment of a post. */
 export type Attachment = AttachmentDoc
@@ -29,7 +30,6 @@ const textRules: TextRules = {
 }
 const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000 }
 const attachmentsMax = 4
-const urlLengthMax = 2_048
 
 /** The checks of every post, in order: the built-in ones, then those of the configuration. */
 export function contentValidators(
@@ -131,18 +131,8 @@ function checkAttachments(given: readonly Attachment[]): Attachment[] {
   })
 }
 
-/** The URL in the form that a browser would send, so that the checked URL is the shown one. */
 function checkUrl(argument: string, given: string): string {
-  const tooLong = `must be at most ${urlLengthMax} characters`
-  if (given.length > urlLengthMax) throw badInput(argument, tooLong)
-  if (!given.isWellFormed()) throw badInput(argument, 'must be well-formed Unicode')
-  const url = URL.canParse(given) ? new URL(given) : undefined
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw badInput(argument, 'must be an http or https URL')
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw badInput(argument, 'must not contain a user name or password')
-  }
-  if (url.href.length > urlLengthMax) throw badInput(argument, tooLong)
-  return url.href
+  const { url, problem } = checkedUrl(given)
+  if (problem !== undefined) throw badInput(argument, problem)
+  return url
 }

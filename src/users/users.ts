@@ -9,22 +9,24 @@ import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
+import { checkedUrl } from '../lib/url.ts'
 import { nameProblem, type ReservedNames } from './names.ts'
 import { noAccount, type UserStats } from './stats.ts'
 
+/** The fields of a profile that an account may lack. */
+export const optionalFields = ['bio', 'avatarUrl', 'bannerUrl'] as const
+type OptionalField = (typeof optionalFields)[number]
+
 /** An account. */
-export interface User {
+export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
   readonly handle: UserId
   readonly name: string
-  readonly bio?: string | undefined
   readonly createdAt: Date
 }
 
-/** The profile of an account. An absent field is not changed. */
-export interface Profile {
+/** The profile of an account. An absent field is not changed. Null, or an empty bio, removes it. */
+export interface Profile extends Readonly<Partial<Record<OptionalField, string | null>>> {
   readonly name?: string | undefined
-  /** Null removes it. */
-  readonly bio?: string | null | undefined
 }
 
 const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
@@ -71,12 +73,12 @@ export class Users {
   ): Promise<User> {
     const { collections, stats, transactions, reserved, now } = this.parts
     if (reserved.has(actor)) throw new DomainError('FORBIDDEN', `The handle "${actor}" is reserved`)
-    const { name, bio } = this.checkProfile(actor, profile)
+    const { name, ...rest } = this.checkProfile(actor, profile)
     const doc: UserDoc = {
       _id: actor,
       name: name ?? actor,
       createdAt: new Date(now()),
-      ...(bio ? { bio } : {}),
+      ...presentFields(rest),
     }
     return transactions.run(async (tx) => {
       await this.mustBeFree(actor, tx)
@@ -91,20 +93,15 @@ export class Users {
    * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
    */
   async update(actor: UserId, profile: Profile, idempotencyKey?: IdempotencyKey): Promise<User> {
-    const { name, bio } = this.checkProfile(actor, profile)
+    const changes = Object.entries(this.checkProfile(actor, profile)).map(([field, value]) => [
+      field,
+      value === null ? '$$REMOVE' : { $literal: value },
+    ])
     const { collections, transactions } = this.parts
     return transactions.run(async (tx) => {
       const updated = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
-        [
-          {
-            $set: {
-              ...(name === undefined ? {} : { name: { $literal: name } }),
-              ...(bio === undefined ? {} : { bio: bio === null ? '$$REMOVE' : { $literal: bio } }),
-              _id: '$_id',
-            },
-          },
-        ],
+        [{ $set: { ...Object.fromEntries(changes), _id: '$_id' } }],
         { session: tx.session, returnDocument: 'after' },
       )
       if (!updated) throw noAccount()
@@ -124,7 +121,7 @@ export class Users {
     return transactions.run(async (tx) => {
       const removed = await collections.users.updateOne(
         { _id: actor, deletedAt: { $exists: false } },
-        [{ $set: { deletedAt: '$$NOW', name: '$$REMOVE', bio: '$$REMOVE' } }],
+        [{ $set: { deletedAt: '$$NOW' } }, { $unset: ['name', ...optionalFields] }],
         { session: tx.session },
       )
       if (removed.modifiedCount === 0) return false
@@ -170,19 +167,26 @@ export class Users {
     await this.parts.collections.users.deleteOne({ ...leaving(handle), createdAt: since })
   }
 
-  /** The profile in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
-  private checkProfile(actor: UserId, { name, bio }: Profile): Profile {
+  /** The given fields in their stored form. */
+  private checkProfile(actor: UserId, { name, bio, avatarUrl, bannerUrl }: Profile): Profile {
+    return {
+      ...(name === undefined ? {} : { name: this.checkName(actor, name) }),
+      ...(bio === undefined ? {} : { bio: bio ? trimmed('input.bio', bio, bioRules) : null }),
+      ...(avatarUrl === undefined ? {} : { avatarUrl: checkUrl('input.avatarUrl', avatarUrl) }),
+      ...(bannerUrl === undefined ? {} : { bannerUrl: checkUrl('input.bannerUrl', bannerUrl) }),
+    }
+  }
+
+  /** The name in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
+  private checkName(actor: UserId, name: string): string {
     const { reserved } = this.parts
-    const checked = name === undefined ? undefined : trimmed('input.name', name, nameRules)
-    const problem = nameProblem(checked ?? '')
+    const checked = trimmed('input.name', name, nameRules)
+    const problem = nameProblem(checked)
     if (problem) throw badInput('input.name', problem)
-    if (checked !== undefined && reserved.has(checked) && !reserved.has(actor)) {
+    if (reserved.has(checked) && !reserved.has(actor)) {
       throw badInput('input.name', 'is reserved, or looks like a reserved name')
     }
-    return {
-      name: checked,
-      bio: bio ? trimmed('input.bio', bio, bioRules) : bio === '' ? null : bio,
-    }
+    return checked
   }
 
   private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
@@ -214,10 +218,23 @@ function trimmed(argument: string, given: string, rules: TextRules): string {
   return text
 }
 
+function checkUrl(argument: string, given: string | null): string | null {
+  if (given === null) return null
+  const { url, problem } = checkedUrl(given)
+  if (problem !== undefined) throw badInput(argument, problem)
+  return url
+}
+
+/** The optional fields that have a value. */
+const presentFields = (profile: Pick<Profile, OptionalField>) =>
+  Object.fromEntries(
+    optionalFields.flatMap((field) => (profile[field] == null ? [] : [[field, profile[field]]])),
+  ) as Pick<User, OptionalField>
+
 /** The account of a document. */
-export const toUser = ({ _id, name, bio, createdAt }: UserDoc): User => ({
+export const toUser = ({ _id, name, createdAt, ...rest }: UserDoc): User => ({
   handle: _id as UserId,
   name: name ?? _id,
   createdAt,
-  ...(bio === undefined ? {} : { bio }),
+  ...presentFields(rest),
 })

@@ -154,7 +154,10 @@ describe('only selected data is read', () => {
     'cursors alone': [page('cursor'), [truth]],
     'ids and handles': [page('node { id author { id handle } }'), [truth]],
     'a post': [page('node { text }'), [truth]],
-    'a profile': [page('node { author { name bio createdAt } }'), [withProfiles]],
+    'a profile': [
+      page('node { author { name bio avatarUrl bannerUrl createdAt } }'),
+      [withProfiles],
+    ],
     counters: [page('node { author { postCount } }'), [truth]],
     'the relation of the viewer': [page('node { author { viewerFollows } }'), [truth]],
     'one relation': [page('node { author { followsViewer } }'), [truth, 'read followers']],

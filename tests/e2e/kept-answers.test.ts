@@ -114,6 +114,18 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(await app.services.summaries.load(forged, other)).toEqual(new Map())
   })
 
+  test('a new picture of an author by another process shows on the next page', async () => {
+    const query = '{ timeline(first: 50) { edges { node { author { handle avatarUrl } } } } }'
+    const newest = async () => (await ask(query)).data.timeline.edges[0].node.author.avatarUrl
+    for (let times = 0; times < 4; times++) expect(await newest()).toBeNull()
+    expect(await commandsOf(query)).toEqual(['read versions'])
+    const avatarUrl = 'https://pictures.example/friend'
+    await elsewhere.users.update(friend, { avatarUrl })
+    expect(await newest()).toBe(avatarUrl)
+    await elsewhere.users.update(friend, { avatarUrl: null })
+    expect(await newest()).toBeNull()
+  })
+
   test('a like by another process shows on the next page', async () => {
     const newest = async () => (await ask(counted)).data.timeline.edges[0].node
     expect(await newest()).toMatchObject({ text: 'second', likeCount: 0, viewerHasLiked: false })

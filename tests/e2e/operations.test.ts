@@ -16,6 +16,8 @@ test('an account is created, read, updated and deleted by its owner', async () =
     handle: 'owner',
     name: 'owner by name',
     bio: 'I am owner',
+    avatarUrl: 'https://pictures.example/owner',
+    bannerUrl: null,
     followerCount: 0,
     followingCount: 0,
     postCount: 0,

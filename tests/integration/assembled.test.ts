@@ -115,7 +115,7 @@ describe('an assembled answer is that of graphql-js', () => {
     'edges @skip(if: $yes) { cursor }',
     'edges { node { attachments { url kind alt __typename } } } pageInfo { hasNextPage }',
     'edges { node { ... on User { name } ... on Post { text } ... { id } } }',
-    'edges { node { stats: likeCount likeCount author { followerCount bio createdAt } } }',
+    'edges { node { stats: likeCount likeCount author { followerCount bio avatarUrl createdAt } } }',
   ])('%s', async (selection) => {
     const { expected, found, context } = await executeBoth(page(selection))
     expect(wasRefused(context)).toBe(false)

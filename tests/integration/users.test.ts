@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices()
@@ -58,4 +58,38 @@ test('a profile is stored in NFC and trimmed, and a bio may have several lines',
   const rung = users.update(ann, { bio: 'ding\u0007' })
   await expect(rung).rejects.toMatchObject(refused('input.bio'))
   expect(await users.update(ann, { bio: '' })).not.toHaveProperty('bio')
+})
+
+describe('the picture and the banner of a profile', () => {
+  const { avatarUrl, bannerUrl } = {
+    avatarUrl: 'https://pictures.example/ann.png',
+    bannerUrl: 'http://pictures.example/wide.jpg',
+  }
+
+  test('are stored in the form that a browser sends, kept by other changes, and removed by null', async () => {
+    const { users, collections } = harness.services
+    const painted = handle('painted')
+    const given = { name: 'A', avatarUrl: 'HTTPS://Pictures.example/ann.png', bannerUrl }
+    expect(await users.create(painted, given)).toMatchObject({ avatarUrl, bannerUrl })
+    expect(await users.update(painted, { name: 'B' })).toMatchObject({ avatarUrl, bannerUrl })
+    expect((await users.byIds([painted])).get(painted)).toMatchObject({ avatarUrl, bannerUrl })
+    const removed = await users.update(painted, { avatarUrl: null })
+    expect(removed).toMatchObject({ name: 'B', bannerUrl })
+    expect(removed).not.toHaveProperty('avatarUrl')
+    expect(await users.delete(painted)).toBe(true)
+    expect(await collections.users.findOne({ _id: painted })).not.toHaveProperty('bannerUrl')
+  })
+
+  test.each(['', 'ann.png', 'data:image/png;base64,AA', `https://a.b/${'x'.repeat(2_048)}`])(
+    'are refused with the URL %s, and nothing changes',
+    async (url) => {
+      const { users } = harness.services
+      const before = await users.update(ann, { name: 'Before', avatarUrl })
+      for (const field of ['avatarUrl', 'bannerUrl']) {
+        const given = users.update(ann, { name: 'Changed', [field]: url })
+        await expect(given).rejects.toMatchObject(refused(`input.${field}`))
+      }
+      expect((await users.byIds([ann])).get(ann)).toEqual(before)
+    },
+  )
 })

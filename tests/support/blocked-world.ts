@@ -25,6 +25,8 @@ const reducedAt = new Set([
   'SetFollowGroupsPayload.user',
 ])
 
+const pictures = 'https://pictures.example'
+
 /** An object of an answer, with the field of the schema that returned it. */
 export interface Shown {
   readonly place: string
@@ -41,7 +43,13 @@ export class BlockedWorld {
 
   async create({ users, posts, follows, engagements }: Services): Promise<void> {
     for (const user of this.people) {
-      await users.create(user, { name: `name of ${user}`, bio: `bio of ${user}` })
+      await users.create(user, {
+        ...{ name: `name of ${user}`, bio: `bio of ${user}` },
+        ...{
+          avatarUrl: `${pictures}/avatar-of-${user}`,
+          bannerUrl: `${pictures}/banner-of-${user}`,
+        },
+      })
       this.posts.set(user, await posts.create(user, { text: `by ${user}` }))
     }
     for (const user of this.people) {
@@ -105,7 +113,10 @@ export function leaksIn(data: object, root: string, hidden: UserId, viewer: User
     .filter(({ place, object }) => !(reducedAt.has(place) && isReduced(object)))
     .map(({ place, object }) => `${place}: ${JSON.stringify(object).slice(0, 200)}`)
   const text = JSON.stringify(data)
-  const marks = [`name of ${hidden}`, `bio of ${hidden}`, `"by ${hidden}"`]
+  const marks = [
+    ...[`name of ${hidden}`, `bio of ${hidden}`, `"by ${hidden}"`],
+    ...[`/avatar-of-${hidden}"`, `/banner-of-${hidden}"`],
+  ]
   return [...leaks, ...marks.filter((mark) => text.includes(mark))]
 }
 
@@ -114,6 +125,7 @@ function isReduced(user: Shown['object']): boolean {
     typeof value === 'object' && value !== null && 'edges' in value ? [value.edges] : [],
   )
   const isEmpty = lists.every((edges) => Array.isArray(edges) && edges.length === 0)
-  const hidden = [user.bio, user.followerCount, user.followingCount, user.postCount]
+  const profile = [user.bio, user.avatarUrl, user.bannerUrl]
+  const hidden = [...profile, user.followerCount, user.followingCount, user.postCount]
   return isEmpty && user.name === user.handle && hidden.every((value) => value === null)
 }

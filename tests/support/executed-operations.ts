@@ -15,7 +15,10 @@ export function useOperations() {
     return data
   }
 
-  const inputOf = (handle: string) => ({ name: `${handle} by name`, bio: `I am ${handle}` })
+  const inputOf = (handle: string) => ({
+    ...{ name: `${handle} by name`, bio: `I am ${handle}` },
+    avatarUrl: `https://pictures.example/${handle}`,
+  })
 
   /** Opens accounts. @returns the results, in order. */
   const open = (...handles: readonly string[]) =>

@@ -18,7 +18,11 @@ const user = (below: string) => `{ user(handle: "ann") { ${below} } }`
 
 test.each([
   ['a field without a load', '{ errorMeaning(code: CONFLICT) }', { values: 1, commands: 0 }],
-  ['fields of one load', user('name bio createdAt'), { values: 4, commands: 2 }],
+  [
+    'fields of one load',
+    user('name bio avatarUrl bannerUrl createdAt'),
+    { values: 6, commands: 2 },
+  ],
   [
     'the counters of a user',
     user('followerCount followingCount postCount'),

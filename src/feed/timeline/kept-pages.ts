@@ -152,11 +152,12 @@ function bytesOfSlice({ items, facts, stamp }: KeptSlice): number {
     return sum + 200 + 2 * text.length + linked
   }, 0)
   const ofFacts = facts.reduce((sum, { authors, profiles }) => {
-    const bios = [...(profiles?.values() ?? [])].reduce(
-      (all, { name, bio }) => all + 300 + 2 * (name.length + (bio?.length ?? 0)),
+    const ofProfiles = [...(profiles?.values() ?? [])].reduce(
+      (all, { name, bio = '', avatarUrl = '', bannerUrl = '' }) =>
+        all + 500 + 2 * (name.length + bio.length + avatarUrl.length + bannerUrl.length),
       0,
     )
-    return sum + 400 * authors.length + bios
+    return sum + 400 * authors.length + ofProfiles
   }, 0)
   return ofItems + ofFacts + bytesOfStamp(stamp)
 }

@@ -76,5 +76,6 @@ async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo
   if (!selection.any) return user
   const presented = await presentUser(ctx, user.handle, selection)
   if (!presented) throw noAccount()
-  return Object.assign(presented, { ...user, bio: user.bio })
+  const { bio, avatarUrl, bannerUrl } = user
+  return Object.assign(presented, { ...user, bio, avatarUrl, bannerUrl })
 }

@@ -40,6 +40,20 @@ export class User extends Node implements ViewerRelation {
   })
   readonly bio?: string | null
 
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The http or https URL of the picture of the user. Null without one, or if a block hides the profile.',
+  })
+  readonly avatarUrl?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The http or https URL of the wide picture above the profile. Null without one, or if a block hides the profile.',
+  })
+  readonly bannerUrl?: string | null
+
   @Field(() => GraphQLDateTime, { description: 'When the account was created.' })
   readonly createdAt!: Date
 

@@ -154,6 +154,8 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
   text: texts,
   name: names,
   bio: texts,
+  avatarUrl: urls,
+  bannerUrl: urls,
   clientMutationId: keys,
   groups: [
     Array(11).fill('g'),

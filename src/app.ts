@@ -3,6 +3,7 @@ import type { AppConfig } from './environment.ts'
 import { registerStrategies } from './feed/feeds.ts'
 import { RebuildWatch } from './feed/registry/rebuild-watch.ts'
 import { createServer } from './graphql/server.ts'
+import { loadTrustedDocuments, type TrustedDocuments } from './graphql/trusted-documents.ts'
 import { startAdmin } from './http/admin.ts'
 import { listenOn } from './http/listen.ts'
 import { Readiness } from './http/readiness.ts'
@@ -35,14 +36,21 @@ export interface App extends AsyncDisposable {
  */
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
-  return openProcess(config, log, (opened) => serve(config, log, { ...opened, validators }))
+  const trusted = await loadTrustedDocuments(config.http.trustedDocuments, config)
+  return openProcess(config, log, (opened) => serve(config, log, { ...opened, validators, trusted }))
+}
+
+/** What is read from files before anything is opened. */
+interface Loaded {
+  readonly validators: readonly ContentValidator[]
+  readonly trusted: TrustedDocuments | undefined
 }
 
 /** Starts server and worker on what is open. They close it at their end. */
 async function serve(
   config: AppConfig,
   log: Log,
-  { tracing, database, validators }: Opened & { readonly validators: readonly ContentValidator[] },
+  { tracing, database, validators, trusted }: Opened & Loaded,
 ): Promise<App> {
   const { client, db, clock } = database
   const services = createServices(client, db, config, { validators, now: clock.now })
@@ -61,7 +69,9 @@ async function serve(
   const nudge = () => worker.nudge()
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
-  const { http, requests } = await createServer({ config, services, log, readiness, nudge })
+  const { http, requests } = await createServer({
+    ...{ config, services, log, readiness, nudge, trusted },
+  })
   const url = await listenOn(http, config.http, 'PORT')
   const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
     await http.close()
@@ -73,6 +83,10 @@ async function serve(
   log.info(`database: ${database.description}`)
   log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
   log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
+  if (trusted) {
+    const others = trusted.isRequired ? 'no other is executed' : 'others are executed too'
+    log.info(`trusted documents: ${trusted.size}; ${others}`)
+  }
   const { strategy, maintained } = config.feed
   log.info(`timeline strategy: ${strategy}; maintained: ${maintained.join(', ')}`)
   // A worker that stops at once leaves its jobs to other processes for the whole drain.

@@ -62,6 +62,7 @@ const variables = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: portNumber.default(4000),
   CORS_ORIGINS: commaList.pipe(z.array(originText)).default([]),
+  TRUSTED_DOCUMENTS: z.string().min(1).optional(),
   TRUSTED_PROXIES: commaList
     .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])))
     .default([]),
@@ -113,6 +114,8 @@ export interface Config {
     readonly port: number
     /** The origins whose pages may call this server from a browser. */
     readonly corsOrigins: readonly string[]
+    /** The file of the documents that production executes alone. */
+    readonly trustedDocuments: string | undefined
     /** The time in which a request is answered, in milliseconds. */
     readonly requestMsMax: number
     /** The addresses of proxies whose `X-Forwarded-For` names the client. */
@@ -218,6 +221,7 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
       host: e.HOST,
       port: e.PORT,
       corsOrigins: e.CORS_ORIGINS,
+      trustedDocuments: e.TRUSTED_DOCUMENTS,
       requestMsMax: e.REQUEST_TIMEOUT_SECONDS * 1_000,
       trustedProxies: e.TRUSTED_PROXIES,
       requestsMax: e.REQUESTS_MAX,

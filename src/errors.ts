@@ -14,9 +14,17 @@ export const errorCodes = {
     status: 400,
     meaning: 'The HTTP request is not a GraphQL request, or another site could forge it.',
   },
-  PERSISTED_QUERY_NOT_SUPPORTED: {
+  PERSISTED_QUERY_NOT_FOUND: {
     status: 200,
-    meaning: 'The server stores no documents of clients. Send the document instead of its hash.',
+    meaning: 'The server has no document with this hash. Send the document together with its hash.',
+  },
+  PERSISTED_QUERY_HASH_MISMATCH: {
+    status: 400,
+    meaning: 'The hash is not the SHA-256 of the document.',
+  },
+  PERSISTED_QUERY_NOT_IN_LIST: {
+    status: 400,
+    meaning: 'The document is not one of the trusted documents of this server.',
   },
   LIMIT_EXCEEDED: {
     status: 400,

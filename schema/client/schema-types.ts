@@ -264,8 +264,12 @@ export type ErrorCode =
   | 'OPERATION_RESOLUTION_FAILURE'
   /** The request body exceeds the size limit. */
   | 'PAYLOAD_TOO_LARGE'
-  /** The server stores no documents of clients. Send the document instead of its hash. */
-  | 'PERSISTED_QUERY_NOT_SUPPORTED'
+  /** The hash is not the SHA-256 of the document. */
+  | 'PERSISTED_QUERY_HASH_MISMATCH'
+  /** The server has no document with this hash. Send the document together with its hash. */
+  | 'PERSISTED_QUERY_NOT_FOUND'
+  /** The document is not one of the trusted documents of this server. */
+  | 'PERSISTED_QUERY_NOT_IN_LIST'
   /** The client has used up its rate limit. Try again after the time in the header Retry-After. */
   | 'RATE_LIMITED'
   /** The request needs a valid token. */

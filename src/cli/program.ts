@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
 import { importRelationsCommand } from './import-relations.ts'
 import { indexesCommand } from './indexes.ts'
@@ -37,6 +38,7 @@ export const buildProgram = (): Command =>
     .addCommand(loadCommand())
     .addCommand(importRelationsCommand())
     .addCommand(tokenCommand())
+    .addCommand(documentsCommand())
     .addCommand(timelinesCommand())
     .addCommand(indexesCommand())
     .addCommand(jobsCommand())

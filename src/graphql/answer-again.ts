@@ -7,6 +7,7 @@ import type { UserId } from '../lib/ids.ts'
 import { fillTemplate } from './answer-template.ts'
 import type { Context } from './context.ts'
 import { etagOf, Keeping, type KeptAnswer, type KeptAnswers, namesEtag } from './kept-answers.ts'
+import { isObject, readDocumentName } from './named-documents.ts'
 import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
@@ -111,18 +112,18 @@ const isGraphql = ({ method, url }: FastifyRequest): boolean =>
 function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): string | undefined {
   const given = body ?? {}
   if (!isObject(given)) return undefined
-  const { query, operationName, variables, ...rest } = given
-  if (!isObject(variables ?? {}) || Object.keys(rest).length > 0) return undefined
-  const values = [query, operationName, ...Object.entries(variables ?? {}).flat()]
+  const { operationName, variables } = given
+  if (!isObject(variables ?? {})) return undefined
+  const name = readDocumentName(given)
+  if (!name) return undefined
+  const document = [name.query, ...name.ids, name.hash, operationName]
+  const values = [...document, ...Object.entries(variables ?? {}).flat()]
   if (!values.every(isPlain)) return undefined
   const asked = [viewer, method, url, headers.accept, headers['content-type']]
   return createHash('sha256')
     .update(JSON.stringify([asked, values]))
     .digest('base64')
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Not a number without a JSON text either. */
 const isPlain = (value: unknown): boolean =>

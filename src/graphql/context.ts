@@ -10,6 +10,7 @@ interface RequestParts {
   readonly id: string
   readonly ip: string
   readonly keeping?: Keeping | undefined
+  readonly trustedText?: string | undefined
 }
 
 /** The state that all resolvers of one request share. */
@@ -19,6 +20,8 @@ export class Context {
   readonly requestId: string
   /** Whether the answer may be kept, and under which versions. */
   readonly keeping: Keeping | undefined
+  /** The trusted document that is executed. Undefined: the document is found by Apollo. */
+  readonly trustedText: string | undefined
   /** The client in the rate limits. */
   readonly client: string
   /** The signed-in requests that this one shares the limits of its address with. Undefined for an anonymous request. */
@@ -30,12 +33,13 @@ export class Context {
     readonly services: Services,
     /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
     readonly viewer: UserId | undefined,
-    { id, ip, keeping }: RequestParts,
+    { id, ip, keeping, trustedText }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
     this.requestId = id
     this.keeping = keeping
+    this.trustedText = trustedText
     this.client = clientOf(viewer, ip)
     this.crowd = crowdOf(viewer, ip)
   }

@@ -20,13 +20,14 @@ const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'OPERATION_RESOLUTION_FAILURE',
   'BAD_REQUEST',
   'BAD_USER_INPUT',
-  'PERSISTED_QUERY_NOT_SUPPORTED',
+  'PERSISTED_QUERY_NOT_FOUND',
 ])
 
 const tokenLimit = /more that \d+ tokens/
 const stackOverflow = /^Maximum call stack size/
 const selectionLimit = /recursively requests too many selections/
 const introspectionRefusal = /^GraphQL introspection is not allowed/
+const hashMismatch = /^provided sha does not match query$/
 const suggestion = / Did you mean [^?]*\?/g
 
 /** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
@@ -54,6 +55,12 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   }
   if (introspectionRefusal.test(given.message)) {
     return new DomainError('GRAPHQL_VALIDATION_FAILED', 'Introspection is disabled on this server')
+  }
+  if (hashMismatch.test(given.message)) {
+    return new DomainError(
+      'PERSISTED_QUERY_HASH_MISMATCH',
+      'sha256Hash is not the SHA-256 of the document',
+    )
   }
   if (requestErrorCodes.has(code)) {
     return new DomainError(code as ErrorCode, given.message.replaceAll(suggestion, ''))

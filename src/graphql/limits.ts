@@ -11,6 +11,7 @@ import {
 import type { Context } from './context.ts'
 import { costOf, priceOperation } from './cost.ts'
 import { requestError } from './errors.ts'
+import type { PersistedDocuments } from './persisted-documents.ts'
 import type { Charge, RateLimiter } from './rate-limit.ts'
 
 /** The limits of a request. Each is checked before execution. */
@@ -71,14 +72,18 @@ export const limitRules = [
  * Refuses an operation whose cost exceeds the limit, including page sizes in variables, or what the rate limits leave to
  * its client. Each response of a valid operation has `extensions.cost`, and `RateLimit-*` headers if there are limits.
  * One command if the operation reads several timelines, because their cost depends on the number of followees, and one
- * if the rate limits are shared.
+ * if the rate limits are shared. The client is also charged for a document that is stored.
  */
-export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> => ({
+export const costPlugin = (
+  limiter: RateLimiter,
+  persisted: PersistedDocuments,
+): ApolloServerPlugin<Context> => ({
   requestDidStart: async () => {
     let cost: { readonly requested: number; readonly limit: number } | undefined
     let charge: Charge | undefined
     return {
-      didResolveOperation: async ({ schema, document, operation, request, contextValue }) => {
+      didResolveOperation: async (resolved) => {
+        const { schema, document, operation, request, contextValue, queryHash, source } = resolved
         if (!operation) return
         const { coerced, errors } = getVariableValues(
           schema,
@@ -98,10 +103,16 @@ export const costPlugin = (limiter: RateLimiter): ApolloServerPlugin<Context> =>
             `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`,
           )
         }
+        const storing = resolved.metrics.persistedQueryRegister
+          ? Math.min(persisted.priceOf(queryHash, source), limits.cost - requested)
+          : 0
         const charged = price.mutations === 0 && contextValue.keeping?.chargeOf(requested)
         charge = charged
           ? charged.charge
-          : await limiter.charge(contextValue, { cost: requested, mutations: price.mutations })
+          : await limiter.charge(contextValue, {
+              cost: requested + storing,
+              mutations: price.mutations,
+            })
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
         contextValue.keeping?.noteCost(requested)

@@ -41,10 +41,13 @@ import { errorPlugin, formatError, requestError } from './errors.ts'
 import { createExecutor } from './executor.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
+import { findTrusted, namedDocumentPlugin } from './named-documents.ts'
 import { knownOperationTypes } from './operation-types.ts'
+import { PersistedDocuments } from './persisted-documents.ts'
 import { playgroundPage } from './playground.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { tracePlugin } from './trace.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
 
 /** The dependencies of the HTTP server. */
 export interface ServerParts {
@@ -54,6 +57,8 @@ export interface ServerParts {
   /** Notifies the worker of this process of a committed job. */
   readonly nudge: () => void
   readonly readiness: Readiness
+  /** Undefined: clients send documents of their own. */
+  readonly trusted?: TrustedDocuments | undefined
 }
 
 /** The HTTP server, and the requests that it has not answered yet. */
@@ -117,13 +122,14 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   const { config, services, nudge, log } = parts
   const authenticate = createAuthenticate(config.auth)
   const limiter = createRateLimiter(parts)
+  const persisted = new PersistedDocuments()
   const apollo = new ApolloServer<Context>({
     gateway: createExecutor(),
     introspection: !config.production,
     allowBatchedHttpRequests: false,
     // No cookie identifies a viewer, so another site can send anonymous queries only.
     csrfPrevention: false,
-    persistedQueries: false,
+    persistedQueries: { cache: persisted },
     documentStore: createDocumentCache(),
     hideSchemaDetailsFromClientErrors: true,
     includeStacktraceInErrorResponses: false,
@@ -136,7 +142,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginLandingPageDisabled(),
       errorPlugin(log),
-      costPlugin(limiter),
+      namedDocumentPlugin,
+      costPlugin(limiter, persisted),
       keepPlugin,
       scopePlugin,
       tracePlugin,
@@ -164,7 +171,9 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     context: async (request) => {
       const viewer = await viewerOf(request)
       if (request.scope) request.scope.viewer = viewer
-      return new Context(services, viewer, request, nudge)
+      const trustedText = findTrusted(request, parts.trusted)
+      const { id, ip, keeping } = request
+      return new Context(services, viewer, { id, ip, keeping, trustedText }, nudge)
     },
   })
   http.addHook('onClose', async () => apollo.stop())

@@ -32,13 +32,24 @@ interface Mistake {
   readonly message: RegExp
 }
 
-const persisted = (persistedQuery: unknown, more: object = {}): Mistake => ({
+/** A document by its hash. */
+const persisted = (
+  persistedQuery: unknown,
+  more: object,
+  expected: Omit<Mistake, 'request'>,
+): Mistake => ({
   request: { body: JSON.stringify({ ...more, extensions: { persistedQuery } }) },
-  status: 200,
-  code: 'PERSISTED_QUERY_NOT_SUPPORTED',
-  // Clients fall back to the whole document if they find this message.
-  message: /^PersistedQueryNotSupported$/,
+  ...expected,
 })
+const unknownHash = {
+  status: 200,
+  code: 'PERSISTED_QUERY_NOT_FOUND',
+  // Clients send the whole document if they find this message.
+  message: /^PersistedQueryNotFound$/,
+}
+const wrongHash = { status: 400, code: 'PERSISTED_QUERY_HASH_MISMATCH', message: /SHA-256/ }
+const wrongForm = { status: 400, code: 'BAD_REQUEST', message: /version 1 and a sha256Hash/ }
+const notInList = { status: 400, code: 'PERSISTED_QUERY_NOT_IN_LIST', message: /trusted/ }
 const subscription = (query: string): Mistake => ({
   request: { query },
   status: 400,
@@ -58,10 +69,23 @@ const nullVariable = (
 
 const viewer = '{ viewer { handle } }'
 const mistakes: Readonly<Record<string, Mistake>> = {
-  'the hash of a document': persisted({ version: 1, sha256Hash: 'x' }),
-  'the hash of another version': persisted({ version: 2 }),
-  'a hash that is no object': persisted(true),
-  'a hash beside its document': persisted({ version: 1, sha256Hash: 'x' }, { query: viewer }),
+  'an unknown hash': persisted({ version: 1, sha256Hash: 'x' }, {}, unknownHash),
+  'an unknown hash with a query of null': persisted(
+    ...[{ version: 1, sha256Hash: 'x' }, { query: null }, unknownHash] as const,
+  ),
+  'a hash of another document': persisted(
+    ...[{ version: 1, sha256Hash: '0'.repeat(64) }, { query: viewer }, wrongHash] as const,
+  ),
+  'the hash of another version': persisted({ version: 2, sha256Hash: 'x' }, {}, wrongForm),
+  'no hash': persisted({ version: 1 }, { query: viewer }, wrongForm),
+  'a hash that is no text': persisted({ version: 1, sha256Hash: { toString: 1 } }, {}, wrongForm),
+  'a hash that is no object': persisted(true, {}, wrongForm),
+  'an unknown documentId': { request: { body: '{"documentId":"x"}' }, ...notInList },
+  'an id that is no text': { request: { body: '{"id":{"$ne":1}}' }, ...notInList },
+  'two ids': {
+    request: { body: '{"id":"a","doc_id":"a"}' },
+    ...{ status: 400, code: 'BAD_REQUEST', message: /more than once/ },
+  },
   'a subscription': subscription('subscription { x }'),
   'a subscription of the type name': subscription('subscription A { __typename }'),
   'null for a required argument with a default': nullVariable(
@@ -107,7 +131,7 @@ describe.each(Object.entries(mistakes))('%s', (_, { request, status, code, argum
 })
 
 test('every error code of Apollo Server is a documented code, except codes of disabled features', () => {
-  const disabled = ['PERSISTED_QUERY_NOT_FOUND']
+  const disabled = ['PERSISTED_QUERY_NOT_SUPPORTED']
   const codes = Object.values(ApolloServerErrorCode).filter((code) => !disabled.includes(code))
   expect(codes.filter((code) => !(code in errorCodes))).toEqual([])
   // Both are details of GRAPHQL_VALIDATION_FAILED.

@@ -52,10 +52,17 @@ const cases = {
     legacyStatus: 200,
   },
   BAD_REQUEST: { request: { body: '{"query":' }, status: 400 },
-  PERSISTED_QUERY_NOT_SUPPORTED: {
-    request: { body: '{"extensions":{"persistedQuery":{"version":1}}}' },
+  PERSISTED_QUERY_NOT_FOUND: {
+    request: { body: '{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}' },
     status: 200,
   },
+  PERSISTED_QUERY_HASH_MISMATCH: {
+    request: {
+      body: '{"query":"{ __typename }","extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}',
+    },
+    status: 400,
+  },
+  PERSISTED_QUERY_NOT_IN_LIST: { request: { body: '{"documentId":"x"}' }, status: 400 },
   LIMIT_EXCEEDED: {
     request: { query: `{ viewer { ${'handle '.repeat(2001)} } }` },
     status: 400,

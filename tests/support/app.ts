@@ -4,6 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { createServer } from '../../src/graphql/server.ts'
+import { loadTrustedDocuments } from '../../src/graphql/trusted-documents.ts'
 import { Readiness } from '../../src/http/readiness.ts'
 import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
@@ -89,7 +90,9 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
     const readiness = new Readiness(async () => {})
-    const { http } = await createServer({ config, services, log, readiness, nudge: () => {} })
+    const trusted = await loadTrustedDocuments(config.http.trustedDocuments, config)
+    const nudge = () => {}
+    const { http } = await createServer({ config, services, log, readiness, nudge, trusted })
     url = await http.listen({ host: '127.0.0.1', port: 0 })
     close = async () => {
       const closed = http.close()

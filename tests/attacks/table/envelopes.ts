@@ -96,28 +96,53 @@ const operations: readonly Attack[] = [
   documentAttack('only a fragment', 'fragment f on User { id }', {}),
 ]
 
-const persisted = { answer: '200 PERSISTED_QUERY_NOT_SUPPORTED' }
 const hash = '0'.repeat(64)
 
-/** Documents by their hashes, which the server does not store. */
-const hashes: readonly Attack[] = [
-  { version: 1, sha256Hash: hash },
-  { version: 2, sha256Hash: hash },
-  { version: 1 },
-  { version: 1, sha256Hash: { $ne: 1 } },
-  { version: 1, sha256Hash: '__proto__' },
-  { version: 1, sha256Hash: 'a'.repeat(80_000) },
-  true,
-  'x',
-  [],
-].flatMap((persistedQuery) =>
-  [{}, { query }].map((more) =>
-    jsonAttack(
-      `a hash ${JSON.stringify(persistedQuery).slice(0, 60)} with ${JSON.stringify(more)}`,
-      JSON.stringify({ ...more, extensions: { persistedQuery } }),
-      persisted,
+/** Names of documents, of which the server has none. */
+const names: readonly Attack[] = [
+  ...[hash, '__proto__', '', 'a'.repeat(80_000)].flatMap((sha256Hash) => {
+    const name = `the hash ${sha256Hash.slice(0, 20)} of ${sha256Hash.length}`
+    const extensions = { persistedQuery: { version: 1, sha256Hash } }
+    const found = { answer: '200 PERSISTED_QUERY_NOT_FOUND' }
+    const wrong = { answer: '400 PERSISTED_QUERY_HASH_MISMATCH' }
+    return [
+      jsonAttack(name, JSON.stringify({ extensions }), found),
+      jsonAttack(`${name} beside a document`, JSON.stringify({ query, extensions }), wrong),
+    ]
+  }),
+  ...[
+    { version: 2, sha256Hash: hash },
+    { version: '1', sha256Hash: hash },
+    { version: 1 },
+    { version: 1, sha256Hash: { $ne: 1 } },
+    { version: 1, sha256Hash: { toString: 1 } },
+    { version: 1, sha256Hash: [hash] },
+    { version: 1, sha256Hash: 0 },
+    ...[true, 'x', [], 1],
+  ].flatMap((persistedQuery) =>
+    [{}, { query }].map((more) =>
+      jsonAttack(
+        `a hash ${JSON.stringify(persistedQuery)} with ${JSON.stringify(more)}`,
+        JSON.stringify({ ...more, extensions: { persistedQuery } }),
+        { answer: '400 BAD_REQUEST' },
+      ),
     ),
   ),
-)
+  ...['documentId', 'doc_id', 'id'].flatMap((field) =>
+    ['x', '__proto__', '', 'sha256:', 1, true, [], {}, 'a'.repeat(80_000)].map((id) =>
+      jsonAttack(
+        `the ${field} ${JSON.stringify(id).slice(0, 20)}`,
+        JSON.stringify({ [field]: id, variables: {} }),
+        { answer: '400 PERSISTED_QUERY_NOT_IN_LIST' },
+      ),
+    ),
+  ),
+  jsonAttack('two names', '{"id":"x","documentId":"x"}', { answer: '400 BAD_REQUEST' }),
+  // Some clients send members of their own.
+  jsonAttack('an id beside a document', JSON.stringify({ query, id: 'x', doc_id: 1 }), {
+    answer: '200 OK',
+    commandsMax: 4,
+  }),
+]
 
-export const envelopes: readonly Attack[] = [...bodies, ...deep, ...operations, ...hashes]
+export const envelopes: readonly Attack[] = [...bodies, ...deep, ...operations, ...names]

@@ -1,0 +1,40 @@
+import { writeFile } from 'node:fs/promises'
+import { Command, Option } from 'commander'
+import {
+  collectDocuments,
+  type DocumentFormat,
+  documentFormats,
+  formatDocuments,
+} from '../graphql/collect-documents.ts'
+
+interface DocumentsOptions {
+  readonly out: string
+  readonly format: DocumentFormat
+}
+
+/** `feedline documents FOLDER`: writes the file of trusted documents. */
+export const documentsCommand = (): Command =>
+  new Command('documents')
+    .description('Write the file of TRUSTED_DOCUMENTS from a folder of .graphql files.')
+    .argument('<folder>', 'folder of .graphql and .gql files, with their subfolders')
+    .requiredOption('--out <file>', 'file to write')
+    .addOption(
+      new Option('--format <format>', 'form of the file')
+        .choices(documentFormats)
+        .default('relay' satisfies DocumentFormat),
+    )
+    .addHelpText(
+      'after',
+      `
+Each operation needs a name, and may use fragments of all files. The server's schema and limits
+must accept it. Its id is the SHA-256 of its text, in which each object has __typename.
+
+Example:
+  $ feedline documents src/queries --out documents.json --format apollo
+  $ TRUSTED_DOCUMENTS=documents.json feedline serve`,
+    )
+    .action(async (folder: string, { out, format }: DocumentsOptions) => {
+      const documents = await collectDocuments(folder)
+      await writeFile(out, formatDocuments(documents, format))
+      console.log(`documents in ${out}: ${documents.length}`)
+    })

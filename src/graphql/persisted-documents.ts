@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache'
+import { measureCache } from '../metrics/caches.ts'
+
+/** The most bytes of all stored documents, and of one. */
+const [bytesMax, documentBytesMax] = [8 * 1024 ** 2, 32 * 1024]
+
+/** What an entry takes beside its text. */
+const entryBytes = 300
+
+/** The bytes of a document whose storage costs one unit. */
+const bytesPerPrice = 10
+
+/**
+ * The documents that clients stored by their hashes, in the memory of this process, with a bound in bytes. Apollo stores
+ * a document after it has passed all limits. A document over 32 KB is not stored, so its client sends it each time.
+ */
+export class PersistedDocuments {
+  private readonly texts = new LRUCache<string, string>({
+    maxSize: bytesMax,
+    maxEntrySize: documentBytesMax + entryBytes,
+    sizeCalculation: (text) => Buffer.byteLength(text) + entryBytes,
+  })
+  private readonly countRead: (isHit: boolean) => void
+
+  constructor() {
+    this.countRead = measureCache('persisted_documents', () => this.texts.calculatedSize).countRead
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    const text = this.texts.get(key)
+    this.countRead(text !== undefined)
+    return text
+  }
+
+  async set(key: string, text: string): Promise<void> {
+    this.texts.set(key, text)
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return this.texts.delete(key)
+  }
+
+  /** The cost of storing a document, so that a client cannot remove those of other clients cheaply. 0 if it is stored. */
+  priceOf(hash: string, text: string): number {
+    return this.texts.has(`${apolloPrefix}${hash}`)
+      ? 0
+      : Math.ceil(Buffer.byteLength(text) / bytesPerPrice)
+  }
+}
+
+/** What Apollo begins each key with. */
+const apolloPrefix = 'apq:'

@@ -79,6 +79,12 @@ export interface AttachmentDoc {
   readonly url: string
   readonly kind: 'IMAGE' | 'VIDEO' | 'LINK'
   readonly alt?: string
+  /** In pixels. */
+  readonly width?: number
+  /** In pixels. */
+  readonly height?: number
+  /** A short text from which a client draws a blurred preview. */
+  readonly blurhash?: string
 }
 
 /** A number for each kind of engagement. An absent number is 0. */

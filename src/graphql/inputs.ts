@@ -1,4 +1,4 @@
-import { type ClassType, Extensions, Field, ID, InputType } from 'type-graphql'
+import { type ClassType, Extensions, Field, ID, InputType, Int } from 'type-graphql'
 import { type EngagementKind, kinds } from '../engagement/kinds.ts'
 import { handleRule } from '../lib/ids.ts'
 import { schemaNames } from './engagement-names.ts'
@@ -117,6 +117,25 @@ export class AttachmentInput {
     description: 'Alternative text of the attachment, at most 1,000 characters.',
   })
   readonly alt?: string | null
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The width of the image or video in pixels, 1 to 65,535.',
+  })
+  readonly width?: number | null
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The height of the image or video in pixels, 1 to 65,535.',
+  })
+  readonly height?: number | null
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The BlurHash of the image or video, 6 to 166 characters, for a preview while it loads.',
+  })
+  readonly blurhash?: string | null
 }
 
 @InputType({ description: 'Input of createPost.' })

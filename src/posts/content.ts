@@ -4,9 +4,15 @@ import type { AttachmentDoc } from '../db/collections.ts'
 import { badInput } from '../errors.ts'
 import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
+import { blurhashProblem } from './blurhash.ts'
 
 /** An attachment of a post. */
 export type Attachment = AttachmentDoc
+
+/** An attachment as its author gave it. Null is the same as absent. */
+export type GivenAttachment = Pick<Attachment, 'url' | 'kind'> & {
+  readonly [Field in 'alt' | 'width' | 'height' | 'blurhash']?: Attachment[Field] | null
+}
 
 /** The content of a post, as its author wrote it. */
 export interface Content {
@@ -30,6 +36,8 @@ const textRules: TextRules = {
 }
 const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000 }
 const attachmentsMax = 4
+/** The most pixels of an attachment in one direction: those of the largest JPEG. */
+const pixelsMax = 65_535
 
 /** The checks of every post, in order: the built-in ones, then those of the configuration. */
 export function contentValidators(
@@ -97,7 +105,7 @@ const sentenceOf = (cause: unknown): string =>
  * @throws {DomainError} BAD_USER_INPUT with the first problem found.
  */
 export async function checkContent(
-  given: { readonly text: string; readonly attachments?: readonly Attachment[] | undefined },
+  given: { readonly text: string; readonly attachments?: readonly GivenAttachment[] | undefined },
   validators: readonly ContentValidator[],
 ): Promise<Content> {
   const content: Content = {
@@ -119,16 +127,34 @@ function checked(argument: string, given: string, rules: TextRules): string {
   return text
 }
 
-function checkAttachments(given: readonly Attachment[]): Attachment[] {
+function checkAttachments(given: readonly GivenAttachment[]): Attachment[] {
   if (given.length > attachmentsMax) {
     throw badInput('input.attachments', `must contain at most ${attachmentsMax} attachments`)
   }
-  return given.map((attachment, at) => {
-    const { kind, alt } = attachment
-    const url = checkUrl(`input.attachments.${at}.url`, attachment.url)
-    if (alt === undefined || alt === null) return { url, kind }
-    return { url, kind, alt: checked(`input.attachments.${at}.alt`, alt, altRules) }
-  })
+  return given.map((attachment, at) => checkAttachment(`input.attachments.${at}`, attachment))
+}
+
+function checkAttachment(argument: string, given: GivenAttachment): Attachment {
+  const { url, kind, alt, width, height, blurhash } = given
+  return {
+    url: checkUrl(`${argument}.url`, url),
+    kind,
+    ...(alt == null ? {} : { alt: checked(`${argument}.alt`, alt, altRules) }),
+    ...(width == null ? {} : { width: checkPixels(`${argument}.width`, width) }),
+    ...(height == null ? {} : { height: checkPixels(`${argument}.height`, height) }),
+    ...(blurhash == null ? {} : { blurhash: checkBlurhash(`${argument}.blurhash`, blurhash) }),
+  }
+}
+
+function checkPixels(argument: string, given: number): number {
+  if (Number.isInteger(given) && given >= 1 && given <= pixelsMax) return given
+  throw badInput(argument, `must be 1 to ${pixelsMax} pixels`)
+}
+
+function checkBlurhash(argument: string, given: string): string {
+  const problem = blurhashProblem(given)
+  if (problem) throw badInput(argument, problem)
+  return given
 }
 
 function checkUrl(argument: string, given: string): string {

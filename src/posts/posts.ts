@@ -12,7 +12,7 @@ import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { UserStats } from '../users/stats.ts'
-import { type Attachment, type ContentValidator, checkContent } from './content.ts'
+import { type ContentValidator, checkContent, type GivenAttachment } from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
 import { type Publishing, queueFor } from './publishing.ts'
 import type { Tombstones } from './tombstones.ts'
@@ -40,7 +40,7 @@ export class Posts {
    */
   async create(
     actor: UserId,
-    given: { text: string; attachments?: readonly Attachment[] | undefined },
+    given: { text: string; attachments?: readonly GivenAttachment[] | undefined },
     idempotencyKey?: IdempotencyKey,
   ): Promise<Post> {
     const { outbox, publishing, validators } = this.parts

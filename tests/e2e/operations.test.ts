@@ -176,14 +176,18 @@ test('mutes and blocks are in the viewer’s lists until they are removed', asyn
 test('a post with attachments is published, found by its id, listed and deleted', async () => {
   await open('poster')
   const attachments = [
-    { url: 'https://example.com/cat.png', kind: 'IMAGE' as const, alt: 'A cat' },
+    {
+      ...{ url: 'https://example.com/cat.png', kind: 'IMAGE' as const, alt: 'A cat' },
+      ...{ width: 640, height: 480, blurhash: 'LEHV6nWB2yk8pyo0adR*.7kCMdnj' },
+    },
     { url: 'https://example.com/', kind: 'LINK' as const },
   ]
   const input = { text: 'Look', attachments }
   const { post } = (await ask('poster', operations.CreatePostDocument, { input })).createPost
   expect(post.text).toBe('Look')
   expect(post.author.handle).toBe('poster')
-  expect(post.attachments).toEqual([attachments[0], { ...attachments[1], alt: null }])
+  const absent = { alt: null, width: null, height: null, blurhash: null }
+  expect(post.attachments).toEqual([attachments[0], { ...attachments[1], ...absent }])
 
   const { user } = await ask(undefined, operations.UserPostsDocument, { handle: 'poster' })
   expect(user?.posts.edges.map((edge) => edge.node)).toEqual([post])

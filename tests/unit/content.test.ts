@@ -137,6 +137,50 @@ describe('attachments', () => {
   })
 })
 
+describe('the size and the preview of an attachment', () => {
+  const blurhash = 'LEHV6nWB2yk8pyo0adR*.7kCMdnj'
+  /** The shortest and the longest, of 1 by 1 and 9 by 9 components. */
+  const extremes = [`0${'~'.repeat(5)}`, `|${'0'.repeat(165)}`]
+
+  test.each([
+    { width: 1, height: 65_535 },
+    { blurhash },
+    ...extremes.map((one) => ({ blurhash: one })),
+  ])('%j is stored', async (fields) => {
+    expect((await check('a', [{ ...image, ...fields }])).attachments).toEqual([
+      { ...image, ...fields },
+    ])
+  })
+
+  test('null is not stored', async () => {
+    const given = { ...image, alt: null, width: null, height: null, blurhash: null }
+    expect((await checkContent({ text: 'a', attachments: [given] }, builtIn)).attachments).toEqual([
+      image,
+    ])
+  })
+
+  test.each([0, -1, 1.5, 65_536, Number.NaN])('%s pixels are refused', async (pixels) => {
+    for (const field of ['width', 'height']) {
+      const given = check('a', [{ ...image, [field]: pixels }])
+      await expect(given).rejects.toMatchObject(refused(`input.attachments.0.${field}`))
+    }
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['too short for any', '00000'],
+    ['one character less than its first one says', blurhash.slice(0, -1)],
+    ['one character more than its first one says', `${blurhash}0`],
+    ['another alphabet', blurhash.replace('*', '&')],
+    ['spaces', ` ${blurhash.slice(1)}`],
+    ['more than nine components', `}${'0'.repeat(23)}`],
+    ['far too many characters', '0'.repeat(100_000)],
+  ])('a BlurHash of %s is refused', async (_, given) => {
+    const checking = check('a', [image, { ...image, blurhash: given }])
+    await expect(checking).rejects.toMatchObject(refused('input.attachments.1.blurhash'))
+  })
+})
+
 describe('validators of one’s own', () => {
   let folder = ''
   beforeAll(async () => {

@@ -146,7 +146,8 @@ function bytesOf({ slice, authors }: Visit, key: string): number {
 function bytesOfSlice({ items, facts, stamp }: KeptSlice): number {
   const ofItems = items.reduce((sum, { text = '', attachments = [] }) => {
     const linked = attachments.reduce(
-      (all, { url, alt }) => all + 200 + 2 * (url.length + (alt?.length ?? 0)),
+      (all, { url, alt = '', blurhash = '' }) =>
+        all + 300 + 2 * (url.length + alt.length + blurhash.length),
       0,
     )
     return sum + 200 + 2 * text.length + linked

@@ -22,11 +22,6 @@ export class PostResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const attachments = (input.attachments ?? []).map(({ url, kind, alt }) => ({
-      url,
-      kind,
-      ...(alt == null ? {} : { alt }),
-    }))
     const { post, ...result } = await mutate(
       ctx,
       'createPost',
@@ -34,7 +29,7 @@ export class PostResolver {
       async (viewer, idempotencyKey) => ({
         post: await ctx.services.posts.create(
           viewer,
-          { text: input.text, attachments },
+          { text: input.text, attachments: input.attachments ?? [] },
           idempotencyKey,
         ),
       }),

@@ -30,6 +30,18 @@ export class Attachment {
 
   @Field(() => String, { nullable: true, description: 'Alternative text of the attachment.' })
   readonly alt?: string | null
+
+  @Field(() => Int, { nullable: true, description: 'The width in pixels, if its author gave it.' })
+  readonly width?: number | null
+
+  @Field(() => Int, { nullable: true, description: 'The height in pixels, if its author gave it.' })
+  readonly height?: number | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The BlurHash, from which a client draws a preview while the attachment loads.',
+  })
+  readonly blurhash?: string | null
 }
 
 @ObjectType({ simpleResolvers: true, implements: Node, description: 'A post of a user.' })

@@ -39,20 +39,32 @@ export type Attachment = {
   __typename?: 'Attachment';
   /** Alternative text of the attachment. */
   alt?: Maybe<Scalars['String']['output']>;
+  /** The BlurHash, from which a client draws a preview while the attachment loads. */
+  blurhash?: Maybe<Scalars['String']['output']>;
+  /** The height in pixels, if its author gave it. */
+  height?: Maybe<Scalars['Int']['output']>;
   /** The kind of content at the URL. */
   kind: AttachmentKind;
   /** The http or https URL of the attachment. */
   url: Scalars['String']['output'];
+  /** The width in pixels, if its author gave it. */
+  width?: Maybe<Scalars['Int']['output']>;
 };
 
 /** An attachment of a new post. */
 export type AttachmentInput = {
   /** Alternative text of the attachment, at most 1,000 characters. */
   alt?: InputMaybe<Scalars['String']['input']>;
+  /** The BlurHash of the image or video, 6 to 166 characters, for a preview while it loads. */
+  blurhash?: InputMaybe<Scalars['String']['input']>;
+  /** The height of the image or video in pixels, 1 to 65,535. */
+  height?: InputMaybe<Scalars['Int']['input']>;
   /** The kind of content at the URL. */
   kind: AttachmentKind;
   /** An http or https URL of at most 2,048 characters. */
   url: Scalars['String']['input'];
+  /** The width of the image or video in pixels, 1 to 65,535. */
+  width?: InputMaybe<Scalars['Int']['input']>;
 };
 
 /** The kind of content at the URL of an attachment. */

@@ -1,11 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
-import {
-  collectDocuments,
-  type DocumentFormat,
-  documentFormats,
-  formatDocuments,
-} from '../graphql/collect-documents.ts'
+import type { DocumentFormat } from '../graphql/collect-documents.ts'
+
+const formats: readonly DocumentFormat[] = ['relay', 'apollo']
 
 interface DocumentsOptions {
   readonly out: string
@@ -20,7 +17,7 @@ export const documentsCommand = (): Command =>
     .requiredOption('--out <file>', 'file to write')
     .addOption(
       new Option('--format <format>', 'form of the file')
-        .choices(documentFormats)
+        .choices(formats)
         .default('relay' satisfies DocumentFormat),
     )
     .addHelpText(
@@ -34,6 +31,8 @@ Example:
   $ TRUSTED_DOCUMENTS=documents.json feedline serve`,
     )
     .action(async (folder: string, { out, format }: DocumentsOptions) => {
+      // No other command but serve needs the schema, which takes long to load.
+      const { collectDocuments, formatDocuments } = await import('../graphql/collect-documents.ts')
       const documents = await collectDocuments(folder)
       await writeFile(out, formatDocuments(documents, format))
       console.log(`documents in ${out}: ${documents.length}`)

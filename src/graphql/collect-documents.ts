@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
@@ -15,9 +16,8 @@ import {
 import { createSchema } from './schema.ts'
 import { apolloFormat, findProblem, hashOf } from './trusted-documents.ts'
 
-/** The forms of a file of trusted documents. */
-export const documentFormats = ['relay', 'apollo'] as const
-export type DocumentFormat = (typeof documentFormats)[number]
+/** The form of a file of trusted documents. */
+export type DocumentFormat = 'relay' | 'apollo'
 
 /** An operation with the fragments that it uses. */
 export interface CollectedDocument {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +9,7 @@ import { loadTrustedDocuments } from '../../src/graphql/trusted-documents.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
+import { feedline } from '../support/process.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'feedline-documents-'))
@@ -260,6 +261,22 @@ describe('feedline documents', () => {
         { name: 'Home', id: homes?.id },
       ],
     })
+  })
+
+  test('runs on the command line without a database, and writes no file after a problem', async () => {
+    write('program/a.graphql', 'query A { viewer { ...F } }')
+    const out = join(folder, 'program.json')
+    const run = async () => {
+      const program = feedline(['documents', join(folder, 'program'), '--out', out])
+      return { code: await program.ended, out: program.out(), err: program.err() }
+    }
+    expect(await run()).toEqual({
+      ...{ code: 1, out: '', err: 'feedline: A: Unknown fragment "F".\n' },
+    })
+    expect(existsSync(out)).toBe(false)
+    write('program/f.graphql', 'fragment F on Viewer { handle }')
+    expect(await run()).toEqual({ code: 0, out: `documents in ${out}: 1\n`, err: '' })
+    expect(Object.keys(JSON.parse(readFileSync(out, 'utf8')))).toHaveLength(1)
   })
 
   test('names every problem of a folder', async () => {

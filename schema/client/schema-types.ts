@@ -110,6 +110,8 @@ export type Comment = Node & {
   text: Scalars['String']['output'];
   /** The author of the comment, or null if the author has no account. */
   user?: Maybe<User>;
+  /** Whether the viewer may delete the comment: its author and the author of the post may. False for an anonymous request. */
+  viewerCanDelete: Scalars['Boolean']['output'];
 };
 
 /** A page of the comments on a post. */
@@ -119,6 +121,8 @@ export type CommentConnection = {
   edges: Array<CommentEdge>;
   /** Position of this page in the list. */
   pageInfo: PageInfo;
+  /** Number of all comments of the post, including those of users that a block hides. */
+  totalCount?: Maybe<Scalars['Int']['output']>;
 };
 
 /** A comment in a list. */
@@ -311,6 +315,8 @@ export type FollowConnection = {
   edges: Array<FollowEdge>;
   /** Position of this page in the list. */
   pageInfo: PageInfo;
+  /** Number of all followers or followees, including users that a block hides. Null for a group, and if a block hides the profile. */
+  totalCount?: Maybe<Scalars['Int']['output']>;
 };
 
 /** A follower or followee in a list. */
@@ -392,6 +398,8 @@ export type LikeConnection = {
   edges: Array<LikeEdge>;
   /** Position of this page in the list. */
   pageInfo: PageInfo;
+  /** Number of all likes of the post, including those of users that a block hides. */
+  totalCount?: Maybe<Scalars['Int']['output']>;
 };
 
 /** A like in a list. */
@@ -658,6 +666,8 @@ export type Post = Node & {
   shares: ShareConnection;
   /** The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC. */
   text: Scalars['String']['output'];
+  /** Whether the viewer may delete the post. False for an anonymous request. */
+  viewerCanDelete: Scalars['Boolean']['output'];
   /** Whether the viewer likes the post. False for an anonymous request. */
   viewerHasLiked: Scalars['Boolean']['output'];
   /** Whether the viewer shared the post. False for an anonymous request. */
@@ -698,6 +708,8 @@ export type PostConnection = {
   edges: Array<PostEdge>;
   /** Position of this page in the list. */
   pageInfo: PageInfo;
+  /** Number of all posts of the author. Null if a block hides the profile. */
+  totalCount?: Maybe<Scalars['Int']['output']>;
 };
 
 /** A post in a list. */
@@ -718,6 +730,8 @@ export type Query = {
   node?: Maybe<Node>;
   /** The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see. */
   nodes: Array<Maybe<Node>>;
+  /** The post with this global id, or null if it was deleted or a block hides it. */
+  post?: Maybe<Post>;
   /** The rate limit of the client. Null if the server has no limit. */
   rateLimit?: Maybe<RateLimit>;
   /** The viewer's home timeline, newest first. To poll for new posts, use timelineNews. To read them, pass last, and the pollCursor as before. */
@@ -750,6 +764,12 @@ export type QueryNodeArgs = {
 /** Queries read data and change nothing. */
 export type QueryNodesArgs = {
   ids: Array<Scalars['ID']['input']>;
+};
+
+
+/** Queries read data and change nothing. */
+export type QueryPostArgs = {
+  id: Scalars['ID']['input'];
 };
 
 
@@ -847,6 +867,8 @@ export type ShareConnection = {
   edges: Array<ShareEdge>;
   /** Position of this page in the list. */
   pageInfo: PageInfo;
+  /** Number of all shares of the post, including those of users that a block hides. */
+  totalCount?: Maybe<Scalars['Int']['output']>;
 };
 
 /** A share in a list. */
@@ -1111,6 +1133,8 @@ export type User = Node & {
   handle: Scalars['String']['output'];
   /** The global id of the user. */
   id: Scalars['ID']['output'];
+  /** Whether the user is the viewer. False for an anonymous request. */
+  isViewer: Scalars['Boolean']['output'];
   /** The posts that the user likes, last liked first, without posts that a block hides from the viewer. */
   likedPosts: LikedPostConnection;
   /** The display name of the user, at most 64 characters. The handle if a block hides the profile. */
@@ -1119,6 +1143,8 @@ export type User = Node & {
   postCount?: Maybe<Scalars['Int']['output']>;
   /** The posts of the user, newest first. Empty if a block hides the user. */
   posts: PostConnection;
+  /** Whether the viewer may follow the user, also if the viewer does already. False for the viewer, after a block, and for an anonymous request. */
+  viewerCanFollow: Scalars['Boolean']['output'];
   /** Whether the viewer follows the user. False for an anonymous request. */
   viewerFollows: Scalars['Boolean']['output'];
   /** The viewer's groups that contain the user, at most ten. Only the viewer can see this. */

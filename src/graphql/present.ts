@@ -21,14 +21,27 @@ import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
 
 /** Post fields that need only the post's reference. */
-const entryFields = ['id', 'author', 'createdAt', ...viewerFields.keys(), ...engagementKinds]
+const entryFields = [
+  ...['id', 'author', 'createdAt', 'viewerCanDelete'],
+  ...viewerFields.keys(),
+  ...engagementKinds,
+]
+
+/** Whether a selection on Post needs the number of entries of a list. The stored post has it. */
+const needsTotal = (post: Selection): boolean =>
+  engagementKinds.some((kind) => post.of(kind).has('totalCount'))
 
 /** Whether a selection on Post needs the stored post. */
-export const needsContent = (post: Selection): boolean => post.beyond(...entryFields)
+export const needsContent = (post: Selection): boolean =>
+  post.beyond(...entryFields) || needsTotal(post)
 
 /** The projection of posts that a selection on Post needs. */
 export const projectionOf = (post: Selection): Projection =>
-  post.beyond(...entryFields, 'text') ? 'content' : post.has('text') ? 'text' : 'ref'
+  post.beyond(...entryFields, 'text') || needsTotal(post)
+    ? 'content'
+    : post.has('text')
+      ? 'text'
+      : 'ref'
 
 /** Whether a selection on User needs the profile. */
 export const needsProfile = (user: Selection): boolean => user.has(...profileFields)
@@ -47,7 +60,7 @@ const hiddenFields = ['name', ...optionalFields, ...countFields] as const
  * these, one decides whether the account exists. Both are already known of a timeline's authors.
  */
 export async function presentUsers(
-  { loaders }: Context,
+  { loaders, viewer }: Context,
   handles: readonly UserId[],
   selection: Selection,
 ): Promise<Map<UserId, User>> {
@@ -58,7 +71,7 @@ export async function presentUsers(
   const counts = selection.has(...countFields)
   const [hidden, profiles, live, stats, follows, followed, groups, restrictions] =
     await Promise.all([
-      selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
+      selection.has(...hiddenFields, 'viewerCanFollow') ? loaders.hiddenAmong(distinct) : undefined,
       when(profile, (handle) => loaders.user.load(handle)),
       when(!profile && !counts, (handle) => loaders.live.load(handle)),
       when(counts, (handle) => loaders.stats.load(handle)),
@@ -76,6 +89,8 @@ export async function presentUsers(
     const user = hidden?.has(handle)
       ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })
       : new PresentedUser(handle, profile, stats?.[at])
+    user.isViewer = handle === viewer
+    user.viewerCanFollow = viewer !== undefined && handle !== viewer && !hidden?.has(handle)
     user.viewerFollows = follows?.[at]
     user.followsViewer = followed?.[at]
     user.viewerGroups = groups?.[at] ?? []
@@ -94,6 +109,8 @@ class PresentedUser {
   readonly avatarUrl: string | undefined
   readonly bannerUrl: string | undefined
   readonly createdAt: Date | undefined
+  isViewer = false
+  viewerCanFollow = false
   viewerFollows: boolean | null | undefined
   followsViewer: boolean | null | undefined
   viewerGroups: readonly string[] = []
@@ -152,6 +169,7 @@ export async function presentPosts(
   posts: readonly (CorePost | PostRef)[],
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
+  const { viewer } = ctx
   const [hidden, authors, viewerHas] = await Promise.all([
     ctx.loaders.hiddenAmong(posts.map(({ author }) => author)),
     selection.has('author')
@@ -169,7 +187,11 @@ export async function presentPosts(
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
     if (hidden.has(post.author) || (authors && !author)) return
-    presented.set(post, new PresentedPost(post, author, viewerHas?.[at]) as unknown as Post)
+    const canDelete = post.author === viewer
+    presented.set(
+      post,
+      new PresentedPost(post, author, viewerHas?.[at], canDelete) as unknown as Post,
+    )
   })
   return presented
 }
@@ -182,6 +204,7 @@ class PresentedPost {
     private readonly post: Partial<CorePost> & PostRef,
     readonly author: User | undefined,
     private readonly viewerHas: ReadonlySet<EngagementKind> | null | undefined,
+    readonly viewerCanDelete: boolean,
   ) {}
 
   get id() {
@@ -273,6 +296,7 @@ export async function presentEngagements(
         post: posts?.get(post) ?? null,
         text,
         createdAt,
+        viewerCanDelete: actor === ctx.viewer || post.author === ctx.viewer,
       }
       return [engagement, node]
     }),

@@ -37,11 +37,13 @@ export const loads: Readonly<Record<string, Load>> = {
     'followerCount',
     'followingCount',
     'postCount',
+    'isViewer',
   ]),
   ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),
   ...loadedBy({ name: 'followsViewer', commands: 1 }, 'User', ['followsViewer']),
   ...loadedBy({ name: 'viewerGroups', commands: 1 }, 'User', ['viewerGroups']),
   ...loadedBy({ name: 'restrictions', commands: 1 }, 'User', [
+    'viewerCanFollow',
     'viewerHasMuted',
     'viewerHasBlocked',
   ]),
@@ -50,6 +52,14 @@ export const loads: Readonly<Record<string, Load>> = {
     'attachments',
     ...Object.values(kinds).map(({ count }) => count.field),
   ]),
+  ...loadedBy({ name: 'stats', commands: 1 }, 'FollowConnection', ['totalCount']),
+  ...loadedBy({ name: 'stats', commands: 1 }, 'PostConnection', ['totalCount']),
+  ...Object.assign(
+    {},
+    ...Object.values(kinds).map(({ node }) =>
+      loadedBy({ name: 'content', commands: 1 }, `${node.type}Connection`, ['totalCount']),
+    ),
+  ),
   ...loadedBy({ name: 'engagement', commands: 2 }, 'Post', [...viewerFields.keys()]),
 }
 
@@ -70,6 +80,7 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   // The objects of each type, and the blocks that hide them.
   'Query.node': 10,
   'Query.nodes': 10,
+  'Query.post': 2,
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
   // The watermark, a page, and versions.

@@ -5,15 +5,18 @@ import { profileFields } from './prices.ts'
 import type { Selection } from './selection.ts'
 
 /** Whether a selection on a user has only what the version of its account covers. */
-const isStableUser = (user: Selection): boolean => !user.beyond('id', 'handle', ...profileFields)
+const isStableUser = (user: Selection): boolean =>
+  !user.beyond('id', 'handle', 'isViewer', ...profileFields)
+
+/** The fields of a post that never change, and its author. */
+const stablePostFields = ['id', 'text', 'attachments', 'createdAt', 'viewerCanDelete', 'author']
 
 /**
  * Whether a selection on a post has only what never changes, what the version of its author covers, and fields that may
  * be holes of a kept answer.
  */
 const isStablePost = (post: Selection): boolean =>
-  !post.beyond('id', 'text', 'attachments', 'createdAt', 'author', ...holeFields) &&
-  isStableUser(post.of('author'))
+  !post.beyond(...stablePostFields, ...holeFields) && isStableUser(post.of('author'))
 
 /**
  * Whether the stamp of a page covers all selected fields of a timeline but its holes. A probe of `pageInfo` reads other

@@ -55,7 +55,8 @@ beforeAll(async () => {
 function queryPaths(user: UserId, actor: UserId): SchemaPath[] {
   const argumentsOf = (field: string, type: string) => {
     if (field === 'Query.user') return `(handle: "${user}")`
-    if (field === 'Query.node') return `(id: "${world.idOf(type, user, actor)}")`
+    if (field === 'Query.node' || field === 'Query.post')
+      return `(id: "${world.idOf(type, user, actor)}")`
     if (field === 'Query.timelineNews') return `(since: "${encodePollCursor(startingAt(oldest))}")`
     if (field === 'Query.nodes') return `(ids: ["${world.idOf(type, user, actor)}"])`
     return ''

@@ -188,6 +188,29 @@ describe('only selected data is read', () => {
     expect(await labelsFor(of('postCount'))).toEqual([...exists, 'read user_stats'])
   })
 
+  test('the number of all items costs no command unless it is selected, and one for all lists of a page', async () => {
+    const counts = (total: string) =>
+      user(`followers(first: 50) { edges { node { viewerFollows
+        followers(first: 1) { edges { cursor } ${total} }
+        following(first: 1) { edges { cursor } ${total} }
+        posts(first: 1) { edges { cursor } ${total} } } } }`)
+    const without = await labelsFor(counts(''))
+    expect(await labelsFor(counts('totalCount'))).toEqual([...without, 'read user_stats'].sort())
+    const lists = (fields: string) => `{ timeline(first: 50) { edges { node { id ${fields}
+      likes(first: 1) { edges { cursor } ${fields && 'totalCount'} } } } } }`
+    expect((await labelsFor(lists('text'))).length).toBe((await labelsFor(lists(''))).length)
+  })
+
+  test('what the viewer may do with a post or user costs at most the blocks between them', async () => {
+    const plain = '{ timeline(first: 50) { edges { node { id author { handle } } } } }'
+    const fields =
+      '{ timeline(first: 50) { edges { node { id viewerCanDelete author { handle isViewer viewerCanFollow } } } } }'
+    expect(await labelsFor(fields)).toEqual(await labelsFor(plain))
+    const followers = (fields: string) =>
+      labelsFor(user(`followers(first: 50) { edges { node { ${fields} } } }`))
+    expect(await followers('isViewer viewerCanFollow')).toEqual(await followers('id'))
+  })
+
   test('an error code’s meaning and an anonymous viewer cost no command', async () => {
     expect(await labelsFor('{ errorMeaning(code: CONFLICT) viewer { handle } }')).toEqual([])
   })

@@ -121,10 +121,14 @@ export function leaksIn(data: object, root: string, hidden: UserId, viewer: User
 }
 
 function isReduced(user: Shown['object']): boolean {
-  const lists = Object.values(user).flatMap((value) =>
-    typeof value === 'object' && value !== null && 'edges' in value ? [value.edges] : [],
+  const lists = Object.values(user).filter(
+    (value): value is { edges: unknown; totalCount?: unknown } =>
+      typeof value === 'object' && value !== null && 'edges' in value,
   )
-  const isEmpty = lists.every((edges) => Array.isArray(edges) && edges.length === 0)
+  const isEmpty = lists.every(
+    ({ edges, totalCount = null }) =>
+      Array.isArray(edges) && edges.length === 0 && totalCount === null,
+  )
   const profile = [user.bio, user.avatarUrl, user.bannerUrl]
   const hidden = [...profile, user.followerCount, user.followingCount, user.postCount]
   return isEmpty && user.name === user.handle && hidden.every((value) => value === null)

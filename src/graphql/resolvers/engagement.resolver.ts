@@ -38,16 +38,19 @@ function listResolverOf(kind: EngagementKind) {
   class ListResolver {
     @FieldResolver(() => engagementTypes[kind].connection, { description })
     async [kind](
-      @Root() { ref }: Post,
+      @Root() post: Post,
       @Args(() => ConnectionArgs) args: ConnectionArgs,
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      const key = { owner: ref, window: windowOf(args), more: kind }
+      const key = { owner: post.ref, window: windowOf(args), more: kind }
       const page = await ctx.loaders.engagements.load(key)
       const selection = selectionOf(info).of('edges', 'node')
       const nodes = await presentEngagements(ctx, page.items, selection)
-      return connectionFrom(page, (item) => ({ node: nodes.get(item) ?? null }))
+      return {
+        ...connectionFrom(page, (item) => ({ node: nodes.get(item) ?? null })),
+        totalCount: post[kinds[kind].count.field as keyof Post],
+      }
     }
   }
   return ListResolver

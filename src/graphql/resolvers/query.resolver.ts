@@ -3,15 +3,16 @@ import { Arg, Ctx, ID, Info, Query, Resolver } from 'type-graphql'
 import { badInput, type ErrorCode, errorCodes } from '../../errors.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { Context } from '../context.ts'
-import { parseHandle, parseNodeId } from '../node-id.ts'
+import { parseHandle, parseNodeId, parsePostNodeId } from '../node-id.ts'
 import { readNodes } from '../nodes.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { ErrorCodeEnum, Node } from '../types/common.ts'
+import { Post } from '../types/post.ts'
 import { RateLimit } from '../types/rate-limit.ts'
 import { User } from '../types/user.ts'
 
-/** The queries for users, objects by global id and error codes. */
+/** The queries for users, posts, objects by global id and error codes. */
 @Resolver()
 export class QueryResolver {
   @Query(() => User, {
@@ -20,12 +21,29 @@ export class QueryResolver {
       'The user with this handle, or null if there is no such user. A block hides the profile, but not the handle.',
   })
   async user(
-    @Arg('handle', () => String, { description: 'The handle of the user.' }) handle: string,
+    @Arg('handle', () => String, {
+      description: 'The handle of the user, in any case, with or without "@".',
+    })
+    handle: string,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
     const id = parseHandle('handle', handle)
     return presentUser(ctx, id, selectionOf(info))
+  }
+
+  @Query(() => Post, {
+    nullable: true,
+    description: 'The post with this global id, or null if it was deleted or a block hides it.',
+  })
+  async post(
+    @Arg('id', () => ID, { description: 'The global id of the post.' }) id: string,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const post = parsePostNodeId('id', id)
+    const [found] = await readNodes(ctx, [{ type: 'Post', post }], selectionOf(info))
+    return found
   }
 
   @Query(() => Node, {

@@ -5,6 +5,7 @@ import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { timeOf, type UserId } from '../../lib/ids.ts'
 import type { Page } from '../../lib/page.ts'
+import type { Stats } from '../../users/stats.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { needsContent, presentPostPage, presentPostRefs, presentUsers } from '../present.ts'
@@ -37,8 +38,11 @@ export class UserResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     const key = { owner: handle, window: windowOf(args), more: undefined }
-    const page = await ctx.loaders.followers.load(key)
-    return presentEdges(ctx, page, (edge) => edge.follower, info)
+    const [page, totalCount] = await Promise.all([
+      ctx.loaders.followers.load(key),
+      countOf(ctx, handle, 'followers', info),
+    ])
+    return { ...(await presentEdges(ctx, page, (edge) => edge.follower, info)), totalCount }
   }
 
   @FieldResolver(() => FollowConnection, {
@@ -58,8 +62,11 @@ export class UserResolver {
       })
     }
     const more = group == null ? undefined : checkGroup('group', group)
-    const page = await ctx.loaders.following.load({ owner: handle, window: windowOf(args), more })
-    return presentEdges(ctx, page, (edge) => edge.followee, info)
+    const [page, totalCount] = await Promise.all([
+      ctx.loaders.following.load({ owner: handle, window: windowOf(args), more }),
+      more === undefined ? countOf(ctx, handle, 'following', info) : null,
+    ])
+    return { ...(await presentEdges(ctx, page, (edge) => edge.followee, info)), totalCount }
   }
 
   @FieldResolver(() => PostConnection, {
@@ -73,8 +80,11 @@ export class UserResolver {
   ) {
     const selection = selectionOf(info)
     const more = needsContent(selection.of('edges', 'node'))
-    const page = await ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more })
-    return presentPostPage(ctx, page, selection)
+    const [page, totalCount] = await Promise.all([
+      ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more }),
+      countOf(ctx, handle, 'posts', info),
+    ])
+    return { ...(await presentPostPage(ctx, page, selection)), totalCount }
   }
 
   @FieldResolver(() => LikedPostConnection, {
@@ -99,6 +109,21 @@ export class UserResolver {
       likedAt: timeOf(id),
     }))
   }
+}
+
+/** A counter of a user. Null if `totalCount` is not selected, and if a block hides the profile. */
+async function countOf(
+  ctx: Context,
+  handle: UserId,
+  counter: keyof Stats,
+  info: GraphQLResolveInfo,
+): Promise<number | null> {
+  if (!selectionOf(info).has('totalCount')) return null
+  const [hidden, stats] = await Promise.all([
+    ctx.loaders.hiddenAmong([handle]),
+    ctx.loaders.stats.load(handle),
+  ])
+  return hidden.has(handle) ? null : (stats?.[counter] ?? null)
 }
 
 async function presentEdges(

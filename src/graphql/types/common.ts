@@ -2,6 +2,7 @@ import {
   type ClassType,
   Field,
   ID,
+  Int,
   InterfaceType,
   ObjectType,
   registerEnumType,
@@ -76,6 +77,19 @@ export function connectionOf<E extends object>(edge: () => ClassType<E>) {
     readonly pageInfo!: PageInfo
   }
   return Connection
+}
+
+/** The base of a connection type that also counts its list. */
+export function countedConnectionOf<E extends object>(
+  edge: () => ClassType<E>,
+  description: string,
+) {
+  @ObjectType({ simpleResolvers: true })
+  abstract class CountedConnection extends connectionOf(edge) {
+    @Field(() => Int, { nullable: true, description })
+    readonly totalCount!: number | null
+  }
+  return CountedConnection
 }
 
 /** An enum of the schema whose names are its values. */

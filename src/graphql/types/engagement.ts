@@ -1,13 +1,13 @@
 import { Field, ID, ObjectType } from 'type-graphql'
 import { type EngagementKind, kinds, perKind } from '../../engagement/kinds.ts'
-import { connectionOf, edgeOf, Node } from './common.ts'
+import { connectionOf, countedConnectionOf, edgeOf, Node } from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
 import { Post } from './post.ts'
 import { User } from './user.ts'
 
 /** The types of a kind: an entry, and the connection of a post's list. */
 function typesOf(kind: EngagementKind) {
-  const { noun, node, list, hasText } = kinds[kind]
+  const { noun, key, node, list, hasText } = kinds[kind]
 
   @ObjectType(node.type, {
     simpleResolvers: true,
@@ -31,12 +31,19 @@ function typesOf(kind: EngagementKind) {
     const description = `The text of the ${noun}, at most 300 characters and 3,000 bytes, in Unicode NFC.`
     Field(() => String, { description })(EngagementNode.prototype, 'text')
   }
+  if (key === '_id') {
+    const description = `Whether the viewer may delete the ${noun}: its author and the author of the post may. False for an anonymous request.`
+    Field(() => Boolean, { description })(EngagementNode.prototype, 'viewerCanDelete')
+  }
 
   @ObjectType(`${node.type}Edge`, { simpleResolvers: true, description: list.edge })
   class EngagementEdge extends edgeOf(() => EngagementNode, `The ${noun}`) {}
 
   @ObjectType(`${node.type}Connection`, { simpleResolvers: true, description: list.page })
-  class EngagementConnection extends connectionOf(() => EngagementEdge) {}
+  class EngagementConnection extends countedConnectionOf(
+    () => EngagementEdge,
+    `Number of all ${kind} of the post, including those of users that a block hides.`,
+  ) {}
 
   return { node: EngagementNode, edge: EngagementEdge, connection: EngagementConnection }
 }

@@ -4,7 +4,14 @@ import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import { newsAuthorsMax, newsMax } from '../../feed/timeline/news.ts'
 import { type ReasonCode, reasonCodes } from '../../feed/timeline/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
-import { asEnum, connectionOf, edgeOf, FeedStrategyEnum, Node } from './common.ts'
+import {
+  asEnum,
+  connectionOf,
+  countedConnectionOf,
+  edgeOf,
+  FeedStrategyEnum,
+  Node,
+} from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
 import { User } from './user.ts'
 
@@ -65,6 +72,11 @@ export class Post extends Node {
   })
   readonly createdAt!: Date
 
+  @Field(() => Boolean, {
+    description: 'Whether the viewer may delete the post. False for an anonymous request.',
+  })
+  readonly viewerCanDelete!: boolean
+
   /** The reference by which the post's lists are read. Not in the schema. */
   readonly ref!: PostRef
 }
@@ -81,7 +93,10 @@ for (const { viewer } of Object.values(kinds)) {
 export class PostEdge extends edgeOf(() => Post, 'The post') {}
 
 @ObjectType({ simpleResolvers: true, description: "A page of an author's posts." })
-export class PostConnection extends connectionOf(() => PostEdge) {}
+export class PostConnection extends countedConnectionOf(
+  () => PostEdge,
+  'Number of all posts of the author. Null if a block hides the profile.',
+) {}
 
 @ObjectType({ simpleResolvers: true, description: 'A post in a timeline.' })
 export class TimelineEdge extends edgeOf(() => Post, 'The post') {}

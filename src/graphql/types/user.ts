@@ -1,7 +1,7 @@
 import { Field, ID, Int, ObjectType } from 'type-graphql'
 import type { EdgeSource } from '../../db/collections.ts'
 import type { UserId } from '../../lib/ids.ts'
-import { connectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
+import { connectionOf, countedConnectionOf, EdgeSourceEnum, edgeOf, Node } from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
 
 /** The relations between the viewer and a user. */
@@ -78,6 +78,17 @@ export class User extends Node implements ViewerRelation {
   readonly postCount?: number | null
 
   @Field(() => Boolean, {
+    description: 'Whether the user is the viewer. False for an anonymous request.',
+  })
+  readonly isViewer!: boolean
+
+  @Field(() => Boolean, {
+    description:
+      'Whether the viewer may follow the user, also if the viewer does already. False for the viewer, after a block, and for an anonymous request.',
+  })
+  readonly viewerCanFollow!: boolean
+
+  @Field(() => Boolean, {
     description: 'Whether the viewer follows the user. False for an anonymous request.',
   })
   readonly viewerFollows!: boolean
@@ -127,4 +138,7 @@ export class FollowEdge extends edgeOf(() => User, 'The follower or followee') {
   description:
     'A page of followers or followees, without users that a block hides from the viewer.',
 })
-export class FollowConnection extends connectionOf(() => FollowEdge) {}
+export class FollowConnection extends countedConnectionOf(
+  () => FollowEdge,
+  'Number of all followers or followees, including users that a block hides. Null for a group, and if a block hides the profile.',
+) {}

@@ -1,0 +1,87 @@
+import { memo, useId } from 'react'
+import { Link } from './address.tsx'
+import { Avatar } from './avatar.tsx'
+import { type Facet, RichText } from './rich-text.tsx'
+import { Time } from './time.tsx'
+
+export interface ShownUser {
+  readonly handle: string
+  readonly name: string
+  readonly avatarUrl?: string | null
+}
+
+export interface ShownPost {
+  readonly id: string
+  readonly text: string
+  readonly facets?: readonly Facet[]
+  readonly createdAt: string
+  readonly author: ShownUser
+  readonly likeCount: number
+  readonly commentCount: number
+  readonly viewerHasLiked: boolean
+  readonly viewerCanDelete: boolean
+}
+
+export interface PostCardProps {
+  readonly post: ShownPost
+  readonly onLike: (post: ShownPost) => void
+  readonly onDelete: (post: ShownPost) => void
+  /** The place in its list, from 1. */
+  readonly place?: number | undefined
+}
+
+/** A post with its actions. */
+export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }: PostCardProps) {
+  const name = useId()
+  const text = useId()
+  const { author, commentCount } = post
+  return (
+    <article
+      className="post"
+      data-testid="post"
+      data-post-id={post.id}
+      tabIndex={-1}
+      aria-labelledby={name}
+      aria-describedby={text}
+      aria-posinset={place}
+      aria-setsize={place && -1}
+    >
+      <Avatar user={author} />
+      <div className="body">
+        <header>
+          <Link href={`/users/${author.handle}`} id={name} className="name">
+            {author.name}
+          </Link>
+          <span className="quiet">@{author.handle}</span>
+          <Link href={`/posts/${post.id}`} className="quiet">
+            <Time at={post.createdAt} />
+          </Link>
+        </header>
+        <p className="text" data-testid="post-text" id={text}>
+          <RichText text={post.text} facets={post.facets ?? []} />
+        </p>
+        <footer>
+          <span className="like">
+            <button type="button" aria-pressed={post.viewerHasLiked} onClick={() => onLike(post)}>
+              <span aria-hidden="true">{post.viewerHasLiked ? '♥' : '♡'}</span>
+              <span className="hidden">Like</span>
+            </button>
+            <span data-testid="like-count">{post.likeCount}</span>
+          </span>
+          <Link href={`/posts/${post.id}`} className="quiet">
+            {commentCount} {commentCount === 1 ? 'comment' : 'comments'}
+          </Link>
+          {post.viewerCanDelete ? (
+            <button
+              type="button"
+              className="plain"
+              onClick={() => confirm('Delete this post?') && onDelete(post)}
+            >
+              Delete
+            </button>
+          ) : null}
+        </footer>
+      </div>
+    </article>
+  )
+})

@@ -1,0 +1,99 @@
+import { type FormEvent, useId } from 'react'
+import { Avatar } from './avatar.tsx'
+import type { ShownUser } from './post-card.tsx'
+
+export interface ShownProfile extends ShownUser {
+  readonly bio: string | null
+  readonly bannerUrl?: string | null
+  readonly followerCount: number | null
+  readonly followingCount: number | null
+  readonly postCount: number | null
+  readonly viewerFollows: boolean
+  readonly followsViewer: boolean
+  readonly viewerHasBlocked: boolean
+  readonly viewerGroups: readonly string[]
+}
+
+export interface ProfileProps {
+  readonly user: ShownProfile
+  readonly isViewer: boolean
+  /** Follows the user, or ends that. */
+  readonly onFollow: () => void
+  /** Blocks the user, or ends that. */
+  readonly onBlock: () => void
+  readonly onGroups: (groups: readonly string[]) => void
+}
+
+/** Who a user is, and what the viewer may do about it. */
+export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: ProfileProps) {
+  return (
+    <section className="profile" aria-label="Profile">
+      <div className="row">
+        <Avatar user={user} />
+        <div className="who">
+          <h1>{user.name}</h1>
+          <p className="quiet">
+            @{user.handle}
+            {user.followsViewer ? <span className="badge">follows you</span> : null}
+          </p>
+        </div>
+        {isViewer ? null : <Actions user={user} onFollow={onFollow} onBlock={onBlock} />}
+      </div>
+      {user.bio ? <p className="text">{user.bio}</p> : null}
+      <p className="numbers">
+        <Count id="post-count" value={user.postCount} unit="posts" />
+        <Count id="follower-count" value={user.followerCount} unit="followers" />
+        <Count id="following-count" value={user.followingCount} unit="following" />
+      </p>
+      {user.viewerFollows ? (
+        <Groups key={user.viewerGroups.join()} names={user.viewerGroups} onSave={onGroups} />
+      ) : null}
+    </section>
+  )
+}
+
+function Count({ id, value, unit }: { id: string; value: number | null; unit: string }) {
+  if (value === null) return null
+  return (
+    <span>
+      <b data-testid={id}>{value}</b> {unit}
+    </span>
+  )
+}
+
+function Actions({ user, onFollow, onBlock }: Omit<ProfileProps, 'isViewer' | 'onGroups'>) {
+  return (
+    <div className="actions">
+      {user.viewerHasBlocked ? null : (
+        <button type="button" className={user.viewerFollows ? '' : 'primary'} onClick={onFollow}>
+          {user.viewerFollows ? 'Unfollow' : 'Follow'}
+        </button>
+      )}
+      <button type="button" className="plain" onClick={onBlock}>
+        {user.viewerHasBlocked ? 'Unblock' : 'Block'}
+      </button>
+    </div>
+  )
+}
+
+interface GroupsProps {
+  readonly names: readonly string[]
+  readonly onSave: (groups: readonly string[]) => void
+}
+
+/** The groups of a followee, which only the viewer sees. */
+function Groups({ names, onSave }: GroupsProps) {
+  const id = useId()
+  const save = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const text = String(new FormData(event.currentTarget).get('groups'))
+    onSave(text.split(',').flatMap((name) => name.trim() || []))
+  }
+  return (
+    <form className="row" onSubmit={save}>
+      <label htmlFor={id}>Groups</label>
+      <input id={id} name="groups" defaultValue={names.join(', ')} placeholder="friends, work" />
+      <button type="submit">Save groups</button>
+    </form>
+  )
+}

@@ -1,0 +1,38 @@
+import { Link } from './address.tsx'
+
+/** A part of a text, in Unicode code points. */
+export interface Facet {
+  readonly start: number
+  readonly end: number
+  readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
+  readonly handle?: string | null
+  readonly url?: string | null
+}
+
+/** A text whose mentions and URLs are links. */
+export function RichText({ text, facets = [] }: { text: string; facets?: readonly Facet[] }) {
+  const points = [...text]
+  const slice = (start: number, end?: number) => points.slice(start, end).join('')
+  let at = 0
+  const parts = facets.flatMap((facet) => {
+    const before = slice(at, facet.start)
+    at = facet.end
+    return [before, <Part key={facet.start} facet={facet} text={slice(facet.start, facet.end)} />]
+  })
+  return (
+    <>
+      {parts}
+      {slice(at)}
+    </>
+  )
+}
+
+function Part({ facet, text }: { facet: Facet; text: string }) {
+  if (facet.kind === 'MENTION') return <Link href={`/users/${facet.handle}`}>{text}</Link>
+  if (facet.kind === 'HASHTAG' || !facet.url) return <span className="tag">{text}</span>
+  return (
+    <a href={facet.url} rel="noreferrer nofollow" target="_blank">
+      {text}
+    </a>
+  )
+}

@@ -1,5 +1,9 @@
 /** A user's picture, or the initials on a colour that depends on the handle. */
-export function Avatar({ user }: { user: { handle: string; name: string; avatarUrl?: string | null } }) {
+export function Avatar({
+  user,
+}: {
+  user: { handle: string; name: string; avatarUrl?: string | null }
+}) {
   if (user.avatarUrl) return <img className="avatar" src={user.avatarUrl} alt="" loading="lazy" />
   const initials = user.name
     .split(/\s+/)

@@ -1,4 +1,5 @@
 import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from 'react'
+import { reportProblem } from './problems.tsx'
 
 /** The most characters of a post and of a comment, as a server counts them: code points. */
 const charactersMax = 300
@@ -6,7 +7,7 @@ const charactersMax = 300
 export interface ComposerProps {
   readonly label: string
   readonly button: string
-  /** Sends the text. The text stays until it has been sent. */
+  /** Sends the text. If it fails, the text stays, and the problem is reported. */
   readonly onSend: (text: string) => Promise<unknown>
 }
 
@@ -22,12 +23,8 @@ export function Composer({ label, button, onSend }: ComposerProps) {
     event.preventDefault()
     if (!isReady) return
     setSending(true)
-    const isSent = await onSend(text.trim()).then(
-      () => true,
-      () => false,
-    )
+    await onSend(text.trim()).then(() => setText(''), reportProblem)
     setSending(false)
-    if (isSent) setText('')
   }
   const sendByKey = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.current?.requestSubmit()

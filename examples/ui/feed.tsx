@@ -22,9 +22,21 @@ export function Feed(props: FeedProps) {
   const isEmpty = posts.length === 0
   return (
     <>
-      <div role="feed" aria-label={label} aria-busy={isLoading} className="feed" onKeyDown={movePost}>
+      <div
+        role="feed"
+        aria-label={label}
+        aria-busy={isLoading}
+        className="feed"
+        onKeyDown={movePost}
+      >
         {posts.map((post, index) => (
-          <PostCard key={post.id} post={post} place={index + 1} onLike={onLike} onDelete={onDelete} />
+          <PostCard
+            key={post.id}
+            post={post}
+            place={index + 1}
+            onLike={onLike}
+            onDelete={onDelete}
+          />
         ))}
       </div>
       {error ? <Problem error={error} onRetry={onMore} /> : null}

@@ -41,7 +41,13 @@ export const SignIn = () => (
 )
 
 /** Asks for the name of a viewer who has no account yet. */
-export const SignUp = ({ handle, onCreate }: { handle: string; onCreate: (name: string) => void }) => (
+export const SignUp = ({
+  handle,
+  onCreate,
+}: {
+  handle: string
+  onCreate: (name: string) => void
+}) => (
   <OneField
     title={`Hello @${handle}`}
     hint="There is no account with this handle yet."

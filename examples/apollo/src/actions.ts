@@ -1,0 +1,161 @@
+import { type ApolloCache, type ApolloClient, makeVar } from '@apollo/client'
+import { useApolloClient } from '@apollo/client/react'
+import * as documents from '@feedline/client'
+import { reportProblem, type ShownPost } from '@feedline/example-ui'
+import { useMemo } from 'react'
+
+/** The ids of posts of the viewer that polls count, because the held pollCursor does not cover them. */
+export const ownPosts = makeVar<readonly string[]>([])
+
+/** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
+const inputOf = <Input extends object>(input: Input) => {
+  return { input: { ...input, clientMutationId: crypto.randomUUID() } }
+}
+
+/** Removes an object from every list in the cache. */
+function drop(cache: ApolloCache, __typename: string, id: string): void {
+  cache.evict({ id: cache.identify({ __typename, id }) ?? '' })
+  cache.gc()
+}
+
+/** The next page with a timeline reads it again. */
+const dropTimelines = (cache: ApolloCache) => {
+  cache.evict({ id: 'ROOT_QUERY', fieldName: 'timeline' })
+}
+
+/** Removes the posts and comments of a user from every list in the cache. */
+function dropAuthor(cache: ApolloCache, userId: string): void {
+  const user = cache.identify({ __typename: 'User', id: userId })
+  type Stored = Record<string, { __typename?: string; author?: Ref; user?: Ref }>
+  type Ref = { __ref: string }
+  for (const [id, { __typename, author, user: by }] of Object.entries(cache.extract() as Stored)) {
+    if (__typename !== 'Viewer' && (author ?? by)?.__ref === user) cache.evict({ id })
+  }
+  dropTimelines(cache)
+}
+
+/** What the viewer does. Likes and follows show at once. A failure takes them back and is reported. */
+function createActions(client: ApolloClient) {
+  const like = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
+    const post = {
+      __typename: 'Post' as const,
+      id,
+      likeCount: likeCount + (viewerHasLiked ? -1 : 1),
+      viewerHasLiked: !viewerHasLiked,
+    }
+    return client
+      .mutate({
+        mutation: viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument,
+        variables: inputOf({ postId: id }),
+        optimisticResponse: { result: { post } },
+      })
+      .catch(reportProblem)
+  }
+
+  const follow = ({
+    id,
+    viewerFollows,
+    followerCount,
+    viewerGroups,
+  }: documents.UserProfileFragment) => {
+    const viewer = client.readQuery({ query: documents.SessionDocument })?.viewer
+    if (!viewer) return
+    const user = {
+      __typename: 'User' as const,
+      id,
+      followerCount: (followerCount ?? 0) + (viewerFollows ? -1 : 1),
+      viewerFollows: !viewerFollows,
+      viewerGroups: viewerFollows ? [] : viewerGroups,
+    }
+    return client
+      .mutate({
+        mutation: viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument,
+        variables: inputOf({ user: { id } }),
+        optimisticResponse: { result: { user, viewer } },
+        update: dropTimelines,
+      })
+      .catch(reportProblem)
+  }
+
+  const block = ({ id, viewerHasBlocked }: documents.UserProfileFragment) =>
+    client
+      .mutate({
+        mutation: viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument,
+        variables: inputOf({ user: { id } }),
+        update: (cache) => dropAuthor(cache, id),
+        refetchQueries: [documents.ProfilePageDocument],
+      })
+      .catch(reportProblem)
+
+  const setGroups = ({ id }: documents.UserProfileFragment, groups: readonly string[]) =>
+    client
+      .mutate({
+        mutation: documents.SetFollowGroupsDocument,
+        variables: inputOf({ user: { id }, groups: [...groups] }),
+        update: dropTimelines,
+        refetchQueries: [documents.SessionDocument],
+      })
+      .catch(reportProblem)
+
+  const publish = (text: string) =>
+    client.mutate({
+      mutation: documents.PublishPostDocument,
+      variables: inputOf({ text }),
+      update: (cache, { data }) => {
+        if (!data?.createPost) return
+        const { timelineEdge, viewer } = data.createPost
+        ownPosts([...ownPosts(), timelineEdge.node?.id ?? ''])
+        cache.updateQuery({ query: documents.HomeTimelineDocument }, (held) => {
+          const { timeline } = held ?? {}
+          return timeline
+            ? { timeline: { ...timeline, edges: [timelineEdge, ...timeline.edges] } }
+            : undefined
+        })
+        if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
+      },
+    })
+
+  const deletePost = ({ id }: ShownPost) =>
+    client
+      .mutate({
+        mutation: documents.DeletePostDocument,
+        variables: inputOf({ postId: id }),
+        update: (cache) => {
+          ownPosts(ownPosts().filter((own) => own !== id))
+          drop(cache, 'Post', id)
+        },
+      })
+      .catch(reportProblem)
+
+  const addComment = (post: ShownPost, text: string) =>
+    client.mutate({
+      mutation: documents.WriteCommentDocument,
+      variables: inputOf({ postId: post.id, text }),
+      update: (cache, { data }) => {
+        const edge = data?.addComment?.commentEdge
+        const query = { query: documents.PostPageDocument, variables: { id: post.id } }
+        cache.updateQuery(query, (held) => {
+          if (held?.node?.__typename !== 'Post' || !edge) return undefined
+          const { comments } = held.node
+          const edges = [edge, ...comments.edges]
+          return { node: { ...held.node, comments: { ...comments, edges } } }
+        })
+      },
+    })
+
+  const deleteComment = ({ id }: { readonly id: string }) =>
+    client
+      .mutate({
+        mutation: documents.DeleteCommentDocument,
+        variables: inputOf({ commentId: id }),
+        update: (cache) => drop(cache, 'Comment', id),
+      })
+      .catch(reportProblem)
+
+  return { like, follow, block, setGroups, publish, deletePost, addComment, deleteComment }
+}
+
+export function useActions() {
+  const client = useApolloClient()
+  return useMemo(() => createActions(client), [client])
+}

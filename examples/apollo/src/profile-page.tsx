@@ -1,0 +1,36 @@
+import { useQuery } from '@apollo/client/react'
+import { ProfilePageDocument } from '@feedline/client'
+import { Feed, Profile, useHandle } from '@feedline/example-ui'
+import { useActions } from './actions.ts'
+import { nodesOf, useLoadMore } from './pages.ts'
+
+/** A user with their posts. */
+export function ProfilePage({ handle }: { handle: string }) {
+  const viewer = useHandle()
+  const result = useQuery(ProfilePageDocument, { variables: { handle } })
+  const user = result.data?.user
+  const pages = useLoadMore(result, user?.posts.pageInfo)
+  const { like, deletePost, follow, block, setGroups } = useActions()
+  if (result.data && !user) return <p className="end">There is no such user</p>
+  return (
+    <>
+      {user ? (
+        <Profile
+          user={user}
+          isViewer={user.handle === viewer}
+          onFollow={() => follow(user)}
+          onBlock={() => block(user)}
+          onGroups={(groups) => setGroups(user, groups)}
+        />
+      ) : null}
+      <Feed
+        {...pages}
+        label={`Posts of ${user?.name ?? handle}`}
+        posts={nodesOf(user?.posts.edges)}
+        onLike={like}
+        onDelete={deletePost}
+        empty="No posts yet"
+      />
+    </>
+  )
+}

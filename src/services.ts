@@ -17,8 +17,10 @@ import { createFeeds, type Feeds } from './feed/feeds.ts'
 import { Edges } from './follows/edges.ts'
 import { FollowBatcher } from './follows/follow-batcher.ts'
 import { Follows } from './follows/follows.ts'
+import { Mutuals } from './follows/mutuals.ts'
 import { GraphPurge } from './follows/purge.ts'
 import { Restrictions } from './follows/restrictions.ts'
+import { Suggestions } from './follows/suggestions.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
@@ -42,6 +44,8 @@ export interface Services extends Feeds {
   readonly stats: UserStats
   readonly follows: Follows
   readonly restrictions: Restrictions
+  readonly mutuals: Mutuals
+  readonly suggestions: Suggestions
   readonly posts: Posts
   readonly engagements: Engagements
   readonly engagementReader: EngagementReader
@@ -97,6 +101,8 @@ export function createServices(
     ...parts,
     batcher: new FollowBatcher({ ...parts, followeesMax: config.followeesMax }),
   })
+  const mutuals = new Mutuals(edges, follows)
+  const suggestions = new Suggestions({ edges, follows, restrictions, stats })
   const validators = contentValidators(config.posts.blockedWords, more)
   const tombstones = new Tombstones(collections.overflow, outbox)
   const publishing = new Publishing(parts)
@@ -150,6 +156,8 @@ export function createServices(
     stats,
     follows,
     restrictions,
+    mutuals,
+    suggestions,
     posts,
     engagements,
     engagementReader,

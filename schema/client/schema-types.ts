@@ -622,6 +622,17 @@ export type MuteUserPayload = {
   viewer: Viewer;
 };
 
+/** A page of the followees that the viewer and the user have in common. */
+export type MutualConnection = {
+  __typename?: 'MutualConnection';
+  /** The edges of this page. Their order is the same for first and last. */
+  edges: Array<UserEdge>;
+  /** Position of this page in the list. */
+  pageInfo: PageInfo;
+  /** Number of users in the list. It counts only the viewer's newest 1,000 followees. */
+  totalCount: Scalars['Int']['output'];
+};
+
 /** An object with a global id. The node query reads it by this id. */
 export type Node = {
   /** The global id, unique among all objects. */
@@ -901,6 +912,26 @@ export type SharePostPayload = {
   shareEdge: ShareEdge;
 };
 
+/** A page of suggested users. The list has at most 100 users. */
+export type SuggestionConnection = {
+  __typename?: 'SuggestionConnection';
+  /** The edges of this page. Their order is the same for first and last. */
+  edges: Array<SuggestionEdge>;
+  /** Position of this page in the list. */
+  pageInfo: PageInfo;
+};
+
+/** A suggested user in a list. */
+export type SuggestionEdge = {
+  __typename?: 'SuggestionEdge';
+  /** Number of the viewer's followees who follow the suggested user. It counts only the viewer's newest 100 followees and 10,000 of their follows, an equal share of each, newest first. */
+  commonCount: Scalars['Int']['output'];
+  /** Position of this edge in the list. It stays valid after the item is deleted, and for every feed strategy. */
+  cursor: Scalars['String']['output'];
+  /** The suggested user, or null if it was deleted while this page was being read. */
+  node?: Maybe<User>;
+};
+
 /** A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors. */
 export type TimelineConnection = {
   __typename?: 'TimelineConnection';
@@ -1137,6 +1168,8 @@ export type User = Node & {
   isViewer: Scalars['Boolean']['output'];
   /** The posts that the user likes, last liked first, without posts that a block hides from the viewer. */
   likedPosts: LikedPostConnection;
+  /** The followees that the viewer and the user have in common, the viewer's newest follow first. Only the viewer's newest 1,000 followees are compared. On the viewer's own user, these are the viewer's followees. Empty for an anonymous request, and if a block hides the user. */
+  mutuals: MutualConnection;
   /** The display name of the user, at most 64 characters. The handle if a block hides the profile. */
   name: Scalars['String']['output'];
   /** Number of posts of the user. Null if a block hides the profile. */
@@ -1177,6 +1210,15 @@ export type UserFollowingArgs = {
 
 /** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
 export type UserLikedPostsArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty. */
+export type UserMutualsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1230,6 +1272,8 @@ export type Viewer = Node & {
   id: Scalars['ID']['output'];
   /** The users that the viewer muted, newest first. */
   mutes: UserConnection;
+  /** Users that the viewer's followees follow, at most 100: most common followees first, then by handle. Without the viewer, users that the viewer follows or muted, and users that a block hides. Only the viewer's newest 100 followees and 10,000 of their follows, an equal share of each, newest first, are counted. */
+  suggestions: SuggestionConnection;
   /** The account of the viewer, or null before createUser. */
   user?: Maybe<User>;
 };
@@ -1255,6 +1299,15 @@ export type ViewerGroupsArgs = {
 
 /** The signed-in user, with the lists that only this user can see. */
 export type ViewerMutesArgs = {
+  after?: InputMaybe<Scalars['String']['input']>;
+  before?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  last?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+/** The signed-in user, with the lists that only this user can see. */
+export type ViewerSuggestionsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;

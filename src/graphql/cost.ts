@@ -21,6 +21,7 @@ import {
   commandPrice,
   fanoutPrice,
   fieldCommands,
+  fieldPrices,
   followeesPerPrice,
   type Load,
   listSizes,
@@ -136,7 +137,8 @@ class Pricing {
     const below = node.selectionSet
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
-    return 1 + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
+    const own = 1 + (fieldPrices[coordinate] ?? 0) / valuePrice
+    return own + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
   }
 
   /** Adds the reads of a timeline. @returns how many no other field shares. */

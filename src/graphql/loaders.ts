@@ -6,6 +6,7 @@ import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import type { AuthorFacts } from '../feed/timeline/page-facts.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
+import type { Suggestion } from '../follows/suggestions.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef, TimeId, UserId } from '../lib/ids.ts'
 import { emptyPage, type Page, type Window } from '../lib/page.ts'
@@ -104,6 +105,8 @@ export function createLoaders(
     stats,
     follows,
     restrictions,
+    mutuals,
+    suggestions,
     posts,
     engagementReader,
     summaries,
@@ -170,6 +173,19 @@ export function createLoaders(
     following: personalPages<UserId, FollowEdge, string | undefined>(
       ({ followee }) => followee,
       (owners, window, group) => follows.following(owners, window, group),
+    ),
+    mutuals: new DataLoader<UserId, readonly FollowEdge[]>(
+      async (users) => {
+        const [hidden, found] = await Promise.all([
+          hiddenAmong(users),
+          viewer ? mutuals.load(viewer, users) : undefined,
+        ])
+        return users.map((user) => (hidden.has(user) ? [] : (found?.get(user) ?? [])))
+      },
+      { maxBatchSize: batchMax },
+    ),
+    suggestions: new DataLoader<UserId, readonly Suggestion[]>((viewers) =>
+      Promise.all(viewers.map((one) => suggestions.load(one))),
     ),
     posts: pageLoader(hiddenAmong, (owners: readonly UserId[], window, content: boolean) =>
       posts.byAuthors(owners, window, content),

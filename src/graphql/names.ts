@@ -1,8 +1,9 @@
 import { badInput } from '../errors.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
-import { type ConnectionArgs, type ConnectionSource, windowOf } from './connection.ts'
+import type { ConnectionArgs, ConnectionSource } from './connection.ts'
+import { compareTexts, pageOfSorted } from './sorted-list.ts'
 
-/** The tag of cursors in lists of names. All other cursors carry an id. */
+/** The tag of cursors in lists of names. */
 const tag = 'Name'
 
 function parseNameCursor(argument: string, text: string): string {
@@ -19,27 +20,15 @@ function parseNameCursor(argument: string, text: string): string {
  */
 export function pageOfNames(
   names: readonly string[],
-  { after, before, ...size }: ConnectionArgs,
+  args: ConnectionArgs,
 ): ConnectionSource<{ cursor: string; node: { name: string } }> {
-  const { limit, backward } = windowOf(size)
-  const from = after == null ? undefined : parseNameCursor('after', after)
-  const to = before == null ? undefined : parseNameCursor('before', before)
-  const within = names.filter(
-    (name) => (from === undefined || name > from) && (to === undefined || name < to),
-  )
-  const page = backward ? within.slice(Math.max(0, within.length - limit)) : within.slice(0, limit)
-  const edges = page.map((name) => ({ cursor: encodeOpaque(tag, name), node: { name } }))
-  const [start, end] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null]
-  const beyond = within.length > page.length
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: () =>
-        (!backward && beyond) || names.some((name) => to !== undefined && name >= to),
-      hasPreviousPage: () =>
-        (backward && beyond) || names.some((name) => from !== undefined && name <= from),
-      startCursor: start,
-      endCursor: end,
-    },
+  const list = {
+    items: names,
+    placeOf: (name: string) => name,
+    compare: compareTexts,
+    cursorOf: (name: string) => encodeOpaque(tag, name),
+    parseCursor: parseNameCursor,
   }
+  const { edges, pageInfo } = pageOfSorted(list, args)
+  return { edges: edges.map(({ cursor, item }) => ({ cursor, node: { name: item } })), pageInfo }
 }

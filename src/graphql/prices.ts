@@ -89,6 +89,16 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'TimelineConnection.pollCursor': 2,
 }
 
+/**
+ * What a field costs for each object beyond its commands, because they examine more index keys than they return items.
+ */
+export const fieldPrices: Readonly<Record<string, number>> = {
+  // Up to 1,000 keys for each user.
+  'User.mutuals': 40,
+  // Up to 25,000 keys.
+  'Viewer.suggestions': 700,
+}
+
 /** The most items of lists that have no page size. */
 export const listSizes: Readonly<Record<string, number>> = {
   'TimelineNews.authors': newsAuthorsMax,
@@ -113,8 +123,10 @@ export const pageCommands: Readonly<Record<string, number>> = {
   'User.following': 3,
   'User.posts': 3,
   'User.likedPosts': 12,
+  'User.mutuals': 3,
   'Viewer.mutes': 1,
   'Viewer.blocks': 1,
   'Viewer.groups': 1,
+  'Viewer.suggestions': 5,
   ...Object.fromEntries(engagementKinds.map((kind) => [`Post.${kind}`, 5])),
 }

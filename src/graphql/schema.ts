@@ -8,6 +8,7 @@ import {
 import { buildSchemaSync } from 'type-graphql'
 import { AccountResolver } from './resolvers/account.resolver.ts'
 import { engagementResolvers } from './resolvers/engagement.resolver.ts'
+import { MutualsResolver, SuggestionsResolver } from './resolvers/people.resolver.ts'
 import { PostResolver } from './resolvers/post.resolver.ts'
 import { QueryResolver } from './resolvers/query.resolver.ts'
 import { relationResolvers } from './resolvers/relation.resolver.ts'
@@ -28,7 +29,9 @@ export function createSchema(): GraphQLSchema {
       TimelineResolver,
       TimelineNewsResolver,
       ViewerResolver,
+      SuggestionsResolver,
       UserResolver,
+      MutualsResolver,
       AccountResolver,
       ...relationResolvers,
       PostResolver,

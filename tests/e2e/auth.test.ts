@@ -170,7 +170,7 @@ describe('private data', () => {
     const follow = (name: string) =>
       `${name}: followUser(input: {user: {handle: "${name}"}}) { changed }`
     const ids: string[] = []
-    for (const name of ['ann', 'bob', 'cat', 'dan']) {
+    for (const name of ['ann', 'bob', 'cat', 'dan', 'eve']) {
       await done(name, `createUser(input: {name: "${name}"}) { user { handle } }`)
       const published = `createPost(input: {text: "by ${name}"}) { post { id } }`
       ids.push((await done(name, published)).createPost.post.id)
@@ -184,8 +184,10 @@ describe('private data', () => {
     }
     await done('ann', `${follow('dan')} ${follow('cat')} ${follow('bob')}`)
     await done('bob', `${follow('ann')} ${follow('cat')} ${follow('dan')}`)
-    await done('cat', `${follow('ann')} ${follow('bob')}`)
-    await done('dan', `${follow('ann')} ${follow('cat')}`)
+    await done('cat', `${follow('ann')} ${follow('bob')} ${follow('eve')}`)
+    await done('dan', `${follow('ann')} ${follow('cat')} ${follow('bob')}`)
+    // Ann and bob may follow eve, and cat may follow dan.
+    await done('eve', `${follow('cat')} ${follow('bob')}`)
     await done(
       'ann',
       `b: setFollowGroups(input: {user: {handle: "bob"}, groups: ["secret"]}) { groups }

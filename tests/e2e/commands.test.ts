@@ -91,6 +91,12 @@ const pages: Record<string, (n: number) => string> = {
   'posts of a user': (n) => user(list('posts', n, content)),
   followers: (n) => user(list('followers', n, `${profile} ${relations}`)),
   following: (n) => user(list('following', n, `${profile} ${relations}`)),
+  'followees in common': (n) =>
+    `{ user(handle: "p0") { ${list('mutuals', n, `${profile} ${relations}`)} } }`,
+  'followees in common with each of a page': (n) =>
+    user(`followers(first: ${n}) { edges { node { mutuals(first: 3) { totalCount edges { node {
+      name } } } } } }`),
+  suggestions: (n) => viewer(list('suggestions', n, `${profile} ${relations}`)),
   mutes: (n) => viewer(list('mutes', n, `${profile} ${relations}`)),
   blocks: (n) => viewer(list('blocks', n, `${profile} ${relations}`)),
   'nodes, posts': (n) => nodes(postIds.slice(0, n), `... on Post { ${content} }`),

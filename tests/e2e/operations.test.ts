@@ -143,6 +143,25 @@ test('a follow and an unfollow show in the lists of both users', async () => {
   expect(after.user?.followers.edges).toEqual([])
 })
 
+test('users in common are in the mutuals of a profile and count for a suggestion', async () => {
+  await open('common-reader', 'common-writer', 'common-editor', 'common-printer')
+  await follow('common-reader', 'common-writer')
+  await follow('common-reader', 'common-editor')
+  await follow('common-editor', 'common-writer')
+  await follow('common-editor', 'common-printer')
+  const { user } = await ask('common-reader', operations.MutualsDocument, {
+    handle: 'common-editor',
+  })
+  expect(user?.mutuals).toMatchObject({
+    totalCount: 1,
+    edges: [{ node: { handle: 'common-writer' } }],
+  })
+  const { viewer } = await ask('common-reader', operations.ViewerSuggestionsDocument, { first: 20 })
+  expect(viewer?.suggestions.edges).toMatchObject([
+    { commonCount: 1, node: { handle: 'common-printer', viewerFollows: false } },
+  ])
+})
+
 test('mutes and blocks are in the viewer’s lists until they are removed', async () => {
   await open('judge', 'noisy', 'rude')
   const noisy = { input: { user: { handle: 'noisy' } } }

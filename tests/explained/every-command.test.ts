@@ -37,6 +37,12 @@ const known: readonly {
   readonly why: string
 }[] = [
   {
+    from: 'src/follows/suggestions.ts',
+    command: 'aggregate',
+    problem: /^(sorts in memory|looks at \d+ for \d+)$/,
+    why: 'it counts the followees of 100 users, 10,000 follows at most, and sorts the counts',
+  },
+  {
     from: 'src/feed/timeline/pending.ts',
     command: 'aggregate',
     problem: /^looks at \d+ for \d+$/,

@@ -1,8 +1,8 @@
-import type { Document } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
+import { type Examined, examinedFor } from '../support/examined.ts'
 import { noteFact } from '../support/facts.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -13,12 +13,6 @@ const [ann, ben] = [handle('ann'), handle('ben')]
 const some = crowd.slice(0, 50)
 const first: Window = { limit, backward: false }
 const postsEach = 10
-
-/** The keys and documents that one command examined, including its `$lookup` stages. */
-interface Examined {
-  keys: number
-  docs: number
-}
 
 describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
   const harness = useServices(following)
@@ -58,26 +52,9 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     expect(commands.map((command) => command.name)).toEqual([
       expect.stringMatching(/find|aggregate/),
     ])
-    const examined = await explained(commands[0] as RecordedCommand)
+    const examined = await examinedFor(harness.database.db, commands[0] as RecordedCommand)
     noteFact(`${following}: ${name}: ${examined.keys} keys, ${examined.docs} documents`)
     return examined
-  }
-
-  async function explained({ command }: RecordedCommand): Promise<Examined> {
-    const { lsid, $db, $clusterTime, $readPreference, readConcern, writeConcern, ...bare } = command
-    const plan = await harness.database.db.command({ explain: bare, verbosity: 'executionStats' })
-    const examined = { keys: 0, docs: 0 }
-    add(plan.executionStats ?? {}, examined)
-    for (const stage of plan.stages ?? []) {
-      add(stage, examined)
-      add(stage.$cursor?.executionStats ?? {}, examined)
-    }
-    return examined
-  }
-
-  const add = (stats: Document, to: Examined) => {
-    to.keys += Number(stats.totalKeysExamined ?? 0)
-    to.docs += Number(stats.totalDocsExamined ?? 0)
   }
 
   test.each([1, 2])('lists of %i owners read one page of each from the index', async (count) => {

@@ -97,6 +97,28 @@ export class ConnectionLists {
         inside: 'user',
         add: (owner, n) => this.follow(owner, other(n), 'close', 'art'),
       },
+      mutuals: {
+        field: 'mutuals',
+        inside: 'user',
+        viewer: handle('viewer-of-mutuals'),
+        add: async (owner, n) => {
+          await this.follow(owner, other(n))
+          return this.follow(handle('viewer-of-mutuals'), other(n))
+        },
+      },
+      suggestions: {
+        field: 'suggestions',
+        inside: 'viewer',
+        // The suggestion added last has the most common followees.
+        add: async (owner, n) => {
+          const { follows } = this.app.services
+          for (const follower of this.writers.slice(0, n + 1)) {
+            if (!(await follows.edgeOf(owner, follower))) await this.follow(owner, follower)
+            await this.follow(follower, other(n))
+          }
+          return () => this.app.services.restrictions.mute(owner, other(n))
+        },
+      },
       posts: { field: 'posts', inside: 'user', add: (owner) => this.publish(owner) },
       mutes: {
         field: 'mutes',

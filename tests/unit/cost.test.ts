@@ -1,7 +1,13 @@
 import { isInterfaceType, isObjectType, parse } from 'graphql'
 import { expect, test } from 'vitest'
 import { costOf, priceOperation } from '../../src/graphql/cost.ts'
-import { fieldCommands, loads, pageCommands, versionCommands } from '../../src/graphql/prices.ts'
+import {
+  fieldCommands,
+  fieldPrices,
+  loads,
+  pageCommands,
+  versionCommands,
+} from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 
 const schema = createSchema()
@@ -42,6 +48,11 @@ test.each([
     'a list of each item of a page',
     user('followers(first: 5) { edges { node { posts(first: 3) { edges { cursor } } } } }'),
     { values: 47, commands: 6 },
+  ],
+  [
+    'the followees in common with each user of a page',
+    user('followers(first: 5) { edges { node { mutuals(first: 3) { totalCount } } } }'),
+    { values: 232, commands: 6 },
   ],
   [
     'both probes of a page',
@@ -123,13 +134,19 @@ test('every field that may send commands has a price, and no other', () => {
   const lists = fields.filter(({ isList }) => isList).map(({ name }) => name)
   expect(Object.keys(pageCommands).sort()).toEqual(lists.sort())
   const known = new Set(fields.map(({ name }) => name))
-  const priced = [...Object.keys(loads), ...Object.keys(fieldCommands)]
+  const priced = [...Object.keys(loads), ...Object.keys(fieldCommands), ...Object.keys(fieldPrices)]
   expect(priced.filter((name) => !known.has(name))).toEqual([])
   const free = ['Query.errorMeaning', 'Query.rateLimit', 'Query.user', 'Query.viewer']
   const roots = fields.filter(({ name }) => name.startsWith('Query.')).map(({ name }) => name)
   const unpriced = roots.filter((name) => !(name in fieldCommands || name in pageCommands))
   expect(unpriced.sort()).toEqual(free)
-  const ofLoads = ['User.followers', 'User.following', 'User.likedPosts', 'User.posts']
+  const ofLoads = [
+    'User.followers',
+    'User.following',
+    'User.likedPosts',
+    'User.mutuals',
+    'User.posts',
+  ]
   const ofUser = fields.filter(({ name }) => name.startsWith('User.')).map(({ name }) => name)
   expect(ofUser.filter((name) => !(name in loads)).sort()).toEqual(ofLoads)
 })

@@ -1,0 +1,53 @@
+import { singleBatch } from '../db/client.ts'
+import type { UserId } from '../lib/ids.ts'
+import type { Edges, FollowEdge } from './edges.ts'
+import type { Follows } from './follows.ts'
+
+/** The number of the viewer's newest followees among which followees in common are found. */
+export const mutualsAmongMax = 1_000
+
+/** The followees that a viewer has in common with other users. */
+export class Mutuals {
+  constructor(
+    private readonly edges: Edges,
+    private readonly follows: Follows,
+  ) {}
+
+  /**
+   * The viewer's follows whose followee each of `users` follows too, newest first. Users without any are absent. Exact if
+   * the viewer follows at most {@link mutualsAmongMax} users, for any number of followees of `users`. Beyond, only the
+   * viewer's newest followees count.
+   *
+   * Two covered commands for any number of users. For each user, they examine at most one key more than the viewer has
+   * followees.
+   */
+  async load(
+    viewer: UserId,
+    users: readonly UserId[],
+  ): Promise<Map<UserId, readonly FollowEdge[]>> {
+    const window = { limit: mutualsAmongMax, backward: false }
+    const own = (await this.follows.following([viewer], window)).get(viewer)?.items ?? []
+    if (own.length === 0) return new Map()
+    const { collection, owner, other, membership } = this.edges.following
+    const found = await collection
+      .aggregate<{ _id: UserId; followees: UserId[] }>(
+        [
+          {
+            $match: {
+              [owner]: { $in: [...users] },
+              [other]: { $in: own.map(({ followee }) => followee) },
+            },
+          },
+          { $group: { _id: `$${owner}`, followees: { $push: `$${other}` } } },
+        ],
+        { ...singleBatch, hint: membership },
+      )
+      .toArray()
+    return new Map(
+      found.map(({ _id, followees }) => {
+        const common = new Set(followees)
+        return [_id, own.filter(({ followee }) => common.has(followee))]
+      }),
+    )
+  }
+}

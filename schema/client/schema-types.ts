@@ -452,6 +452,67 @@ export type LikedPostEdge = {
   node?: Maybe<Post>;
 };
 
+/** The limits of this server. A character is what a reader sees as one, such as a letter with its accents or an emoji. */
+export type Limits = {
+  __typename?: 'Limits';
+  /** The most UTF-8 bytes of an alternative text. */
+  altBytesMax: Scalars['Int']['output'];
+  /** The most characters of an alternative text. */
+  altLengthMax: Scalars['Int']['output'];
+  /** The most attachments of a post. */
+  attachmentsMax: Scalars['Int']['output'];
+  /** The most UTF-8 bytes of a bio. */
+  bioBytesMax: Scalars['Int']['output'];
+  /** The most characters of a bio. */
+  bioLengthMax: Scalars['Int']['output'];
+  /** The most bytes of the body of a request. */
+  bodyBytesMax: Scalars['Int']['output'];
+  /** The most UTF-16 code units of a clientMutationId. */
+  clientMutationIdLengthMax: Scalars['Int']['output'];
+  /** The most UTF-8 bytes of the text of a comment. */
+  commentTextBytesMax: Scalars['Int']['output'];
+  /** The most characters of the text of a comment. */
+  commentTextLengthMax: Scalars['Int']['output'];
+  /** The most aliases of a document. */
+  documentAliasesMax: Scalars['Int']['output'];
+  /** The most levels of nested fields of a document. */
+  documentDepthMax: Scalars['Int']['output'];
+  /** The most directives of a document. */
+  documentDirectivesMax: Scalars['Int']['output'];
+  /** The most characters of a name in a document. */
+  documentNameLengthMax: Scalars['Int']['output'];
+  /** The most fields of an operation with fragments expanded. */
+  documentSelectionsMax: Scalars['Int']['output'];
+  /** The most tokens of a document. */
+  documentTokensMax: Scalars['Int']['output'];
+  /** The most UTF-8 bytes of the name of a group. */
+  groupNameBytesMax: Scalars['Int']['output'];
+  /** The most characters of the name of a group. */
+  groupNameLengthMax: Scalars['Int']['output'];
+  /** The most groups of a user. */
+  groupsMax: Scalars['Int']['output'];
+  /** The most groups that contain one followee. */
+  groupsPerFolloweeMax: Scalars['Int']['output'];
+  /** The most UTF-8 bytes of a display name. */
+  nameBytesMax: Scalars['Int']['output'];
+  /** The most characters of a display name. */
+  nameLengthMax: Scalars['Int']['output'];
+  /** The most new posts that timelineNews counts. */
+  newsCountMax: Scalars['Int']['output'];
+  /** The most cost of an operation, as in `extensions.cost`. */
+  operationCostMax: Scalars['Int']['output'];
+  /** Number of items of a page without first and last. */
+  pageSizeDefault: Scalars['Int']['output'];
+  /** The most items of a page, and ids of nodes. */
+  pageSizeMax: Scalars['Int']['output'];
+  /** The most UTF-8 bytes of the text of a post. */
+  postTextBytesMax: Scalars['Int']['output'];
+  /** The most characters of the text of a post. */
+  postTextLengthMax: Scalars['Int']['output'];
+  /** The most characters of a URL. */
+  urlLengthMax: Scalars['Int']['output'];
+};
+
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type Mutation = {
   __typename?: 'Mutation';
@@ -737,6 +798,8 @@ export type Query = {
   __typename?: 'Query';
   /** The meaning of an error code. Sends no command to the database. */
   errorMeaning: Scalars['String']['output'];
+  /** The limits of this server. Sends no command to the database. */
+  limits: Limits;
   /** The object with this global id, or null if it was deleted or the viewer may not see it. */
   node?: Maybe<Node>;
   /** The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see. */

@@ -2,10 +2,11 @@ import { badInput } from '../errors.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 
 /** Number of groups that may contain one followee. */
-const groupsPerEdgeMax = 10
+export const groupsPerEdgeMax = 10
 /** Number of groups that a user may have. */
 export const groupsPerUserMax = 100
-const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 256 }
+/** The rules of a group's name. */
+export const groupNameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 256 }
 
 /**
  * Group names as they are stored: NFC, trimmed, without repeats, sorted.
@@ -20,7 +21,7 @@ export function checkGroups(argument: string, names: readonly string[]): string[
 
 /** As {@link checkGroups}, for one name. */
 export function checkGroup(argument: string, given: string): string {
-  const { text, problem } = checkedText(given.trim(), nameRules)
+  const { text, problem } = checkedText(given.trim(), groupNameRules)
   if (problem !== undefined) throw badInput(argument, problem)
   return text
 }

@@ -9,7 +9,8 @@ import type { Context } from './context.ts'
 import type { MutationInput } from './inputs.ts'
 import { presentViewer } from './present.ts'
 
-const idLengthMax = 128
+/** The most characters of a clientMutationId. */
+export const idLengthMax = 128
 
 /** The most time until the answer to a mutation, in milliseconds. */
 const answerMsMax = 9_000

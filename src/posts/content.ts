@@ -28,14 +28,17 @@ export type ContentValidator = (
   content: Content,
 ) => ContentProblem | undefined | Promise<ContentProblem | undefined>
 
-const textRules: TextRules = {
+/** The rules of the text of a post, and of a comment. */
+export const textRules: TextRules = {
   form: 'lines',
   mayBeBlank: true,
   graphemesMax: 300,
   bytesMax: 3_000,
 }
-const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000 }
-const attachmentsMax = 4
+/** The rules of an alternative text. */
+export const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000 }
+/** Number of attachments of a post. */
+export const attachmentsMax = 4
 /** The most pixels of an attachment in one direction: those of the largest JPEG. */
 const pixelsMax = 65_535
 

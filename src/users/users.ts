@@ -29,8 +29,10 @@ export interface Profile extends Readonly<Partial<Record<OptionalField, string |
   readonly name?: string | undefined
 }
 
-const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
-const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
+/** The rules of a display name. */
+export const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
+/** The rules of a bio. */
+export const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
 /** A deleted account that is still being removed. */
 export interface Leaver {

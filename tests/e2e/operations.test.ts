@@ -347,6 +347,11 @@ test('every error code has a meaning in errorMeaning', async () => {
   }
 })
 
+test('limits are positive numbers', async () => {
+  const { limits } = await ask(undefined, operations.LimitsDocument)
+  expect(Object.values(limits).filter((value) => !(value > 0))).toEqual([])
+})
+
 test('a server outside production has no rate limit', async () => {
   expect(await ask(undefined, operations.RateLimitDocument)).toEqual({ rateLimit: null })
 })

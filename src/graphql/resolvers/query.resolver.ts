@@ -8,11 +8,12 @@ import { readNodes } from '../nodes.ts'
 import { presentUser } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { ErrorCodeEnum, Node } from '../types/common.ts'
+import { Limits, limitValues } from '../types/limits.ts'
 import { Post } from '../types/post.ts'
 import { RateLimit } from '../types/rate-limit.ts'
 import { User } from '../types/user.ts'
 
-/** The queries for users, posts, objects by global id and error codes. */
+/** The queries for users, posts, objects by global id, limits and error codes. */
 @Resolver()
 export class QueryResolver {
   @Query(() => User, {
@@ -81,6 +82,13 @@ export class QueryResolver {
   })
   rateLimit(@Ctx() { rateLimit }: Context) {
     return rateLimit ?? null
+  }
+
+  @Query(() => Limits, {
+    description: 'The limits of this server. Sends no command to the database.',
+  })
+  limits() {
+    return limitValues
   }
 
   @Query(() => String, {

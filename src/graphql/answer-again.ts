@@ -78,7 +78,9 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     const vary = reply.getHeader('vary')
     reply.headers({
       'cache-control': 'private, no-cache',
-      vary: [...(vary ? [String(vary)] : []), 'Authorization', 'Accept'].join(', '),
+      vary: [...(vary ? [String(vary)] : []), 'Authorization', 'Accept', 'accept-encoding'].join(
+        ', ',
+      ),
     })
     // Before an equal answer, the client may have read a page that this news is about again.
     if (kept?.isNews ?? keeping.isNews) return payload

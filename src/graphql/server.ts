@@ -16,6 +16,7 @@ import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
 import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
 import { keptMsMaxOf } from '../feed/feeds.ts'
+import { compressAnswers } from '../http/compression.ts'
 import { allowOrigins } from '../http/cors.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
 import { OpenRequests } from '../http/open-requests.ts'
@@ -42,7 +43,7 @@ import { createExecutor } from './executor.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { costPlugin, limitRules, limits } from './limits.ts'
 import { findTrusted, namedDocumentPlugin } from './named-documents.ts'
-import { knownOperationTypes } from './operation-types.ts'
+import { knownOperationTypes, subscriptionPlugin } from './operation-types.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
 import { playgroundPage } from './playground.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
@@ -95,6 +96,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   traceRequests(http)
   addSecurityHeaders(http)
   await allowOrigins(http, parts.config.http.corsOrigins, parts.config)
+  await compressAnswers(http)
   answerErrorsInJson(http, parts.log)
   http.addHook('onSend', (request, reply, _, done) => {
     reply.header('x-request-id', request.id)
@@ -142,6 +144,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginLandingPageDisabled(),
       errorPlugin(log),
+      subscriptionPlugin,
       namedDocumentPlugin,
       costPlugin(limiter, persisted),
       keepPlugin,

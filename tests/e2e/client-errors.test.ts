@@ -54,7 +54,7 @@ const subscription = (query: string): Mistake => ({
   request: { query },
   status: 400,
   code: 'GRAPHQL_VALIDATION_FAILED',
-  message: /^The schema has no subscriptions$/,
+  message: /^This server has no subscriptions: poll the query timelineNews/,
 })
 const nullVariable = (
   argument: string,
@@ -71,10 +71,10 @@ const viewer = '{ viewer { handle } }'
 const mistakes: Readonly<Record<string, Mistake>> = {
   'an unknown hash': persisted({ version: 1, sha256Hash: 'x' }, {}, unknownHash),
   'an unknown hash with a query of null': persisted(
-    ...[{ version: 1, sha256Hash: 'x' }, { query: null }, unknownHash] as const,
+    ...([{ version: 1, sha256Hash: 'x' }, { query: null }, unknownHash] as const),
   ),
   'a hash of another document': persisted(
-    ...[{ version: 1, sha256Hash: '0'.repeat(64) }, { query: viewer }, wrongHash] as const,
+    ...([{ version: 1, sha256Hash: '0'.repeat(64) }, { query: viewer }, wrongHash] as const),
   ),
   'the hash of another version': persisted({ version: 2, sha256Hash: 'x' }, {}, wrongForm),
   'no hash': persisted({ version: 1 }, { query: viewer }, wrongForm),
@@ -87,6 +87,10 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     ...{ status: 400, code: 'BAD_REQUEST', message: /more than once/ },
   },
   'a subscription': subscription('subscription { x }'),
+  'a subscription with variables, fragments and unknown fields': subscription(
+    'subscription A($a: Nothing!, $b: Int) { x(y: $z) { ...F ...G } } fragment F on User { x }',
+  ),
+  'a subscription beside a query': subscription('query A { nothing } subscription B { x }'),
   'a subscription of the type name': subscription('subscription A { __typename }'),
   'null for a required argument with a default': nullVariable(
     'handle',

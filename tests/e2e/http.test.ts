@@ -185,7 +185,7 @@ describe('a browser', () => {
     const headers = { origin, authorization: 'Dev ann' }
     const first = await fetch(url, { headers })
     const etag = first.headers.get('etag') ?? ''
-    expect(first.headers.get('vary')).toBe('Origin, Authorization, Accept')
+    expect(first.headers.get('vary')).toBe('Origin, Authorization, Accept, accept-encoding')
     const second = await fetch(url, { headers: { ...headers, 'if-none-match': etag } })
     expect([corsOf(second), second.headers.get('etag')]).toEqual([
       { status: 304, origin, headers: null },

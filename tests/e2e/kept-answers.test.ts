@@ -160,7 +160,7 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(first.headers.get('vary')).toContain('Authorization')
     const etag = first.headers.get('etag') ?? ''
     const { result, commands } = await recorded(app.database.client, () =>
-      poll(cursor, { 'if-none-match': `"other", W/${etag}` }),
+      poll(cursor, { 'if-none-match': `"other", ${etag.replace('W/', '')}` }),
     )
     expect([result.status, await result.text()]).toEqual([304, ''])
     expect(result.headers.get('etag')).toBe(etag)

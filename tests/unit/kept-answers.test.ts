@@ -83,7 +83,7 @@ describe('entity tags', () => {
     ['W/"b"', true],
     ['"a", W/"b"', true],
     ['*', true],
-  ])('%s names "b": %s', (header, is) => expect(namesEtag(header, '"b"')).toBe(is))
+  ])('%s names W/"b": %s', (header, is) => expect(namesEtag(header, 'W/"b"')).toBe(is))
 
   test('equal answers have equal tags, others have others', () => {
     expect(etagOf('{}')).toBe(etagOf('{}'))

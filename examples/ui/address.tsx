@@ -29,7 +29,9 @@ export function navigate(path: string): void {
  */
 export function useAddress(): readonly string[] {
   const { path, key } = place.use()
-  useLayoutEffect(() => scrollTo(0, scrolled.get(key) ?? 0), [key])
+  useLayoutEffect(() => {
+    scrollTo(0, scrolled.get(key) ?? 0)
+  }, [key])
   return path.split('/').filter(Boolean).map(decodeURIComponent)
 }
 

@@ -10,7 +10,7 @@ export interface ShownComment {
   readonly text: string
   readonly facets?: readonly Facet[]
   readonly createdAt: string
-  readonly user: ShownUser | null
+  readonly user?: ShownUser | null | undefined
   readonly viewerCanDelete?: boolean
 }
 

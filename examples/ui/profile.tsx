@@ -3,11 +3,11 @@ import { Avatar } from './avatar.tsx'
 import type { ShownUser } from './post-card.tsx'
 
 export interface ShownProfile extends ShownUser {
-  readonly bio: string | null
+  readonly bio?: string | null | undefined
   readonly bannerUrl?: string | null
-  readonly followerCount: number | null
-  readonly followingCount: number | null
-  readonly postCount: number | null
+  readonly followerCount?: number | null | undefined
+  readonly followingCount?: number | null | undefined
+  readonly postCount?: number | null | undefined
   readonly viewerFollows: boolean
   readonly followsViewer: boolean
   readonly viewerHasBlocked: boolean
@@ -52,8 +52,16 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
   )
 }
 
-function Count({ id, value, unit }: { id: string; value: number | null; unit: string }) {
-  if (value === null) return null
+function Count({
+  id,
+  value,
+  unit,
+}: {
+  id: string
+  value: number | null | undefined
+  unit: string
+}) {
+  if (value == null) return null
   return (
     <span>
       <b data-testid={id}>{value}</b> {unit}

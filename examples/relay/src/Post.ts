@@ -1,0 +1,62 @@
+import { reportProblem, type ShownPost } from '@feedline/example-ui'
+import { graphql, readInlineData } from 'react-relay'
+import type { Post_post$key } from './__generated__/Post_post.graphql.ts'
+import type { PostDeleteMutation } from './__generated__/PostDeleteMutation.graphql.ts'
+import type { PostLikeMutation } from './__generated__/PostLikeMutation.graphql.ts'
+import type { PostUnlikeMutation } from './__generated__/PostUnlikeMutation.graphql.ts'
+import { useAction } from './environment.ts'
+
+type Edges = readonly { readonly node: Post_post$key | null | undefined }[]
+
+/** The posts of a list, without those that were deleted. */
+export const readPosts = (edges: Edges = []): ShownPost[] =>
+  edges.flatMap(({ node }) => (node ? [readPost(node)] : []))
+
+export const readPost = (ref: Post_post$key): ShownPost =>
+  readInlineData(
+    graphql`
+      fragment Post_post on Post @inline {
+        id text createdAt likeCount commentCount viewerHasLiked viewerCanDelete
+        author { handle name }
+      }
+    `,
+    ref,
+  )
+
+/** Likes and deletes posts. */
+export function usePostActions() {
+  // #region relay-optimistic
+  const like = useAction<PostLikeMutation>(graphql`
+    mutation PostLikeMutation($input: LikePostInput!) @raw_response_type {
+      likePost(input: $input) { post { id likeCount viewerHasLiked } }
+    }
+  `)
+  const unlike = useAction<PostUnlikeMutation>(graphql`
+    mutation PostUnlikeMutation($input: UnlikePostInput!) @raw_response_type {
+      unlikePost(input: $input) { post { id likeCount viewerHasLiked } }
+    }
+  `)
+  const toggleLike = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
+    if (!viewerHasLiked) {
+      const post = { id, likeCount: likeCount + 1, viewerHasLiked: true }
+      return like({ postId: id }, { optimisticResponse: { likePost: { post } } })
+    }
+    const post = { id, likeCount: likeCount - 1, viewerHasLiked: false }
+    return unlike({ postId: id }, { optimisticResponse: { unlikePost: { post } } })
+  }
+  // #endregion
+  // #region relay-delete
+  const remove = useAction<PostDeleteMutation>(graphql`
+    mutation PostDeleteMutation($input: DeletePostInput!) {
+      deletePost(input: $input) {
+        deletedPostId @deleteRecord
+        viewer { id user { id postCount } }
+      }
+    }
+  `)
+  // #endregion
+  return {
+    onLike: (post: ShownPost) => void toggleLike(post).catch(reportProblem),
+    onDelete: ({ id }: ShownPost) => void remove({ postId: id }).catch(reportProblem),
+  }
+}

@@ -1,0 +1,81 @@
+import { Comments, PostCard, reportProblem } from '@feedline/example-ui'
+import { graphql, useLazyLoadQuery, usePaginationFragment } from 'react-relay'
+import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql.ts'
+import type { PostPageAddCommentMutation } from './__generated__/PostPageAddCommentMutation.graphql.ts'
+import type { PostPageCommentsQuery } from './__generated__/PostPageCommentsQuery.graphql.ts'
+import type { PostPageDeleteCommentMutation } from './__generated__/PostPageDeleteCommentMutation.graphql.ts'
+import type { PostPageQuery } from './__generated__/PostPageQuery.graphql.ts'
+import { useAction } from './environment.ts'
+import { readPost, usePostActions } from './Post.ts'
+
+export function PostPage({ id, fetchKey }: { id: string; fetchKey: number }) {
+  const actions = usePostActions()
+  const { post } = useLazyLoadQuery<PostPageQuery>(
+    graphql`
+      query PostPageQuery($id: ID!) {
+        post(id: $id) { ...Post_post ...PostPage_comments @arguments(first: 20) }
+      }
+    `,
+    { id },
+    { fetchKey },
+  )
+  if (!post) return <p className="end">There is no such post</p>
+  return (
+    <>
+      <PostCard post={readPost(post)} {...actions} />
+      <CommentList postRef={post} />
+    </>
+  )
+}
+
+function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
+  const { data, loadNext, hasNext } = usePaginationFragment<
+    PostPageCommentsQuery,
+    PostPage_comments$key
+  >(
+    graphql`
+      fragment PostPage_comments on Post
+      @argumentDefinitions(first: { type: "Int" }, after: { type: "String" })
+      @refetchable(queryName: "PostPageCommentsQuery") {
+        id
+        comments(first: $first, after: $after) @connection(key: "PostPage_comments") {
+          __id
+          edges { node { id text createdAt viewerCanDelete user { handle name } } }
+        }
+      }
+    `,
+    postRef,
+  )
+  // #region relay-comments
+  const add = useAction<PostPageAddCommentMutation>(graphql`
+    mutation PostPageAddCommentMutation($input: AddCommentInput!, $connections: [ID!]!) {
+      addComment(input: $input) {
+        commentEdge @prependEdge(connections: $connections) {
+          cursor
+          node { id text createdAt viewerCanDelete user { handle name } }
+        }
+        post { id commentCount }
+      }
+    }
+  `)
+  const remove = useAction<PostPageDeleteCommentMutation>(graphql`
+    mutation PostPageDeleteCommentMutation($input: DeleteCommentInput!, $connections: [ID!]!) {
+      deleteComment(input: $input) {
+        deletedCommentId @deleteEdge(connections: $connections)
+        post { id commentCount }
+      }
+    }
+  `)
+  // #endregion
+  const { id: postId, comments } = data
+  const connections = [comments.__id]
+  const onComplete = (error: Error | null) => error && reportProblem(error)
+  return (
+    <Comments
+      comments={comments.edges.flatMap(({ node }) => node ?? [])}
+      onMore={hasNext ? () => loadNext(20, { onComplete }) : undefined}
+      onAdd={(text) => add({ postId, text }, { connections })}
+      onDelete={({ id }) => void remove({ commentId: id }, { connections }).catch(reportProblem)}
+    />
+  )
+}

@@ -1,0 +1,199 @@
+/**
+ * @generated SignedSource<<f8a5f86e9fd4fba80a920b309b97f1bd>>
+ * @relayHash 7021756b1fcd560d97cb87b6614b9477
+ * @lightSyntaxTransform
+ */
+
+/* tslint:disable */
+/* eslint-disable */
+// @ts-nocheck
+
+// @relayRequestID a85b4efada0a785e371481af0978cc7e52d8ff3d675f5046daaf6ef84ef22c38
+
+import type { ConcreteRequest } from 'relay-runtime';
+import type { FragmentRefs } from "relay-runtime";
+export type CreateUserInput = {
+  avatarUrl?: string | null | undefined;
+  bannerUrl?: string | null | undefined;
+  bio?: string | null | undefined;
+  clientMutationId?: string | null | undefined;
+  name: string;
+};
+export type mainCreateUserMutation$variables = {
+  input: CreateUserInput;
+};
+export type mainCreateUserMutation$data = {
+  readonly createUser: {
+    readonly viewer: {
+      readonly " $fragmentSpreads": FragmentRefs<"main_viewer">;
+    };
+  } | null | undefined;
+};
+export type mainCreateUserMutation = {
+  response: mainCreateUserMutation$data;
+  variables: mainCreateUserMutation$variables;
+};
+
+const node: ConcreteRequest = (function(){
+var v0 = [
+  {
+    "defaultValue": null,
+    "kind": "LocalArgument",
+    "name": "input"
+  }
+],
+v1 = [
+  {
+    "kind": "Variable",
+    "name": "input",
+    "variableName": "input"
+  }
+],
+v2 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "id",
+  "storageKey": null
+};
+return {
+  "fragment": {
+    "argumentDefinitions": (v0/*:: as any*/),
+    "kind": "Fragment",
+    "metadata": null,
+    "name": "mainCreateUserMutation",
+    "selections": [
+      {
+        "alias": null,
+        "args": (v1/*:: as any*/),
+        "concreteType": "CreateUserPayload",
+        "kind": "LinkedField",
+        "name": "createUser",
+        "plural": false,
+        "selections": [
+          {
+            "alias": null,
+            "args": null,
+            "concreteType": "Viewer",
+            "kind": "LinkedField",
+            "name": "viewer",
+            "plural": false,
+            "selections": [
+              {
+                "args": null,
+                "kind": "FragmentSpread",
+                "name": "main_viewer"
+              }
+            ],
+            "storageKey": null
+          }
+        ],
+        "storageKey": null
+      }
+    ],
+    "type": "Mutation",
+    "abstractKey": null
+  },
+  "kind": "Request",
+  "operation": {
+    "argumentDefinitions": (v0/*:: as any*/),
+    "kind": "Operation",
+    "name": "mainCreateUserMutation",
+    "selections": [
+      {
+        "alias": null,
+        "args": (v1/*:: as any*/),
+        "concreteType": "CreateUserPayload",
+        "kind": "LinkedField",
+        "name": "createUser",
+        "plural": false,
+        "selections": [
+          {
+            "alias": null,
+            "args": null,
+            "concreteType": "Viewer",
+            "kind": "LinkedField",
+            "name": "viewer",
+            "plural": false,
+            "selections": [
+              {
+                "alias": null,
+                "args": null,
+                "concreteType": "User",
+                "kind": "LinkedField",
+                "name": "user",
+                "plural": false,
+                "selections": [
+                  (v2/*:: as any*/)
+                ],
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": [
+                  {
+                    "kind": "Literal",
+                    "name": "first",
+                    "value": 100
+                  }
+                ],
+                "concreteType": "FollowGroupConnection",
+                "kind": "LinkedField",
+                "name": "groups",
+                "plural": false,
+                "selections": [
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "FollowGroupEdge",
+                    "kind": "LinkedField",
+                    "name": "edges",
+                    "plural": true,
+                    "selections": [
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "FollowGroup",
+                        "kind": "LinkedField",
+                        "name": "node",
+                        "plural": false,
+                        "selections": [
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "name",
+                            "storageKey": null
+                          }
+                        ],
+                        "storageKey": null
+                      }
+                    ],
+                    "storageKey": null
+                  }
+                ],
+                "storageKey": "groups(first:100)"
+              },
+              (v2/*:: as any*/)
+            ],
+            "storageKey": null
+          }
+        ],
+        "storageKey": null
+      }
+    ]
+  },
+  "params": {
+    "cacheID": "7021756b1fcd560d97cb87b6614b9477",
+    "id": "a85b4efada0a785e371481af0978cc7e52d8ff3d675f5046daaf6ef84ef22c38",
+    "metadata": {},
+    "name": "mainCreateUserMutation",
+    "operationKind": "mutation",
+    "text": "mutation mainCreateUserMutation(\n  $input: CreateUserInput!\n) {\n  createUser(input: $input) {\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
+  }
+};
+})();
+
+(node as any).hash = "c9084b06abd7b9c8710e594e8dadc4db";
+
+export default node;

@@ -1,0 +1,100 @@
+import { serverUrl } from '@feedline/example-ui'
+import { commitMutation, type GraphQLTaggedNode, useRelayEnvironment } from 'react-relay'
+import * as runtime from 'relay-runtime'
+
+/** An error that the server reports. The message is for people, the code for programs. */
+class ReportedError extends Error {
+  constructor(
+    message: string,
+    readonly code: string | undefined,
+  ) {
+    super(message)
+  }
+}
+
+type Answer = runtime.GraphQLResponse & {
+  readonly errors?: readonly { message: string; extensions?: { code?: string } }[]
+}
+
+// #region relay-request
+type Request = (method: 'GET' | 'POST', body: Record<string, unknown>) => Promise<Answer>
+
+const requestAs =
+  (handle: string): Request =>
+  async (method, body) => {
+    const headers = {
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      authorization: `Dev ${handle}`,
+    }
+    const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+    const parts = Object.entries(body).map(([name, value]) => [name, text(value)])
+    const answer =
+      method === 'POST'
+        ? await fetch(serverUrl, { method, headers, body: JSON.stringify(body) })
+        : await fetch(`${serverUrl}?${new URLSearchParams(parts)}`, { headers })
+    return answer.json()
+  }
+// #endregion
+
+// #region relay-persisted
+/** Sends a query by its hash, and its text only to a server that does not know the hash. Mutations have both. */
+async function send(
+  request: Request,
+  { id, text: query, name, operationKind }: runtime.RequestParameters,
+  variables: runtime.Variables,
+): Promise<Answer> {
+  const extensions = { persistedQuery: { version: 1, sha256Hash: id } }
+  const body = { operationName: name, variables, extensions }
+  if (operationKind !== 'query') return request('POST', { ...body, query })
+  const answer = await request('GET', body)
+  const isUnknown = answer.errors?.[0]?.extensions?.code === 'PERSISTED_QUERY_NOT_FOUND'
+  return isUnknown ? request('POST', { ...body, query }) : answer
+}
+// #endregion
+
+// #region relay-retries
+const retriesMax = 2
+const isTemporary = (error: unknown) =>
+  error instanceof TypeError || (error instanceof ReportedError && error.code === 'UNAVAILABLE')
+
+/** Repeats what may succeed later. A mutation keeps its clientMutationId, so it takes effect once. */
+const fetchWith =
+  (request: Request): runtime.FetchFunction =>
+  async (operation, variables) => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const answer = await send(request, operation, variables)
+        const [error] = answer.errors ?? []
+        // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
+        if (error) throw new ReportedError(error.message, error.extensions?.code)
+        return answer
+      } catch (error) {
+        if (attempt === retriesMax || !isTemporary(error)) throw error
+        await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt))
+      }
+    }
+  }
+// #endregion
+
+export const createEnvironment = (handle: string) =>
+  new runtime.Environment({
+    network: runtime.Network.create(fetchWith(requestAs(handle))),
+    store: new runtime.Store(new runtime.RecordSource()),
+  })
+
+type Effects<M extends runtime.MutationParameters> = Pick<
+  runtime.MutationConfig<M>,
+  'optimisticResponse' | 'optimisticUpdater' | 'updater'
+> & { readonly connections?: readonly string[] }
+
+/** A mutation as a function of its input. Each call has its own clientMutationId. */
+export function useAction<M extends runtime.MutationParameters>(mutation: GraphQLTaggedNode) {
+  const environment = useRelayEnvironment()
+  return (given: Omit<M['variables']['input'], 'clientMutationId'>, effects: Effects<M> = {}) =>
+    new Promise<M['response']>((onCompleted, onError) => {
+      const { connections, ...config } = effects
+      const input = { ...given, clientMutationId: crypto.randomUUID() }
+      const variables = { input, connections }
+      commitMutation<M>(environment, { mutation, variables, onCompleted, onError, ...config })
+    })
+}

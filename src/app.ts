@@ -37,7 +37,9 @@ export interface App extends AsyncDisposable {
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
   const trusted = await loadTrustedDocuments(config.http.trustedDocuments, config)
-  return openProcess(config, log, (opened) => serve(config, log, { ...opened, validators, trusted }))
+  return openProcess(config, log, (opened) =>
+    serve(config, log, { ...opened, validators, trusted }),
+  )
 }
 
 /** What is read from files before anything is opened. */

@@ -2,7 +2,8 @@
 export const errorCodes = {
   BAD_USER_INPUT: {
     status: 400,
-    meaning: 'An argument is invalid. `argument` names it. Nothing was changed.',
+    meaning:
+      'Arguments are invalid. `argument` names the first, and `arguments` lists all with a message each. Nothing was changed.',
   },
   GRAPHQL_PARSE_FAILED: { status: 400, meaning: 'The document is not valid GraphQL.' },
   GRAPHQL_VALIDATION_FAILED: { status: 400, meaning: 'The document does not match the schema.' },
@@ -60,10 +61,19 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
+/** A wrong argument, and what is wrong with it. */
+export interface WrongArgument {
+  /** The path of the argument, e.g. `input.text`. */
+  readonly argument: string
+  readonly message: string
+}
+
 /** What an error tells beyond its message, all of it public but `cause`. */
 export interface ErrorDetails {
-  /** The path of the argument that was wrong, e.g. `input.text`. */
+  /** The path of the argument that was wrong, e.g. `input.text`. Of several, the first. */
   readonly argument?: string
+  /** Of BAD_USER_INPUT: all wrong arguments. */
+  readonly wrong?: readonly WrongArgument[]
   /** The limit that was exceeded, e.g. `depth` or `followees`. */
   readonly limit?: string
   /** For the log alone. */
@@ -85,4 +95,52 @@ export class DomainError extends Error {
 
 /** A BAD_USER_INPUT error for one argument. */
 export const badInput = (argument: string, problem: string): DomainError =>
-  new DomainError('BAD_USER_INPUT', `${argument}: ${problem}`, { argument })
+  badInputs([{ argument, message: problem }])
+
+/** A BAD_USER_INPUT error for at least one argument. */
+export function badInputs(wrong: readonly WrongArgument[]): DomainError {
+  const message = wrong.map(({ argument, message }) => `${argument}: ${message}`).join('; ')
+  const [first] = wrong
+  return new DomainError('BAD_USER_INPUT', message, {
+    ...(first && { argument: first.argument }),
+    wrong,
+  })
+}
+
+/**
+ * Evaluates a check of each item, in order.
+ * @returns the results.
+ * @throws {DomainError} BAD_USER_INPUT with the wrong arguments of all checks. Any other error of a check, at once.
+ */
+export function checkEach<Item, Result>(
+  items: readonly Item[],
+  check: (item: Item, at: number) => Result,
+): Result[] {
+  const wrong: WrongArgument[] = []
+  const results = items.flatMap((item, at) => {
+    try {
+      return [check(item, at)]
+    } catch (error) {
+      wrong.push(...wrongArgumentsOf(error))
+      return []
+    }
+  })
+  if (wrong.length > 0) throw badInputs(wrong)
+  return results
+}
+
+/** Checks of arguments, each under the name of its result. */
+export type Checks = Readonly<Record<string, () => unknown>>
+export type ResultsOf<Of extends Checks> = { readonly [Name in keyof Of]: ReturnType<Of[Name]> }
+
+/** As {@link checkEach}, for different checks. */
+export const checkAll = <Of extends Checks>(checks: Of): ResultsOf<Of> =>
+  Object.fromEntries(
+    checkEach(Object.entries(checks), ([name, check]) => [name, check()]),
+  ) as ResultsOf<Of>
+
+/** The arguments that an error names. @throws the error unless it is BAD_USER_INPUT. */
+export function wrongArgumentsOf(error: unknown): readonly WrongArgument[] {
+  if (error instanceof DomainError && error.details.wrong) return error.details.wrong
+  throw error
+}

@@ -260,7 +260,7 @@ export type EdgeSource =
 export type ErrorCode =
   /** The HTTP request is not a GraphQL request, or another site could forge it. */
   | 'BAD_REQUEST'
-  /** An argument is invalid. `argument` names it. Nothing was changed. */
+  /** Arguments are invalid. `argument` names the first, and `arguments` lists all with a message each. Nothing was changed. */
   | 'BAD_USER_INPUT'
   /** The request conflicts with stored data, such as a taken handle or a clientMutationId used for another input. */
   | 'CONFLICT'

@@ -82,11 +82,15 @@ export class Engagements {
     post: PostRef,
     { text: given = '', idempotencyKey }: AddOptions = {},
   ): Promise<AddedEngagement> {
-    const content = kinds[kind].hasText
-      ? await checkContent({ text: given }, this.parts.validators)
-      : undefined
-    const added = await this.addEntry({ kind, actor, post, text: content?.text, idempotencyKey })
+    const text = await this.checkText(kind, given)
+    const added = await this.addEntry({ kind, actor, post, text, idempotencyKey })
     return added as AddedEngagement
+  }
+
+  /** The text of an entry in its stored form. Undefined for a kind without text. @throws {DomainError} BAD_USER_INPUT. */
+  async checkText(kind: EngagementKind, text: string): Promise<string | undefined> {
+    if (!kinds[kind].hasText) return undefined
+    return (await checkContent({ text }, this.parts.validators)).text
   }
 
   /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link OutlierLists.write}. */

@@ -1,4 +1,4 @@
-import { badInput } from '../errors.ts'
+import { badInput, checkEach } from '../errors.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 
 /** Number of groups that may contain one followee. */
@@ -16,7 +16,8 @@ export function checkGroups(argument: string, names: readonly string[]): string[
   if (names.length > groupsPerEdgeMax) {
     throw badInput(argument, `must contain at most ${groupsPerEdgeMax} groups`)
   }
-  return [...new Set(names.map((name, at) => checkGroup(`${argument}.${at}`, name)))].sort()
+  const checked = checkEach(names, (name, at) => checkGroup(`${argument}.${at}`, name))
+  return [...new Set(checked)].sort()
 }
 
 /** As {@link checkGroups}, for one name. */

@@ -1,5 +1,5 @@
 import { ArgsType, Field, Int } from 'type-graphql'
-import { badInput } from '../errors.ts'
+import { badInput, checkAll } from '../errors.ts'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageSizeMax, type Window } from '../lib/page.ts'
 import { cursorOf, parseCursor } from './node-id.ts'
@@ -24,7 +24,7 @@ export class ConnectionArgs {
 
   @Field(() => Int, {
     nullable: true,
-    description: `Number of items from the end of the list, 0 to ${pageSizeMax}. Do not combine it with first.`,
+    description: `Number of items from the end of the list, 0 to ${pageSizeMax}. Only one of first and last may be set.`,
   })
   readonly last?: number | null
 
@@ -36,22 +36,57 @@ export class ConnectionArgs {
   readonly before?: string | null
 }
 
+/** A {@link Window} whose ends are cursors of another form. */
+export interface WindowOf<Cursor> {
+  readonly limit: number
+  readonly backward: boolean
+  readonly after?: Cursor
+  readonly before?: Cursor
+}
+
 /**
  * Converts Relay's four arguments to a window of a list.
- * @throws {DomainError} BAD_USER_INPUT with the name of the argument.
+ * @throws {DomainError} BAD_USER_INPUT with the names of all wrong arguments.
  * @see https://relay.dev/graphql/connections.htm
  */
-export function windowOf({ first, after, last, before }: ConnectionArgs): Window {
-  if (first != null && last != null) throw badInput('last', 'cannot be combined with first')
-  const argument = last == null ? 'first' : 'last'
-  const limit = first ?? last ?? pageSizeDefault
-  if (limit < 0 || limit > pageSizeMax) throw badInput(argument, `must be from 0 to ${pageSizeMax}`)
+export const windowOf = (args: ConnectionArgs): Window => windowWith(args, parseCursor)
+
+/** As {@link windowOf}, for a list with other cursors. */
+export function windowWith<Cursor>(
+  { first, after, last, before }: ConnectionArgs,
+  parse: (argument: 'after' | 'before', text: string) => Cursor,
+): WindowOf<Cursor> {
+  const given = checkAll({
+    first: () => checkSize('first', first),
+    last: () => checkSize('last', last),
+    // Relay sends both if the variable of one has a default value.
+    both: () => checkOneSize(first, last),
+    after: () => (after == null ? undefined : parse('after', after)),
+    before: () => (before == null ? undefined : parse('before', before)),
+  })
   return {
-    limit,
+    limit: given.first ?? given.last ?? pageSizeDefault,
     backward: last != null,
-    ...(after == null ? {} : { after: parseCursor('after', after) }),
-    ...(before == null ? {} : { before: parseCursor('before', before) }),
+    ...(given.after === undefined ? {} : { after: given.after }),
+    ...(given.before === undefined ? {} : { before: given.before }),
   }
+}
+
+function checkSize(
+  argument: 'first' | 'last',
+  size: number | null | undefined,
+): number | undefined {
+  if (size == null) return undefined
+  if (size < 0 || size > pageSizeMax) throw badInput(argument, `must be from 0 to ${pageSizeMax}`)
+  return size
+}
+
+function checkOneSize(first: number | null | undefined, last: number | null | undefined): void {
+  if (first == null || last == null) return
+  throw badInput(
+    'last',
+    'cannot be combined with first. Send one of them, and null for the other. A default value of a variable also counts as sent',
+  )
 }
 
 /** A connection as resolvers return it. Its values are plain, so no field below costs a promise. */

@@ -7,7 +7,7 @@ import {
 } from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
 import { hasRequestEnded } from '../db/request-time.ts'
-import { DomainError, type ErrorCode, errorCodes } from '../errors.ts'
+import { DomainError, type ErrorCode, errorCodes, type WrongArgument } from '../errors.ts'
 import { retryAfterSeconds } from '../http/error-body.ts'
 import type { Log } from '../log.ts'
 import { currentScope } from '../request-scope.ts'
@@ -38,6 +38,11 @@ const shorten = (message: string): string =>
     ? message
     : `${message.slice(0, messageLengthMax - 1).toWellFormed()}…`
 
+const shortened = ({ argument, message }: WrongArgument): WrongArgument => ({
+  argument,
+  message: shorten(message),
+})
+
 /** Converts any error to one that a client may read: an allowlisted code and message, or INTERNAL_SERVER_ERROR. */
 function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainError {
   const thrown = error instanceof GraphQLError ? (error.originalError ?? error) : error
@@ -67,7 +72,8 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   }
   if (thrown instanceof GraphQLError && isArgumentError(thrown)) {
     const [, argument = ''] = /"([^"]*)"/.exec(thrown.message) ?? []
-    return new DomainError('BAD_USER_INPUT', thrown.message, { argument })
+    const { message } = thrown
+    return new DomainError('BAD_USER_INPUT', message, { argument, wrong: [{ argument, message }] })
   }
   return (
     clientErrorOf(thrown) ??
@@ -96,6 +102,7 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
     extensions: {
       code,
       ...(details.argument === undefined ? {} : { argument: details.argument }),
+      ...(details.wrong ? { arguments: details.wrong.map(shortened) } : {}),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
       ...(scope === undefined ? {} : { requestId: scope.id }),
     },

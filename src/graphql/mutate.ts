@@ -1,7 +1,14 @@
 import { createIdempotencyKey, type IdempotencyKey } from '../db/idempotency.ts'
 import { runToEnd } from '../db/request-time.ts'
 import { unknownOutcome } from '../db/transaction.ts'
-import { badInput } from '../errors.ts'
+import {
+  badInput,
+  badInputs,
+  type Checks,
+  checkAll,
+  type ResultsOf,
+  wrongArgumentsOf,
+} from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { unicodeProblem } from '../lib/text.ts'
 import { within } from '../lib/within.ts'
@@ -15,33 +22,51 @@ export const idLengthMax = 128
 /** The most time until the answer to a mutation, in milliseconds. */
 const answerMsMax = 9_000
 
+/** The steps of a mutation, in order. */
+interface Steps<Parsers extends Checks, Result extends object> {
+  /** Parse the arguments that the service takes in another form. */
+  readonly parse?: Parsers
+  /**
+   * Checks the other arguments, as the service does in `run`. Called only if an argument is wrong already, so that the
+   * error names all.
+   * @throws {DomainError} BAD_USER_INPUT.
+   */
+  readonly check?: (viewer: UserId) => unknown
+  /** The input in the idempotency key. Default: the input. */
+  readonly identify?: (parsed: ResultsOf<Parsers>) => object
+  /** Changes data. */
+  readonly run: (call: ResultsOf<Parsers> & Call) => Promise<Result>
+}
+
+interface Call {
+  readonly viewer: UserId
+  readonly idempotencyKey: IdempotencyKey | undefined
+}
+
 /**
  * Runs a mutation as the viewer, once for each clientMutationId (law L4), and then drops the loaders. Answers within 9
  * s. A mutation that has begun ends, also if the client is gone.
  * @param name the name of the mutation, part of the idempotency key.
  * @returns the result, with what payloads have in common.
- * @throws {DomainError} UNAUTHENTICATED; UNAVAILABLE after 9 s; the errors of the mutation.
+ * @throws {DomainError} UNAUTHENTICATED; BAD_USER_INPUT that names all wrong arguments, without any effect; UNAVAILABLE
+ *   after 9 s; the errors of the mutation.
  */
-export async function mutate<Input extends MutationInput, Result extends object>(
+export async function mutate<Parsers extends Checks, Result extends object>(
   ctx: Context,
   name: string,
-  input: Input,
-  run: (viewer: UserId, idempotencyKey: IdempotencyKey | undefined) => Promise<Result>,
+  input: MutationInput,
+  { parse, check, identify = () => input, run }: Steps<Parsers, Result>,
 ): Promise<Result & { clientMutationId: string | null; viewer: object }> {
   const viewer = ctx.requireViewer()
-  const clientMutationId = input.clientMutationId ?? undefined
-  if (
-    clientMutationId !== undefined &&
-    (clientMutationId === '' || clientMutationId.length > idLengthMax)
-  ) {
-    throw badInput('input.clientMutationId', `must be 1 to ${idLengthMax} characters`)
+  const checks = {
+    parsed: () => checkAll(parse ?? ({} as Parsers)),
+    clientMutationId: () => parseClientMutationId(input),
   }
-  // MongoDB stores every unpaired surrogate as the same character, so two different ids would be equal.
-  const problem = unicodeProblem(clientMutationId ?? '')
-  if (problem) throw badInput('input.clientMutationId', problem)
+  const { parsed, clientMutationId } = await checkBeside(checks, () => check?.(viewer))
   try {
-    const idempotencyKey = createIdempotencyKey(viewer, name, { ...input, clientMutationId })
-    const running = runToEnd(() => run(viewer, idempotencyKey))
+    const identified = { ...identify(parsed), clientMutationId }
+    const idempotencyKey = createIdempotencyKey(viewer, name, identified)
+    const running = runToEnd(() => run({ ...parsed, viewer, idempotencyKey }))
     const result = await within(answerMsMax, running, unknownOutcome)
     return {
       ...result,
@@ -51,4 +76,32 @@ export async function mutate<Input extends MutationInput, Result extends object>
   } finally {
     ctx.forget()
   }
+}
+
+/** As `checkAll`. If it refuses arguments, the error also names those that `rest` refuses. */
+async function checkBeside<Of extends Checks>(
+  checks: Of,
+  rest: () => unknown,
+): Promise<ResultsOf<Of>> {
+  try {
+    return checkAll(checks)
+  } catch (error) {
+    const wrong = wrongArgumentsOf(error)
+    const more = await Promise.resolve()
+      .then(rest)
+      .then(() => [], wrongArgumentsOf)
+    throw badInputs([...wrong, ...more])
+  }
+}
+
+function parseClientMutationId({ clientMutationId: id }: MutationInput): string | undefined {
+  const argument = 'input.clientMutationId'
+  if (id == null) return undefined
+  if (id === '' || id.length > idLengthMax) {
+    throw badInput(argument, `must be 1 to ${idLengthMax} characters`)
+  }
+  // MongoDB stores every unpaired surrogate as the same character, so two different ids would be equal.
+  const problem = unicodeProblem(id)
+  if (problem) throw badInput(argument, problem)
+  return id
 }

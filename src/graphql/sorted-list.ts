@@ -1,4 +1,4 @@
-import { type ConnectionArgs, type ConnectionSource, windowOf } from './connection.ts'
+import type { ConnectionSource, WindowOf } from './connection.ts'
 
 /** A sorted list that is completely in memory. A place is the position of an item, which stays after the item is gone. */
 export interface SortedList<Item, Place> {
@@ -7,25 +7,17 @@ export interface SortedList<Item, Place> {
   /** Negative if the first place precedes the second, zero if they are equal. */
   readonly compare: (one: Place, other: Place) => number
   readonly cursorOf: (place: Place) => string
-  /** @throws {DomainError} BAD_USER_INPUT that names the argument. */
-  readonly parseCursor: (argument: string, cursor: string) => Place
 }
 
 /** Compares texts by their bytes, as MongoDB sorts handles. */
 export const compareTexts = (one: string, other: string): number =>
   one < other ? -1 : Number(one > other)
 
-/**
- * A page of a sorted list, with the items in place of nodes.
- * @throws {DomainError} BAD_USER_INPUT that names the argument.
- */
+/** A page of a sorted list, with the items in place of nodes. */
 export function pageOfSorted<Item, Place>(
-  { items, placeOf, compare, cursorOf, parseCursor }: SortedList<Item, Place>,
-  { after, before, ...size }: ConnectionArgs,
+  { items, placeOf, compare, cursorOf }: SortedList<Item, Place>,
+  { limit, backward, after: from, before: to }: WindowOf<Place>,
 ): ConnectionSource<{ readonly cursor: string; readonly item: Item }> {
-  const { limit, backward } = windowOf(size)
-  const from = after == null ? undefined : parseCursor('after', after)
-  const to = before == null ? undefined : parseCursor('before', before)
   const isPast = (item: Item) => from === undefined || compare(placeOf(item), from) > 0
   const isUpTo = (item: Item) => to === undefined || compare(placeOf(item), to) < 0
   const within = items.filter((item) => isPast(item) && isUpTo(item))

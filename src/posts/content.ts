@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AttachmentDoc } from '../db/collections.ts'
-import { badInput } from '../errors.ts'
+import { badInput, badInputs, checkAll, checkEach, type WrongArgument } from '../errors.ts'
 import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
 import { blurhashProblem } from './blurhash.ts'
@@ -23,10 +23,9 @@ export interface Content {
 /** A problem of a post's content, for its author: of the text, or of the part that `at` names, e.g. `attachments.0.alt`. */
 export type ContentProblem = string | { readonly at: string; readonly problem: string }
 
-/** One check of a post's content. Returns a problem or undefined. */
-export type ContentValidator = (
-  content: Content,
-) => ContentProblem | undefined | Promise<ContentProblem | undefined>
+/** One check of a post's content. Returns what is wrong with it, or undefined. */
+export type ContentValidator = (content: Content) => ContentProblems | Promise<ContentProblems>
+type ContentProblems = ContentProblem | readonly ContentProblem[] | undefined
 
 /** The rules of the text of a post, and of a comment. */
 export const textRules: TextRules = {
@@ -63,9 +62,10 @@ function blockedWordsValidator(blockedWords: readonly string[]): ContentValidato
     return phrases.some((phrase) => words.includes(phrase))
   }
   return ({ text, attachments }) => {
-    if (isRefused(text)) return problem
-    const at = attachments.findIndex(({ alt }) => isRefused(alt ?? ''))
-    return at < 0 ? undefined : { at: `attachments.${at}.alt`, problem }
+    const texts = [{ at: 'text', text }].concat(
+      attachments.map(({ alt }, at) => ({ at: `attachments.${at}.alt`, text: alt ?? '' })),
+    )
+    return texts.filter((one) => isRefused(one.text)).map(({ at }) => ({ at, problem }))
   }
 }
 
@@ -105,22 +105,24 @@ const sentenceOf = (cause: unknown): string =>
 
 /**
  * The content in the stored form: text in NFC, attachments checked.
- * @throws {DomainError} BAD_USER_INPUT with the first problem found.
+ * @throws {DomainError} BAD_USER_INPUT with the problems of all fields, or else with those that the validators find.
  */
 export async function checkContent(
   given: { readonly text: string; readonly attachments?: readonly GivenAttachment[] | undefined },
   validators: readonly ContentValidator[],
 ): Promise<Content> {
-  const content: Content = {
-    text: checked('input.text', given.text, textRules),
-    attachments: checkAttachments(given.attachments ?? []),
-  }
+  const content: Content = checkAll({
+    text: () => checked('input.text', given.text, textRules),
+    attachments: () => checkAttachments(given.attachments ?? []),
+  })
+  const wrong: WrongArgument[] = []
   for (const validate of validators) {
-    const found = await validate(content)
-    if (!found) continue
-    const { at, problem } = typeof found === 'string' ? { at: 'text', problem: found } : found
-    throw badInput(`input.${at}`, problem)
+    for (const found of [(await validate(content)) ?? []].flat()) {
+      const { at, problem } = typeof found === 'string' ? { at: 'text', problem: found } : found
+      wrong.push({ argument: `input.${at}`, message: problem })
+    }
   }
+  if (wrong.length > 0) throw badInputs(wrong)
   return content
 }
 
@@ -134,19 +136,19 @@ function checkAttachments(given: readonly GivenAttachment[]): Attachment[] {
   if (given.length > attachmentsMax) {
     throw badInput('input.attachments', `must contain at most ${attachmentsMax} attachments`)
   }
-  return given.map((attachment, at) => checkAttachment(`input.attachments.${at}`, attachment))
+  return checkEach(given, (one, at) => checkAttachment(`input.attachments.${at}`, one))
 }
 
 function checkAttachment(argument: string, given: GivenAttachment): Attachment {
-  const { url, kind, alt, width, height, blurhash } = given
-  return {
-    url: checkUrl(`${argument}.url`, url),
-    kind,
-    ...(alt == null ? {} : { alt: checked(`${argument}.alt`, alt, altRules) }),
-    ...(width == null ? {} : { width: checkPixels(`${argument}.width`, width) }),
-    ...(height == null ? {} : { height: checkPixels(`${argument}.height`, height) }),
-    ...(blurhash == null ? {} : { blurhash: checkBlurhash(`${argument}.blurhash`, blurhash) }),
-  }
+  const { kind, alt, width, height, blurhash } = given
+  const { url, ...more } = checkAll({
+    url: () => checkUrl(`${argument}.url`, given.url),
+    ...(alt != null && { alt: () => checked(`${argument}.alt`, alt, altRules) }),
+    ...(width != null && { width: () => checkPixels(`${argument}.width`, width) }),
+    ...(height != null && { height: () => checkPixels(`${argument}.height`, height) }),
+    ...(blurhash != null && { blurhash: () => checkBlurhash(`${argument}.blurhash`, blurhash) }),
+  })
+  return { url, kind, ...more }
 }
 
 function checkPixels(argument: string, given: number): number {

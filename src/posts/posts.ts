@@ -12,7 +12,12 @@ import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { UserStats } from '../users/stats.ts'
-import { type ContentValidator, checkContent, type GivenAttachment } from './content.ts'
+import {
+  type Content,
+  type ContentValidator,
+  checkContent,
+  type GivenAttachment,
+} from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
 import { type Publishing, queueFor } from './publishing.ts'
 import type { Tombstones } from './tombstones.ts'
@@ -43,9 +48,14 @@ export class Posts {
     given: { text: string; attachments?: readonly GivenAttachment[] | undefined },
     idempotencyKey?: IdempotencyKey,
   ): Promise<Post> {
-    const { outbox, publishing, validators } = this.parts
-    const content = await checkContent(given, validators)
+    const { outbox, publishing } = this.parts
+    const content = await this.checkContent(given)
     return outbox.runInline((jobs) => publishing.publish(actor, { content, idempotencyKey, jobs }))
+  }
+
+  /** The content in its stored form. @throws {DomainError} BAD_USER_INPUT that names what a validator refuses. */
+  async checkContent(given: Parameters<typeof checkContent>[0]): Promise<Content> {
+    return checkContent(given, this.parts.validators)
   }
 
   /**

@@ -4,7 +4,7 @@ import { writesSettleMs } from '../db/deadline.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
-import { badInput, DomainError } from '../errors.ts'
+import { badInput, checkAll, DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -169,14 +169,14 @@ export class Users {
     await this.parts.collections.users.deleteOne({ ...leaving(handle), createdAt: since })
   }
 
-  /** The given fields in their stored form. */
-  private checkProfile(actor: UserId, { name, bio, avatarUrl, bannerUrl }: Profile): Profile {
-    return {
-      ...(name === undefined ? {} : { name: this.checkName(actor, name) }),
-      ...(bio === undefined ? {} : { bio: bio ? trimmed('input.bio', bio, bioRules) : null }),
-      ...(avatarUrl === undefined ? {} : { avatarUrl: checkUrl('input.avatarUrl', avatarUrl) }),
-      ...(bannerUrl === undefined ? {} : { bannerUrl: checkUrl('input.bannerUrl', bannerUrl) }),
-    }
+  /** The given fields in their stored form. Sends no command. @throws {DomainError} BAD_USER_INPUT. */
+  checkProfile(actor: UserId, { name, bio, avatarUrl, bannerUrl }: Profile): Profile {
+    return checkAll({
+      ...(name !== undefined && { name: () => this.checkName(actor, name) }),
+      ...(bio !== undefined && { bio: () => (bio ? trimmed('input.bio', bio, bioRules) : null) }),
+      ...(avatarUrl !== undefined && { avatarUrl: () => checkUrl('input.avatarUrl', avatarUrl) }),
+      ...(bannerUrl !== undefined && { bannerUrl: () => checkUrl('input.bannerUrl', bannerUrl) }),
+    })
   }
 
   /** The name in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */

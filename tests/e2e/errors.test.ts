@@ -23,6 +23,8 @@ interface Case {
   /** The HTTP status under `application/json`, if it differs. */
   readonly legacyStatus?: number
   readonly argument?: string
+  /** What is wrong with the argument. */
+  readonly problem?: string
   readonly limit?: string
   readonly failure?: Failure
   /** Whether another request has used up the rate limit of the client. */
@@ -39,6 +41,7 @@ const cases = {
     request: mutation('createPost', `{text: "${'x'.repeat(301)}"}`),
     status: 200,
     argument: 'input.text',
+    problem: 'must be at most 300 characters',
   },
   GRAPHQL_PARSE_FAILED: { request: { query: '{ viewer { ' }, status: 400, legacyStatus: 200 },
   GRAPHQL_VALIDATION_FAILED: {
@@ -153,6 +156,9 @@ describe('every error code is returned as documented, without a change and witho
         code,
         requestId,
         ...(wanted.argument ? { argument: wanted.argument } : {}),
+        ...(wanted.problem
+          ? { arguments: [{ argument: wanted.argument, message: wanted.problem }] }
+          : {}),
         ...(wanted.limit ? { limit: wanted.limit } : {}),
       })
       expect(errors[0]?.message).not.toMatch(inner)

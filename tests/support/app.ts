@@ -66,6 +66,7 @@ export interface AnsweredError {
     readonly code: string
     readonly requestId?: string
     readonly argument?: string
+    readonly arguments?: readonly { readonly argument: string; readonly message: string }[]
     readonly limit?: string
   }
 }

@@ -6,9 +6,14 @@ import type { UserId } from '../../src/lib/ids.ts'
 const context = { requireViewer: () => 'ann' as UserId, forget: () => {} } as unknown as Context
 
 const run = (clientMutationId: string) =>
-  mutate(context, 'test', { clientMutationId }, async (_, idempotencyKey) => ({
-    id: idempotencyKey?.clientMutationId,
-  }))
+  mutate(
+    context,
+    'test',
+    { clientMutationId },
+    {
+      run: async ({ idempotencyKey }) => ({ id: idempotencyKey?.clientMutationId }),
+    },
+  )
 
 // BSON would store every half of a surrogate pair as U+FFFD, and so take two ids for one.
 test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(
@@ -22,13 +27,13 @@ test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(
 )
 
 test.each(['a', '😀', '\ufffd'])('the clientMutationId %j is accepted unchanged', async (id) => {
-  expect(await run(id)).toEqual({ id, clientMutationId: id })
+  expect(await run(id)).toMatchObject({ id, clientMutationId: id })
 })
 
 test('a mutation that waits for the database several times is answered within 9 s', async () => {
   vi.useFakeTimers()
   try {
-    const answer = mutate(context, 'test', {}, () => new Promise<object>(() => {}))
+    const answer = mutate(context, 'test', {}, { run: () => new Promise<object>(() => {}) })
     const refused = expect(answer).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await vi.advanceTimersByTimeAsync(9_000)
     await refused

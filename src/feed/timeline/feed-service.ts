@@ -1,6 +1,6 @@
 import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
-import { badInput } from '../../errors.ts'
+import { badInput, checkAll } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
@@ -84,8 +84,7 @@ export class FeedService {
   ): Promise<TimelinePage> {
     const { window, projection, profiles } = request
     const { pending, watermarks } = this.parts
-    const strategy = this.chooseStrategy(request.strategy)
-    const group = request.group === undefined ? undefined : checkGroup('group', request.group)
+    const { strategy, group } = this.checkRequest(request)
     // Read before the candidates, so that a delivery that ends in between has written its entries.
     const mark = request.watermark ? await watermarks.load(reader, strategy, group) : undefined
     const waits =
@@ -114,6 +113,17 @@ export class FeedService {
       facts,
       stamp,
     }
+  }
+
+  /**
+   * The strategy and the group of a request, in the form in which they are stored. Sends no command.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, and for an invalid group.
+   */
+  checkRequest({ strategy, group }: Pick<TimelineRequest, 'strategy' | 'group'>) {
+    return checkAll({
+      strategy: () => this.chooseStrategy(strategy),
+      group: () => (group === undefined ? undefined : checkGroup('group', group)),
+    })
   }
 
   /**

@@ -1,5 +1,4 @@
 import type { Stamp, Stamping } from '../../db/stamps.ts'
-import { checkGroup } from '../../follows/groups.ts'
 import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
@@ -66,8 +65,7 @@ export class NewsReader {
    */
   async findNews(reader: UserId, request: NewsRequest, stamping?: Stamping): Promise<News> {
     const { since, changed } = request
-    const strategy = this.feed.chooseStrategy(request.strategy)
-    const group = request.group === undefined ? undefined : checkGroup('group', request.group)
+    const { strategy, group } = this.feed.checkRequest(request)
     // Read before the posts: later it would be above a post that appears in between.
     const { watermark } = await this.watermarks.load(reader, strategy, group)
     const isCompared = changed && !since.outdated

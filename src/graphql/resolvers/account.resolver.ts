@@ -27,9 +27,13 @@ export class AccountResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const result = await mutate(ctx, 'createUser', input, async (viewer, idempotencyKey) => ({
-      user: await ctx.services.users.create(viewer, input, idempotencyKey),
-    }))
+    const { users } = ctx.services
+    const result = await mutate(ctx, 'createUser', input, {
+      check: (viewer) => users.checkProfile(viewer, input),
+      run: async ({ viewer, idempotencyKey }) => ({
+        user: await users.create(viewer, input, idempotencyKey),
+      }),
+    })
     return { ...result, user: await presentOwn(ctx, result.user, info) }
   }
 
@@ -42,11 +46,14 @@ export class AccountResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const { name } = input
-    if (name === null) throw badInput('input.name', 'must not be null')
-    const result = await mutate(ctx, 'updateUser', input, async (viewer, idempotencyKey) => ({
-      user: await ctx.services.users.update(viewer, { ...input, name }, idempotencyKey),
-    }))
+    const { users } = ctx.services
+    const result = await mutate(ctx, 'updateUser', input, {
+      parse: { name: () => parseNewName(input.name) },
+      check: (viewer) => users.checkProfile(viewer, { ...input, name: input.name ?? undefined }),
+      run: async ({ viewer, name, idempotencyKey }) => ({
+        user: await users.update(viewer, { ...input, name }, idempotencyKey),
+      }),
+    })
     return { ...result, user: await presentOwn(ctx, result.user, info) }
   }
 
@@ -59,12 +66,19 @@ export class AccountResolver {
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,
     @Ctx() ctx: Context,
   ) {
-    return mutate(ctx, 'deleteUser', input, async (viewer, idempotencyKey) => {
-      const changed = await ctx.services.users.delete(viewer, idempotencyKey)
-      if (changed) ctx.nudge()
-      return { changed, handle: viewer }
+    return mutate(ctx, 'deleteUser', input, {
+      run: async ({ viewer, idempotencyKey }) => {
+        const changed = await ctx.services.users.delete(viewer, idempotencyKey)
+        if (changed) ctx.nudge()
+        return { changed, handle: viewer }
+      },
     })
   }
+}
+
+function parseNewName(given: string | null | undefined): string | undefined {
+  if (given === null) throw badInput('input.name', 'must not be null')
+  return given
 }
 
 /**

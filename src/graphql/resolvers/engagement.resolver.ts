@@ -70,11 +70,16 @@ function addResolverOf(kind: EngagementKind) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
+      const { engagements } = ctx.services
       const { text, postId } = input
-      const ref = parsePostNodeId('input.postId', postId)
-      const { entry, ...result } = await mutate(ctx, name, input, (viewer, idempotencyKey) =>
-        ctx.services.engagements.add(kind, viewer, ref, { text, idempotencyKey }),
-      )
+      const { entry, ref, ...result } = await mutate(ctx, name, input, {
+        parse: { ref: () => parsePostNodeId('input.postId', postId) },
+        check: () => engagements.checkText(kind, text ?? ''),
+        run: async ({ viewer, ref, idempotencyKey }) => ({
+          ...(await engagements.add(kind, viewer, ref, { text, idempotencyKey })),
+          ref,
+        }),
+      })
       const selection = selectionOf(info)
       const [node, edgeNode, post] = await Promise.all([
         presentEngagement(ctx, entry, selection.of(names.entry)),
@@ -102,10 +107,13 @@ function removeOwnResolverOf(kind: KindKeyedBy<'actor'>) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      const ref = parsePostNodeId('input.postId', input.postId)
-      const result = await mutate(ctx, name, input, async (viewer, idempotencyKey) => {
-        const { changed } = await ctx.services.engagements.remove(kind, viewer, ref, idempotencyKey)
-        return { changed, [deletedId]: engagementNodeId({ kind, post: ref, key: viewer }) }
+      const { ref, ...result } = await mutate(ctx, name, input, {
+        parse: { ref: () => parsePostNodeId('input.postId', input.postId) },
+        run: async ({ viewer, ref, idempotencyKey }) => {
+          const { engagements } = ctx.services
+          const { changed } = await engagements.remove(kind, viewer, ref, idempotencyKey)
+          return { changed, ref, [deletedId]: engagementNodeId({ kind, post: ref, key: viewer }) }
+        },
       })
       return { ...result, post: await presentPost(ctx, ref, selectionOf(info).of('post')) }
     }
@@ -128,12 +136,15 @@ function removeResolverOf(kind: KindKeyedBy<'_id'>) {
       @Info() info: GraphQLResolveInfo,
     ) {
       const globalId = input[entryId] as string
-      const entry = parseEntryNodeId(`input.${entryId}`, globalId, kind)
-      const result = await mutate(ctx, name, input, async (viewer, idempotencyKey) => {
-        const { changed } = await ctx.services.engagements.removeById(entry, viewer, idempotencyKey)
-        return { changed, [deletedId]: globalId }
+      const { ref, ...result } = await mutate(ctx, name, input, {
+        parse: { entry: () => parseEntryNodeId(`input.${entryId}`, globalId, kind) },
+        run: async ({ viewer, entry, idempotencyKey }) => {
+          const { engagements } = ctx.services
+          const { changed } = await engagements.removeById(entry, viewer, idempotencyKey)
+          return { changed, ref: entry.post, [deletedId]: globalId }
+        },
       })
-      return { ...result, post: await presentPost(ctx, entry.post, selectionOf(info).of('post')) }
+      return { ...result, post: await presentPost(ctx, ref, selectionOf(info).of('post')) }
     }
   }
   return RemoveResolver

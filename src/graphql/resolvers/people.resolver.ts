@@ -5,7 +5,7 @@ import type { FollowEdge } from '../../follows/edges.ts'
 import { type Suggestion, suggestionsMax } from '../../follows/suggestions.ts'
 import { type EdgeId, parseUserId } from '../../lib/ids.ts'
 import { decodeOpaque, encodeOpaque } from '../../lib/opaque.ts'
-import { ConnectionArgs } from '../connection.ts'
+import { ConnectionArgs, windowWith } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { cursorOf, parseCursor } from '../node-id.ts'
 import { presentUsers } from '../present.ts'
@@ -32,8 +32,9 @@ export class MutualsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
+    const window = windowWith(args, (...cursor) => parseCursor(...cursor) as EdgeId)
     const follows = await ctx.loaders.mutuals.load(handle)
-    const { edges, pageInfo } = pageOfSorted(newestFirst(follows), args)
+    const { edges, pageInfo } = pageOfSorted(newestFirst(follows), window)
     const users = await presentUsers(
       ctx,
       edges.map(({ item }) => item.followee),
@@ -58,8 +59,9 @@ export class SuggestionsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
+    const window = windowWith(args, parseSuggestionCursor)
     const suggestions = await ctx.loaders.suggestions.load(ctx.requireViewer())
-    const { edges, pageInfo } = pageOfSorted(mostCommonFirst(suggestions), args)
+    const { edges, pageInfo } = pageOfSorted(mostCommonFirst(suggestions), window)
     const users = await presentUsers(
       ctx,
       edges.map(({ item }) => item.user),
@@ -82,7 +84,6 @@ const newestFirst = (items: readonly FollowEdge[]) => ({
   placeOf: ({ id }: FollowEdge) => id,
   compare: (one: EdgeId, other: EdgeId) => compareTexts(other, one),
   cursorOf,
-  parseCursor: (argument: string, text: string) => parseCursor(argument, text) as EdgeId,
 })
 
 /** Suggestions in their order. A cursor holds the count and the handle, so it is valid after the suggestion is gone. */
@@ -93,7 +94,6 @@ const mostCommonFirst = (items: readonly Suggestion[]) => ({
     other.commonCount - one.commonCount || compareTexts(one.user, other.user),
   cursorOf: ({ user, commonCount }: Suggestion) =>
     encodeOpaque(suggestionTag, String(commonCount), user),
-  parseCursor: parseSuggestionCursor,
 })
 
 const suggestionTag = 'Suggestion'

@@ -22,18 +22,14 @@ export class PostResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const { post, ...result } = await mutate(
-      ctx,
-      'createPost',
-      input,
-      async (viewer, idempotencyKey) => ({
-        post: await ctx.services.posts.create(
-          viewer,
-          { text: input.text, attachments: input.attachments ?? [] },
-          idempotencyKey,
-        ),
+    const content = { text: input.text, attachments: input.attachments ?? [] }
+    const { posts } = ctx.services
+    const { post, ...result } = await mutate(ctx, 'createPost', input, {
+      check: () => posts.checkContent(content),
+      run: async ({ viewer, idempotencyKey }) => ({
+        post: await posts.create(viewer, content, idempotencyKey),
       }),
-    )
+    })
     const selection = selectionOf(info)
     const [presented, inTimeline] = await Promise.all([
       presentPosts(ctx, [post], selection.of('post')),
@@ -53,10 +49,12 @@ export class PostResolver {
     input: DeletePostInput,
     @Ctx() ctx: Context,
   ) {
-    const ref = parsePostNodeId('input.postId', input.postId)
-    return mutate(ctx, 'deletePost', input, async (viewer, idempotencyKey) => ({
-      changed: await ctx.services.posts.delete(viewer, ref, idempotencyKey),
-      deletedPostId: input.postId,
-    }))
+    return mutate(ctx, 'deletePost', input, {
+      parse: { ref: () => parsePostNodeId('input.postId', input.postId) },
+      run: async ({ viewer, ref, idempotencyKey }) => ({
+        changed: await ctx.services.posts.delete(viewer, ref, idempotencyKey),
+        deletedPostId: input.postId,
+      }),
+    })
   }
 }

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, ID, Info, Query, Resolver } from 'type-graphql'
-import { badInput, type ErrorCode, errorCodes } from '../../errors.ts'
+import { badInput, checkEach, type ErrorCode, errorCodes } from '../../errors.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { Context } from '../context.ts'
 import { parseHandle, parseNodeId, parsePostNodeId } from '../node-id.ts'
@@ -72,7 +72,7 @@ export class QueryResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     if (ids.length > pageSizeMax) throw badInput('ids', `must contain at most ${pageSizeMax} ids`)
-    const refs = ids.map((id, at) => parseNodeId(`ids.${at}`, id))
+    const refs = checkEach(ids, (id, at) => parseNodeId(`ids.${at}`, id))
     return readNodes(ctx, refs, selectionOf(info))
   }
 

@@ -1,6 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import type { IdempotencyKey } from '../../db/idempotency.ts'
+import { checkGroups } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Services } from '../../services.ts'
 import type { Context } from '../context.ts'
@@ -61,9 +62,9 @@ function relationResolverOf(name: string, { description, change }: RelationMutat
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      return mutateOther(ctx, info, input, async (...write) => ({
-        changed: await change(ctx.services, ...write),
-      }))
+      return mutateOther(ctx, info, input, {
+        run: async (...write) => ({ changed: await change(ctx.services, ...write) }),
+      })
     }
   }
   return RelationResolver
@@ -81,9 +82,13 @@ class GroupsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    return mutateOther(ctx, info, input, async (viewer, other, idempotencyKey) => ({
-      groups: await ctx.services.follows.setGroups(viewer, other, input.groups, idempotencyKey),
-    }))
+    const { groups } = input
+    return mutateOther(ctx, info, input, {
+      check: () => checkGroups('input.groups', groups),
+      run: async (viewer, other, idempotencyKey) => ({
+        groups: await ctx.services.follows.setGroups(viewer, other, groups, idempotencyKey),
+      }),
+    })
   }
 }
 
@@ -93,17 +98,27 @@ export const relationResolvers = [
   GroupsResolver,
 ] as const
 
+interface OtherSteps<Result> {
+  readonly check?: () => unknown
+  readonly run: (...write: RelationWrite) => Promise<Result>
+}
+
 async function mutateOther<Result extends object>(
   ctx: Context,
   info: GraphQLResolveInfo,
-  { user, ...rest }: UserInput,
-  run: (...write: RelationWrite) => Promise<Result>,
+  input: UserInput,
+  { check, run }: OtherSteps<Result>,
 ) {
-  const other = parseUserRef('input.user', user)
-  // A user is the same input by id, by handle, and under the name that the field had before.
-  const input = { ...rest, handle: other }
-  const result = await mutate(ctx, info.fieldName, input, (viewer, idempotencyKey) =>
-    run(viewer, other, idempotencyKey),
-  )
+  const { user, ...rest } = input
+  const { other, ...result } = await mutate(ctx, info.fieldName, input, {
+    parse: { other: () => parseUserRef('input.user', user) },
+    ...(check && { check }),
+    // A user is the same input by id, by handle, and under the name that the field had before.
+    identify: ({ other }) => ({ ...rest, handle: other }),
+    run: async ({ viewer, other, idempotencyKey }) => ({
+      ...(await run(viewer, other, idempotencyKey)),
+      other,
+    }),
+  })
   return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
 }

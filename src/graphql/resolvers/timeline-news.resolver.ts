@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, Info, Query, Resolver } from 'type-graphql'
+import { checkAll } from '../../errors.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
@@ -45,12 +46,12 @@ export class TimelineNewsResolver {
   ) {
     const viewer = ctx.requireViewer()
     const selection = selectionOf(info)
-    const request = {
-      since: parsePollCursor('since', since),
-      strategy: strategy ?? undefined,
-      group: group ?? undefined,
-      changed: selection.has('changed'),
-    }
+    const filter = { strategy: strategy ?? undefined, group: group ?? undefined }
+    const { since: cursor } = checkAll({
+      since: () => parsePollCursor('since', since),
+      filter: () => ctx.services.feed.checkRequest(filter),
+    })
+    const request = { ...filter, since: cursor, changed: selection.has('changed') }
     const news = await ctx.services.news.findNews(viewer, request, ctx.keeping?.stamping)
     if (ctx.keeping) ctx.keeping.isNews ||= news.changed || news.count > 0
     if (isStableNews(selection)) ctx.keeping?.offerStamp(news.stamp)

@@ -1,15 +1,17 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
+import { checkAll } from '../../errors.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
 import { cursorAfterPage, type PollCursor, positionOf } from '../../feed/timeline/poll-cursor.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
+import { checkGroup } from '../../follows/groups.ts'
 import type { PostId } from '../../lib/ids.ts'
 import type { Window } from '../../lib/page.ts'
-import { ConnectionArgs, windowOf } from '../connection.ts'
+import { ConnectionArgs, windowWith } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
-import { parsePostNodeId } from '../node-id.ts'
+import { parseCursor, parsePostNodeId } from '../node-id.ts'
 import { decodePollCursor, encodePollCursor } from '../poll-cursor.ts'
 import { needsProfile, presentPostPage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
@@ -59,13 +61,17 @@ export class TimelineResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     ctx.requireViewer()
-    const group = args.group ?? undefined
+    const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
+    const { window: place } = checkAll({
+      window: () => timelineWindowOf(args),
+      filter: () => ctx.services.feed.checkRequest(filter),
+    })
+    const { window, base } = place
+    const { group } = filter
     const selection = selectionOf(info)
-    const { window, base } = timelineWindowOf(args)
     const page = await ctx.loaders.timeline.load({
       window,
-      strategy: args.strategy ?? undefined,
-      group,
+      ...filter,
       projection: projectionOf(selection.of('edges', 'node')),
       profiles: needsProfile(selection.of('edges', 'node', 'author')),
       pending: selection.has('pending'),
@@ -109,26 +115,32 @@ export class TimelineResolver {
   }
 }
 
-const explainPost = async (ctx: Context, { post, group }: WhyArgs) =>
-  ctx.services.reasons.explainPost(
-    ctx.requireViewer(),
-    parsePostNodeId('post', post),
-    group ?? undefined,
-  )
+async function explainPost(ctx: Context, args: WhyArgs) {
+  const viewer = ctx.requireViewer()
+  const { post, group } = checkAll({
+    post: () => parsePostNodeId('post', args.post),
+    group: () => (args.group == null ? undefined : checkGroup('group', args.group)),
+  })
+  return ctx.services.reasons.explainPost(viewer, post, group)
+}
 
 /** The window of a timeline, which may also begin at a poll cursor, and where it begins. */
 function timelineWindowOf(args: TimelineArgs): {
   readonly window: Window
   readonly base: PollCursor | PostId | undefined
 } {
-  const poll = args.before == null ? undefined : decodePollCursor(args.before)
-  if (!poll) {
-    const window = windowOf(args)
-    return { window, base: window.before as PostId | undefined }
-  }
+  const {
+    before: base,
+    after,
+    ...size
+  } = windowWith(args, (argument, text) => {
+    const poll = argument === 'before' ? decodePollCursor(text) : undefined
+    return poll ?? (parseCursor(argument, text) as PostId)
+  })
+  const before = typeof base === 'object' ? positionOf(base) : base
   return {
-    window: { ...windowOf({ ...args, before: null }), before: positionOf(poll) },
-    base: poll,
+    window: { ...size, ...(after && { after: after as PostId }), ...(before && { before }) },
+    base,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, FieldResolver, Info, Resolver, Root } from 'type-graphql'
-import { DomainError } from '../../errors.ts'
+import { checkAll, DomainError } from '../../errors.ts'
 import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { timeOf, type UserId } from '../../lib/ids.ts'
@@ -61,10 +61,13 @@ export class UserResolver {
         argument: 'group',
       })
     }
-    const more = group == null ? undefined : checkGroup('group', group)
+    const key = checkAll({
+      window: () => windowOf(args),
+      more: () => (group == null ? undefined : checkGroup('group', group)),
+    })
     const [page, totalCount] = await Promise.all([
-      ctx.loaders.following.load({ owner: handle, window: windowOf(args), more }),
-      more === undefined ? countOf(ctx, handle, 'following', info) : null,
+      ctx.loaders.following.load({ owner: handle, ...key }),
+      key.more === undefined ? countOf(ctx, handle, 'following', info) : null,
     ])
     return { ...(await presentEdges(ctx, page, (edge) => edge.followee, info)), totalCount }
   }

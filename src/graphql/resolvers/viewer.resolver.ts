@@ -3,7 +3,7 @@ import { Args, Ctx, FieldResolver, Info, Query, Resolver, Root } from 'type-grap
 import type { UserId } from '../../lib/ids.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
-import { pageOfNames } from '../names.ts'
+import { nameWindowOf, pageOfNames } from '../names.ts'
 import { presentUser, presentUsers, presentViewer } from '../present.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { UserConnection } from '../types/user.ts'
@@ -55,7 +55,8 @@ export class ViewerResolver {
     description: 'The groups of the viewer, sorted by name, at most 100.',
   })
   async groups(@Args(() => ConnectionArgs) args: ConnectionArgs, @Ctx() ctx: Context) {
-    return pageOfNames(await ctx.services.follows.groupsOf(ctx.requireViewer()), args)
+    const window = nameWindowOf(args)
+    return pageOfNames(await ctx.services.follows.groupsOf(ctx.requireViewer()), window)
   }
 }
 

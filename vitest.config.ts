@@ -36,6 +36,17 @@ export default defineConfig({
         },
       },
       {
+        // The examples in Chromium, one after the other, because a page that waits for its turn is slow.
+        extends: true,
+        test: {
+          name: 'clients',
+          include: ['tests/clients/**/*.test.ts'],
+          globalSetup: 'tests/support/global-setup.ts',
+          testTimeout: 90_000,
+          fileParallelism: false,
+        },
+      },
+      {
         // What the other tests have sent, so after them.
         extends: true,
         test: {

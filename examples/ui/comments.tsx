@@ -11,7 +11,7 @@ export interface ShownComment {
   readonly facets?: readonly Facet[]
   readonly createdAt: string
   readonly user?: ShownUser | null | undefined
-  readonly viewerCanDelete?: boolean
+  readonly viewerCanDelete: boolean
 }
 
 export interface CommentsProps {

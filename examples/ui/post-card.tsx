@@ -19,7 +19,7 @@ export interface ShownPost {
   readonly likeCount: number
   readonly commentCount: number
   readonly viewerHasLiked: boolean
-  readonly viewerCanDelete?: boolean
+  readonly viewerCanDelete: boolean
 }
 
 export interface PostCardProps {

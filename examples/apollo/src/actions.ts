@@ -135,10 +135,10 @@ function createActions(client: ApolloClient) {
         const edge = data?.addComment?.commentEdge
         const query = { query: documents.PostPageDocument, variables: { id: post.id } }
         cache.updateQuery(query, (held) => {
-          if (held?.node?.__typename !== 'Post' || !edge) return undefined
-          const { comments } = held.node
+          if (!held?.post || !edge) return undefined
+          const { comments } = held.post
           const edges = [edge, ...comments.edges]
-          return { node: { ...held.node, comments: { ...comments, edges } } }
+          return { post: { ...held.post, comments: { ...comments, edges } } }
         })
       },
     })

@@ -7,7 +7,7 @@ import { nodesOf, useLoadMore } from './pages.ts'
 /** A post with its comments. */
 export function PostPage({ id }: { id: string }) {
   const result = useQuery(PostPageDocument, { variables: { id } })
-  const post = result.data?.node?.__typename === 'Post' ? result.data.node : undefined
+  const post = result.data?.post
   const { like, deletePost, addComment, deleteComment } = useActions()
   const { error, hasMore, onMore } = useLoadMore(result, post?.comments.pageInfo)
   if (error) return <Problem error={error} onRetry={onMore} />

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { postNodeId } from '../../src/graphql/node-id.ts'
+import { hasChromium } from './chromium.ts'
+import { exampleNames, useExample } from './example.ts'
+import { createWorld } from './world.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The serious and critical violations that axe-core finds on a page. */
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
+  const { app, open } = useExample(name)
+
+  test.each([
+    ['light', false],
+    ['dark', true],
+  ] as const)(
+    'no page has a serious violation of accessibility in %s colours',
+    async (colorScheme, isPhone) => {
+      const { alice, bob, write } = await createWorld(app)
+      const [written] = await write(bob, ['hello @alice #spring https://example.org'])
+      const id = written ? postNodeId(written) : ''
+      const violations: Record<string, string[]> = {}
+      for (const path of ['/', `/users/${bob}`, `/posts/${id}`]) {
+        const { page, posts, poll } = await open(alice, { path, polls: false, isPhone })
+        await page.emulateMedia({ colorScheme })
+        await posts.first().waitFor()
+        if (path === '/') {
+          await write(bob, ['new'])
+          await poll()
+        }
+        violations[path] = await violationsOf(page)
+      }
+      const { page } = await open(undefined, { isPhone })
+      await page.emulateMedia({ colorScheme })
+      await page.getByRole('textbox', { name: 'Handle' }).waitFor()
+      violations['sign-in'] = await violationsOf(page)
+      expect(Object.values(violations).flat()).toEqual([])
+    },
+  )
+
+  test('a phone scrolls in one direction only', async () => {
+    const { alice, bob, write } = await createWorld(app)
+    await write(bob, [`${'long'.repeat(60)} ${'words '.repeat(8)}`])
+    const { page, posts } = await open(alice, { isPhone: true, polls: false })
+    await posts.first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  })
+
+  test('the keyboard alone writes a post, likes it, opens it and comes back', async () => {
+    const { alice } = await createWorld(app)
+    const { page, feed, shows } = await open(alice, { polls: false })
+    await page.getByText('No posts yet').waitFor()
+    const tabTo = async (name: RegExp) => {
+      for (let tabs = 0; tabs < 20; tabs++) {
+        await page.keyboard.press('Tab')
+        const text = await page.evaluate<string>(
+          'document.activeElement.placeholder ?? document.activeElement.textContent',
+        )
+        if (name.test(text)) return
+      }
+      throw new Error(`Tab does not reach ${name}`)
+    }
+    await tabTo(/What is new/)
+    await page.keyboard.type('by keyboard')
+    await page.keyboard.press('Control+Enter')
+    await shows(['by keyboard'])
+    await tabTo(/Like/)
+    await page.keyboard.press('Space')
+    await expect.poll(() => feed.getByTestId('like-count').textContent()).toBe('1')
+    await tabTo(/0 comments/)
+    await page.keyboard.press('Enter')
+    await page.getByRole('textbox', { name: 'Write a comment' }).waitFor()
+    await page.goBack()
+    await shows(['by keyboard'])
+  })
+})

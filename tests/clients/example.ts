@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { examplesFolder, type Site, serveExample } from '../../scripts/example-site.ts'
+import { type TestApp, useApp } from '../support/app.ts'
+import { launchChromium } from './chromium.ts'
+import { TrafficWatch } from './traffic.ts'
+
+/** The apps that the tests drive: the folders of examples with a page. */
+export const exampleNames = readdirSync(examplesFolder).filter((name) =>
+  existsSync(join(examplesFolder, name, 'index.html')),
+)
+
+/** How often the apps poll, unless a test polls by itself, in seconds. */
+const pollSeconds = 1
+const never = 86_400
+/** How long a test waits for what it expects to see, in milliseconds. */
+const waitMs = 20_000
+
+export interface OpenOptions {
+  /** The path to open. Default: the home timeline. */
+  readonly path?: string
+  /** False: the page polls only when {@link Viewer.poll} is called. */
+  readonly polls?: boolean
+  readonly isPhone?: boolean
+}
+
+/** A browser of its own, in which a user is signed in. */
+export interface Viewer {
+  readonly page: Page
+  readonly traffic: TrafficWatch
+  readonly feed: Locator
+  readonly posts: Locator
+  /** The button of new posts. */
+  readonly news: Locator
+  readonly alert: Locator
+  /** The texts of the posts on the page, in order. */
+  readonly texts: () => Promise<string[]>
+  /** The article of a post. */
+  readonly post: (text: string) => Locator
+  /** Waits until the page shows these posts, in order. */
+  readonly shows: (texts: readonly string[]) => Promise<void>
+  /** Polls at once, and waits for the end of its requests. */
+  readonly poll: () => Promise<void>
+}
+
+export interface Example {
+  readonly app: TestApp
+  /** Opens the app in a new browser, as `handle` or as nobody. */
+  readonly open: (handle: string | undefined, options?: OpenOptions) => Promise<Viewer>
+}
+
+/** Builds an example, and gives a test file the real server and browsers on it. */
+export function useExample(name: string): Example {
+  const app = useApp()
+  let browser: Browser
+  const sites: Site[] = []
+  beforeAll(async () => {
+    await promisify(execFile)('npm', ['run', 'build', '-w', `examples/${name}`])
+    browser = await launchChromium()
+    for (const seconds of [pollSeconds, never]) {
+      const options = { example: name, serverUrl: `${app.url}/graphql`, port: 0 }
+      sites.push(await serveExample({ ...options, pollSeconds: seconds }))
+    }
+  })
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    for (const site of sites) await site[Symbol.asyncDispose]()
+  })
+
+  const open: Example['open'] = async (handle, { path = '/', polls = true, isPhone } = {}) => {
+    const viewport = isPhone ? { width: 390, height: 844 } : { width: 1200, height: 900 }
+    const context = await browser.newContext({ viewport, hasTouch: isPhone === true })
+    context.setDefaultTimeout(waitMs)
+    if (handle !== undefined) {
+      await context.addInitScript(`localStorage.setItem('feedline.handle', '${handle}')`)
+    }
+    const page = await context.newPage()
+    page.on('pageerror', (error) => console.log(`${name}: ${error.stack}`))
+    page.on('dialog', (dialog) => dialog.accept())
+    const traffic = await TrafficWatch.open(page)
+    await page.goto(`${sites[polls ? 0 : 1]?.url}${path}`)
+    const posts = page.getByTestId('post')
+    const texts = () => page.getByTestId('post-text').allTextContents()
+    return {
+      page,
+      traffic,
+      posts,
+      texts,
+      feed: page.getByRole('feed'),
+      news: page.getByRole('status').getByRole('button'),
+      alert: page.getByRole('alert'),
+      post: (text) => posts.filter({ has: page.getByText(text, { exact: true }) }),
+      shows: (expected) => expect.poll(texts, { timeout: waitMs }).toEqual(expected),
+      poll: async () => {
+        await page.evaluate("window.dispatchEvent(new Event('online'))")
+        await page.waitForLoadState('networkidle')
+      },
+    }
+  }
+  return { app, open }
+}

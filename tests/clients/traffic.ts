@@ -1,0 +1,72 @@
+import type { CDPSession, Page } from 'playwright-core'
+
+/** What a browser sent to the GraphQL server, and what came back. */
+export interface Traffic {
+  /** Requests without preflights. */
+  readonly requests: number
+  readonly preflights: number
+  /** Answers with status 304. */
+  readonly unchanged: number
+  /** Bytes of bodies of requests. */
+  readonly sentBytes: number
+  /** The names of the operations, in the order of the requests. */
+  readonly operations: readonly string[]
+}
+
+/** Watches the requests of a page to GraphQL, as Chromium's network layer reports them. */
+export class TrafficWatch {
+  private readonly requests: { operation: string; bytes: number }[] = []
+  private readonly preflights = new Set<string>()
+  private unchanged = 0
+
+  private constructor(readonly session: CDPSession) {
+    session.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
+      if (!request.url.includes('/graphql')) return
+      if (type === 'Preflight' || request.method === 'OPTIONS') {
+        this.preflights.add(requestId)
+        return
+      }
+      const { postData } = request
+      const name = postData
+        ? (JSON.parse(postData) as { operationName: string }).operationName
+        : (new URL(request.url).searchParams.get('operationName') ?? '')
+      this.requests.push({ operation: name, bytes: Buffer.byteLength(postData ?? '') })
+    })
+    // The browser turns an answer 304 into its kept answer, of which this event has the real status.
+    session.on('Network.responseReceivedExtraInfo', ({ statusCode }) => {
+      if (statusCode === 304) this.unchanged++
+    })
+  }
+
+  static async open(page: Page): Promise<TrafficWatch> {
+    const session = await page.context().newCDPSession(page)
+    await session.send('Network.enable')
+    return new TrafficWatch(session)
+  }
+
+  /** What was sent since the last call. */
+  take(): Traffic {
+    const sent = this.requests.splice(0)
+    const preflights = this.preflights.size
+    this.preflights.clear()
+    const { unchanged } = this
+    this.unchanged = 0
+    return {
+      requests: sent.length,
+      preflights,
+      unchanged,
+      sentBytes: sent.reduce((sum, { bytes }) => sum + bytes, 0),
+      operations: sent.map(({ operation }) => operation),
+    }
+  }
+
+  /** Adds this time to every answer, in milliseconds; 0: none. */
+  async delay(latency: number): Promise<void> {
+    await this.session.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency,
+      downloadThroughput: -1,
+      uploadThroughput: -1,
+    })
+  }
+}

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { type KeptBounds, KeptValues } from '../db/kept-values.ts'
 import { bytesOfStamp, type Stamp, Stamping } from '../db/stamps.ts'
 import type { Versions } from '../db/versions.ts'
+import { etagOf } from '../http/entity-tags.ts'
 import { type AnswerTemplate, bytesOfTemplate, type Hole, templateOf } from './answer-template.ts'
 import type { Charge } from './rate-limit.ts'
 
@@ -128,14 +128,3 @@ export class Keeping {
     return { template, stamp, cost, etag, isNews, ...about }
   }
 }
-
-/**
- * The entity tag of an answer. Equal answers of all processes have the same one. It is weak, because a compressed answer
- * has the same one.
- */
-export const etagOf = (body: string): string =>
-  `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
-
-/** Whether an If-None-Match header names an entity tag, also as a strong one. */
-export const namesEtag = (header = '', etag: string): boolean =>
-  header.split(',').some((one) => ['*', etag, etag.replace('W/', '')].includes(one.trim()))

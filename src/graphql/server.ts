@@ -21,13 +21,14 @@ import { allowOrigins } from '../http/cors.ts'
 import { errorBody, refusalOf } from '../http/error-body.ts'
 import { OpenRequests } from '../http/open-requests.ts'
 import { limitRequests } from '../http/overload.ts'
+import { servePage } from '../http/page.ts'
 import { addLiveness, addReadiness } from '../http/probes.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { logRequests } from '../http/request-log.ts'
 import { refuseWrongHosts } from '../http/request-target.ts'
 import { limitRequestTime } from '../http/request-time.ts'
 import { traceRequests } from '../http/request-trace.ts'
-import { addSecurityHeaders, policyOf, securityHeaders } from '../http/security-headers.ts'
+import { addSecurityHeaders, securityHeaders } from '../http/security-headers.ts'
 import { receiveLimits, UnreadableRequests } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
@@ -109,13 +110,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   limitRequests(http, parts.config.http.requestsMax)
   addLiveness(http, '/healthz')
   addReadiness(http, parts.readiness)
-  if (!production) {
-    const page = playgroundPage()
-    const policy = policyOf(page)
-    http.get('/', async (_, reply) =>
-      reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(page),
-    )
-  }
+  if (!production) servePage(http, '/', playgroundPage)
   await mountGraphql(http, parts)
   return { http, requests }
 }

@@ -12,12 +12,10 @@ export const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
-/** Adds {@link securityHeaders} to every answer. A page may have a policy of its own. */
+/** Adds {@link securityHeaders} to every answer. A route may replace them. */
 export function addSecurityHeaders(http: FastifyInstance): void {
   http.addHook('onSend', (_, reply, _payload, done) => {
-    const policy = reply.getHeader('content-security-policy')
     reply.headers(securityHeaders)
-    if (policy !== undefined) reply.header('content-security-policy', policy)
     done()
   })
 }

@@ -3,7 +3,8 @@ import type { Subject } from '../../src/db/versions.ts'
 import { keptMsMaxOf } from '../../src/feed/feeds.ts'
 import { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
 import { type AnswerTemplate, templateOf } from '../../src/graphql/answer-template.ts'
-import { etagOf, KeptAnswers, namesEtag } from '../../src/graphql/kept-answers.ts'
+import { KeptAnswers } from '../../src/graphql/kept-answers.ts'
+import { etagOf, namesEtag } from '../../src/http/entity-tags.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 
 const stamp = { versions: new Map<Subject, string>([['registrations', '1']]), accounts: new Map() }

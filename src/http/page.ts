@@ -1,0 +1,67 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { negotiate } from '@fastify/accept-negotiator'
+import type { FastifyInstance } from 'fastify'
+import { etagOf, namesEtag } from './entity-tags.ts'
+import { policyOf } from './security-headers.ts'
+
+const qualityOfBrotli = 5
+
+const compressors = {
+  br: (page: string) =>
+    promisify(brotliCompress)(page, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: qualityOfBrotli },
+    }),
+  gzip: (page: string) => promisify(gzip)(page),
+  identity: async (page: string) => Buffer.from(page),
+}
+type Encoding = keyof typeof compressors
+
+/** A page that never changes, and its forms. */
+class Page {
+  readonly headers: Readonly<Record<string, string>>
+  private readonly bodies = new Map<Encoding, Promise<Buffer>>()
+
+  constructor(private readonly text: string) {
+    this.headers = {
+      'content-security-policy': policyOf(text),
+      // A browser asks each time, because another release has another page.
+      'cache-control': 'no-cache',
+      etag: etagOf(text),
+      vary: 'accept-encoding',
+    }
+  }
+
+  bodyOf(encoding: Encoding): Promise<Buffer> {
+    const body = this.bodies.get(encoding) ?? compressors[encoding](this.text)
+    this.bodies.set(encoding, body)
+    return body
+  }
+}
+
+/**
+ * Serves a large page, which is rendered at its first request and compressed once for each encoding. A browser may keep
+ * it, and gets 304 while it is the same.
+ */
+export function servePage(http: FastifyInstance, path: string, render: () => string): void {
+  let page: Page | undefined
+  http.route({
+    method: 'GET',
+    url: path,
+    handler: async (request, reply) => {
+      page ??= new Page(render())
+      reply.type('text/html; charset=utf-8')
+      if (namesEtag(request.headers['if-none-match'], page.headers.etag ?? ''))
+        return reply.code(304).send()
+      const accepted = negotiate(request.headers['accept-encoding'] ?? '', ['br', 'gzip'])
+      const encoding = (accepted ?? 'identity') as Encoding
+      if (encoding !== 'identity') reply.header('content-encoding', encoding)
+      return reply.send(await page.bodyOf(encoding))
+    },
+    // After the headers of every answer.
+    onSend: async (_, reply, payload) => {
+      if (page && reply.statusCode < 400) reply.headers(page.headers)
+      return payload
+    },
+  })
+}

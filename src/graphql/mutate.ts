@@ -14,7 +14,7 @@ import { unicodeProblem } from '../lib/text.ts'
 import { within } from '../lib/within.ts'
 import type { Context } from './context.ts'
 import type { MutationInput } from './inputs.ts'
-import { presentViewer } from './present.ts'
+import { presentViewer } from './present-users.ts'
 
 /** The most characters of a clientMutationId. */
 export const idLengthMax = 128

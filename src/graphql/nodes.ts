@@ -2,7 +2,8 @@ import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef, postNodeId } from './node-id.ts'
-import { presentEngagements, presentPosts, presentUsers, presentViewer } from './present.ts'
+import { presentEngagements, presentPosts } from './present.ts'
+import { presentUsers, presentViewer } from './present-users.ts'
 import type { Selection } from './selection.ts'
 
 /**

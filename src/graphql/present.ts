@@ -7,15 +7,13 @@ import {
 } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { Projection } from '../feed/timeline/page.ts'
-import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import { type PostRef, timeOf } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import type { Post as CorePost } from '../posts/post.ts'
-import type { Stats } from '../users/stats.ts'
-import { optionalFields, type User as Profile } from '../users/users.ts'
 import { connectionFrom } from './connection.ts'
 import type { Context } from './context.ts'
-import { engagementNodeId, postNodeId, userNodeId, viewerNodeId } from './node-id.ts'
-import { profileFields } from './prices.ts'
+import { engagementNodeId, postNodeId } from './node-id.ts'
+import { presentUsers } from './present-users.ts'
 import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
 import type { User } from './types/user.ts'
@@ -42,123 +40,6 @@ export const projectionOf = (post: Selection): Projection =>
     : post.has('text')
       ? 'text'
       : 'ref'
-
-/** Whether a selection on User needs the profile. */
-export const needsProfile = (user: Selection): boolean => user.has(...profileFields)
-
-/** The fields of a user that its counters answer. */
-const countFields = ['followerCount', 'followingCount', 'postCount'] as const
-
-/** The fields of a user that a block hides. */
-const hiddenFields = ['name', ...optionalFields, ...countFields] as const
-
-/**
- * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
- * and a user leaves only the handle, `createdAt` and the viewer's own relations.
- *
- * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without
- * these, one decides whether the account exists. Both are already known of a timeline's authors.
- */
-export async function presentUsers(
-  { loaders, viewer }: Context,
-  handles: readonly UserId[],
-  selection: Selection,
-): Promise<Map<UserId, User>> {
-  const distinct = [...new Set(handles)]
-  const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
-    needed ? Promise.all(distinct.map(load)) : undefined
-  const profile = needsProfile(selection)
-  const counts = selection.has(...countFields)
-  const [hidden, profiles, live, stats, follows, followed, groups, restrictions] =
-    await Promise.all([
-      selection.has(...hiddenFields, 'viewerCanFollow') ? loaders.hiddenAmong(distinct) : undefined,
-      when(profile, (handle) => loaders.user.load(handle)),
-      when(!profile && !counts, (handle) => loaders.live.load(handle)),
-      when(counts, (handle) => loaders.stats.load(handle)),
-      when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
-      when(selection.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
-      when(selection.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
-      when(selection.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
-        loaders.restrictions.load(handle),
-      ),
-    ])
-  const users = new Map<UserId, User>()
-  distinct.forEach((handle, at) => {
-    if (profiles?.[at] === null || stats?.[at] === null || live?.[at] === false) return
-    const profile = profiles?.[at]
-    const user = hidden?.has(handle)
-      ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })
-      : new PresentedUser(handle, profile, stats?.[at])
-    user.isViewer = handle === viewer
-    user.viewerCanFollow = viewer !== undefined && handle !== viewer && !hidden?.has(handle)
-    user.viewerFollows = follows?.[at]
-    user.followsViewer = followed?.[at]
-    user.viewerGroups = groups?.[at] ?? []
-    user.viewerHasMuted = restrictions?.[at]?.has('MUTE') ?? false
-    user.viewerHasBlocked = restrictions?.[at]?.has('BLOCK') ?? false
-    users.set(handle, user as unknown as User)
-  })
-  return users
-}
-
-/** A user that encodes its global id only if a client selects it, since a page has many users. */
-class PresentedUser {
-  readonly __typename = 'User'
-  readonly name: string
-  readonly bio: string | undefined
-  readonly avatarUrl: string | undefined
-  readonly bannerUrl: string | undefined
-  readonly createdAt: Date | undefined
-  isViewer = false
-  viewerCanFollow = false
-  viewerFollows: boolean | null | undefined
-  followsViewer: boolean | null | undefined
-  viewerGroups: readonly string[] = []
-  viewerHasMuted = false
-  viewerHasBlocked = false
-
-  constructor(
-    readonly handle: UserId,
-    profile: Partial<Profile> | null | undefined,
-    private readonly stats?: Stats | null,
-  ) {
-    this.name = profile?.name ?? handle
-    this.bio = profile?.bio
-    this.avatarUrl = profile?.avatarUrl
-    this.bannerUrl = profile?.bannerUrl
-    this.createdAt = profile?.createdAt
-  }
-
-  get id(): string {
-    return userNodeId(this.handle)
-  }
-  get followerCount() {
-    return this.stats?.followers ?? null
-  }
-  get followingCount() {
-    return this.stats?.following ?? null
-  }
-  get postCount() {
-    return this.stats?.posts ?? null
-  }
-}
-
-/** The viewer. Each field loads what it needs. */
-export const presentViewer = (handle: UserId) => ({
-  __typename: 'Viewer',
-  id: viewerNodeId(handle),
-  handle,
-})
-
-/** One user, as in {@link presentUsers}. Null without an account or without selected fields. */
-export async function presentUser(
-  ctx: Context,
-  handle: UserId,
-  selection: Selection,
-): Promise<User | null> {
-  if (!selection.any) return null
-  return (await presentUsers(ctx, [handle], selection)).get(handle) ?? null
-}
 
 /**
  * Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent, and posts

@@ -114,6 +114,18 @@ describe.each(['CACHE', 'INBOX', 'TIME_BUCKETS'])('%s keeps', (strategy) => {
     expect(await app.services.summaries.load(forged, other)).toEqual(new Map())
   })
 
+  test('what a viewer may do is kept, for each viewer', async () => {
+    const query =
+      '{ timeline(first: 50) { edges { node { viewerCanDelete author { isViewer } } } } }'
+    for (const as of [reader, friend, reader, friend, reader, friend]) {
+      const { data } = await app.send({ as, query })
+      const own = as === friend
+      const expected = { node: { viewerCanDelete: own, author: { isViewer: own } } }
+      expect(data.timeline.edges).toEqual([expected, expected])
+    }
+    expect(await commandsOf(query)).toEqual(['read versions'])
+  })
+
   test('a new picture of an author by another process shows on the next page', async () => {
     const query = '{ timeline(first: 50) { edges { node { author { handle avatarUrl } } } } }'
     const newest = async () => (await ask(query)).data.timeline.edges[0].node.author.avatarUrl

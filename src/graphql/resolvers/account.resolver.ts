@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
 import { AccountPayload, DeleteUserPayload, payloadOf } from '../payloads.ts'
-import { presentUser } from '../present.ts'
+import { presentUser } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 
 const CreateUserPayload = payloadOf('createUser', AccountPayload)

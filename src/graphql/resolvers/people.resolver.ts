@@ -8,7 +8,7 @@ import { decodeOpaque, encodeOpaque } from '../../lib/opaque.ts'
 import { ConnectionArgs, windowWith } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { cursorOf, parseCursor } from '../node-id.ts'
-import { presentUsers } from '../present.ts'
+import { presentUsers } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { compareTexts, pageOfSorted } from '../sorted-list.ts'
 import {

@@ -9,7 +9,7 @@ import { inputOf, SetFollowGroupsInput, UserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
 import { parseUserRef } from '../node-id.ts'
 import { payloadOf, RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
-import { presentUser } from '../present.ts'
+import { presentUser } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 
 const inputOptions = { description: 'The input of the mutation.' }

@@ -4,6 +4,7 @@ import { benchmarkEngagement } from './engagement/engagement.ts'
 import { benchmarkThresholds } from './engagement/thresholds.ts'
 import { benchmarkFeeds } from './feeds/feeds.ts'
 import { benchmarkFollows } from './follows/follows.ts'
+import { benchmarkFriends } from './friends/friends.ts'
 import { benchmarkOverload } from './overload/overload.ts'
 import { benchmarkProcesses } from './processes/processes.ts'
 import { benchmarkReads } from './reads/reads.ts'
@@ -14,6 +15,7 @@ const benchmarks = {
   thresholds: benchmarkThresholds,
   feeds: benchmarkFeeds,
   follows: benchmarkFollows,
+  friends: benchmarkFriends,
   overload: benchmarkOverload,
   processes: benchmarkProcesses,
   reads: benchmarkReads,
@@ -22,6 +24,7 @@ const benchmarks = {
 
 /** Benchmarks with many loads, which take ten minutes at most with fewer and shorter rounds. */
 const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', number>>>> = {
+  friends: { rounds: 3, seconds: 2 },
   reads: { rounds: 3, seconds: 1 },
 }
 

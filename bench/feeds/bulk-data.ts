@@ -16,8 +16,18 @@ const historyMs = 60 * dayMs
 export const postText = (at: number): string =>
   `Post ${at}: the morning was cold and the coffee was good, so we stayed a while.`.padEnd(80, '.')
 
-/** Inserts a graph with correct counters (law L3) into a database without users. */
-export async function storeGraph(database: BenchDatabase, graph: Graph): Promise<void> {
+/** A follow with the id that says when it began. */
+type StoredFollow = ReturnType<typeof listEdges>[number]
+
+/**
+ * Inserts a graph with correct counters (law L3) into a database without users.
+ * @param edges the follows of the graph. Default: those of one followee began after those of another.
+ */
+export async function storeGraph(
+  database: BenchDatabase,
+  graph: Graph,
+  edges: readonly StoredFollow[] = listEdges(graph),
+): Promise<void> {
   await using bulk = await openBulkClient(database)
   const { collections, db } = bulk
   const { users, followers } = graph
@@ -32,7 +42,6 @@ export async function storeGraph(database: BenchDatabase, graph: Graph): Promise
   }))
   // Building the indexes at the end takes a quarter of the time.
   await Promise.all([collections.followers.dropIndexes(), collections.following.dropIndexes()])
-  const edges = listEdges(graph)
   const source = 'IMPORT' as const
   await insertInBatches(collections.followers, edges, ({ _id, follower, followee }) => ({
     ...{ _id, user: followee, follower, source },
@@ -83,7 +92,8 @@ async function openBulkClient({ uri, db: { databaseName } }: BenchDatabase) {
   return { db, collections: openCollections(db), [Symbol.asyncDispose]: close }
 }
 
-function listEdges({ followers }: Graph) {
+/** The follows of a graph, followee by followee, oldest first. */
+export function listEdges({ followers }: Graph) {
   let at = 0
   return [...followers].flatMap(([followee, all]) =>
     all.map((follower) => {

@@ -136,7 +136,13 @@ test('every field that may send commands has a price, and no other', () => {
   const known = new Set(fields.map(({ name }) => name))
   const priced = [...Object.keys(loads), ...Object.keys(fieldCommands), ...Object.keys(fieldPrices)]
   expect(priced.filter((name) => !known.has(name))).toEqual([])
-  const free = ['Query.errorMeaning', 'Query.limits', 'Query.rateLimit', 'Query.user', 'Query.viewer']
+  const free = [
+    'Query.errorMeaning',
+    'Query.limits',
+    'Query.rateLimit',
+    'Query.user',
+    'Query.viewer',
+  ]
   const roots = fields.filter(({ name }) => name.startsWith('Query.')).map(({ name }) => name)
   const unpriced = roots.filter((name) => !(name in fieldCommands || name in pageCommands))
   expect(unpriced.sort()).toEqual(free)

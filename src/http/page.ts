@@ -5,14 +5,11 @@ import type { FastifyInstance } from 'fastify'
 import { etagOf, namesEtag } from './entity-tags.ts'
 import { policyOf } from './security-headers.ts'
 
-const qualityOfBrotli = 5
-
+/** Cheap levels: 9 MB take about 0.1 s. Higher ones save an eighth of the bytes, for four times the time. */
 const compressors = {
   br: (page: string) =>
-    promisify(brotliCompress)(page, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: qualityOfBrotli },
-    }),
-  gzip: (page: string) => promisify(gzip)(page),
+    promisify(brotliCompress)(page, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } }),
+  gzip: (page: string) => promisify(gzip)(page, { level: 1 }),
   identity: async (page: string) => Buffer.from(page),
 }
 type Encoding = keyof typeof compressors
@@ -50,13 +47,15 @@ export function servePage(http: FastifyInstance, path: string, render: () => str
     url: path,
     handler: async (request, reply) => {
       page ??= new Page(render())
-      reply.type('text/html; charset=utf-8')
       if (namesEtag(request.headers['if-none-match'], page.headers.etag ?? ''))
         return reply.code(304).send()
       const accepted = negotiate(request.headers['accept-encoding'] ?? '', ['br', 'gzip'])
       const encoding = (accepted ?? 'identity') as Encoding
+      const body = await page.bodyOf(encoding)
+      // Not earlier: the deadline of the request may have answered it with an error.
+      if (reply.sent) return reply
       if (encoding !== 'identity') reply.header('content-encoding', encoding)
-      return reply.send(await page.bodyOf(encoding))
+      return reply.type('text/html; charset=utf-8').send(body)
     },
     // After the headers of every answer.
     onSend: async (_, reply, payload) => {

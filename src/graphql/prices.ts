@@ -81,6 +81,8 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Query.node': 10,
   'Query.nodes': 10,
   'Query.post': 2,
+  // The follows that a block ends, beyond those of any mutation.
+  'Mutation.blockUser': 3,
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
   // The watermark, a page, and versions.

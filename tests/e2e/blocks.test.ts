@@ -80,6 +80,8 @@ function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absen
   }
   const argumentsOf = (field: string) => {
     const [type, mutation = ''] = field.split('.')
+    // Below the viewer, the fields are those of queries. One of the payloads is enough.
+    if (mutation === 'viewer' && type !== 'BlockUserPayload') return undefined
     if (type !== 'Mutation') return ''
     // The viewer keeps the account and the post. The paths of their payloads are those of other mutations.
     if (['createUser', 'deleteUser', 'deletePost'].includes(mutation)) return undefined

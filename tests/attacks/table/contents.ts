@@ -248,7 +248,8 @@ const leaves: readonly Attack[] = allArguments.flatMap(({ name, argument, query,
 /** Pages beyond the ends of every list are empty or whole, and never an error. */
 const ends: readonly Attack[] = allArguments
   .filter(
-    ({ name, argument }) => /^(after|before)$/.test(argument) && !/^Viewer\.(groups|suggestions)/.test(name),
+    ({ name, argument }) =>
+      /^(after|before)$/.test(argument) && !/^Viewer\.(groups|suggestions)/.test(name),
   )
   .flatMap(({ name, query }) =>
     extremeCursors.map((cursor) =>

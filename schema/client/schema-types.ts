@@ -102,6 +102,8 @@ export type Comment = Node & {
   __typename?: 'Comment';
   /** When the comment was created, with millisecond precision. */
   createdAt: Scalars['DateTime']['output'];
+  /** The mentions, hashtags and links in the text of the comment, in its order, at most 10. */
+  facets: Array<TextFacet>;
   /** The global id of the comment. */
   id: Scalars['ID']['output'];
   /** The post of the comment, or null if the post does not exist or a block hides it. */
@@ -293,6 +295,15 @@ export type ErrorCode =
   /** The server is too busy, the database does not answer, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId. */
   | 'UNAVAILABLE';
 
+/** What a part of a text is. */
+export type FacetKind =
+  /** A "#" with a tag. */
+  | 'HASHTAG'
+  /** A URL, or a domain. */
+  | 'LINK'
+  /** An "@" with a handle. */
+  | 'MENTION';
+
 /** How the server assembles a timeline. The server rejects strategies that it does not maintain. */
 export type FeedStrategy =
   /** Stores entries when posts are written, in one capped document per active reader. */
@@ -459,12 +470,16 @@ export type Limits = {
   altBytesMax: Scalars['Int']['output'];
   /** The most characters of an alternative text. */
   altLengthMax: Scalars['Int']['output'];
+  /** The most pixels of an attachment in one direction. */
+  attachmentPixelsMax: Scalars['Int']['output'];
   /** The most attachments of a post. */
   attachmentsMax: Scalars['Int']['output'];
   /** The most UTF-8 bytes of a bio. */
   bioBytesMax: Scalars['Int']['output'];
   /** The most characters of a bio. */
   bioLengthMax: Scalars['Int']['output'];
+  /** The most characters of a BlurHash. */
+  blurhashLengthMax: Scalars['Int']['output'];
   /** The most bytes of the body of a request. */
   bodyBytesMax: Scalars['Int']['output'];
   /** The most UTF-16 code units of a clientMutationId. */
@@ -485,6 +500,8 @@ export type Limits = {
   documentSelectionsMax: Scalars['Int']['output'];
   /** The most tokens of a document. */
   documentTokensMax: Scalars['Int']['output'];
+  /** The most facets of a text. */
+  facetsMax: Scalars['Int']['output'];
   /** The most UTF-8 bytes of the name of a group. */
   groupNameBytesMax: Scalars['Int']['output'];
   /** The most characters of the name of a group. */
@@ -726,6 +743,8 @@ export type Post = Node & {
   comments: CommentConnection;
   /** When the post was created, with millisecond precision. */
   createdAt: Scalars['DateTime']['output'];
+  /** The mentions, hashtags and links in the text of the post, in its order, at most 10. */
+  facets: Array<TextFacet>;
   /** The global id of the post. */
   id: Scalars['ID']['output'];
   /** Number of likes of the post, also of likes that a block hides. */
@@ -993,6 +1012,25 @@ export type SuggestionEdge = {
   cursor: Scalars['String']['output'];
   /** The suggested user, or null if it was deleted while this page was being read. */
   node?: Maybe<User>;
+};
+
+/** A mention, hashtag or link in a text. The facets of a text are in its order and do not overlap. */
+export type TextFacet = {
+  __typename?: 'TextFacet';
+  /** The position after the last character, in Unicode code points. */
+  end: Scalars['Int']['output'];
+  /** The mentioned handle, in lower case. Null for other facets. */
+  handle?: Maybe<Scalars['String']['output']>;
+  /** What the part of the text is. */
+  kind: FacetKind;
+  /** The position of the first character, in Unicode code points. */
+  start: Scalars['Int']['output'];
+  /** The tag without its "#", as it was written. Null for other facets. */
+  tag?: Maybe<Scalars['String']['output']>;
+  /** The http or https URL of the link. Null for other facets. */
+  url?: Maybe<Scalars['String']['output']>;
+  /** The mentioned user. Null for other facets, without such an account, or if a block hides the user. */
+  user?: Maybe<User>;
 };
 
 /** A page of a home timeline: posts of the viewer and of followees, without muted and blocked authors. */

@@ -87,6 +87,13 @@ export interface AttachmentDoc {
   readonly blurhash?: string
 }
 
+/** A mention, hashtag or link in a text, in code points. `end` is exclusive. */
+export interface FacetDoc {
+  readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
+  readonly start: number
+  readonly end: number
+}
+
 /** A number for each kind of engagement. An absent number is 0. */
 export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
 
@@ -95,6 +102,8 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly _id: ObjectId
   readonly author: string
   readonly text: string
+  /** Absent for a text that was stored by an earlier release. */
+  readonly facets?: readonly FacetDoc[]
   readonly attachments?: AttachmentDoc[]
   /** The number of entries of each list, here and in overflow. */
   readonly counts?: PerKind
@@ -117,6 +126,8 @@ export interface EngagementDoc {
   readonly place?: ObjectId
   readonly actor: string
   readonly text?: string
+  /** Absent without a text, or for a text that was stored by an earlier release. */
+  readonly facets?: readonly FacetDoc[]
 }
 
 /** The entries of a list beyond the threshold of its post (seeds 0 and 2). Levels are in the order of their entries. */

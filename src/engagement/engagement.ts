@@ -6,7 +6,7 @@ import { reactionsTo } from '../events.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeIdAt } from '../lib/ids.ts'
-import { type ContentValidator, checkContent } from '../posts/content.ts'
+import { type Content, type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, NewEntry } from './list-plan.ts'
@@ -82,15 +82,14 @@ export class Engagements {
     post: PostRef,
     { text: given = '', idempotencyKey }: AddOptions = {},
   ): Promise<AddedEngagement> {
-    const text = await this.checkText(kind, given)
-    const added = await this.addEntry({ kind, actor, post, text, idempotencyKey })
+    const content = await this.checkText(kind, given)
+    const added = await this.addEntry({ kind, actor, post, content, idempotencyKey })
     return added as AddedEngagement
   }
 
   /** The text of an entry in its stored form. Undefined for a kind without text. @throws {DomainError} BAD_USER_INPUT. */
-  async checkText(kind: EngagementKind, text: string): Promise<string | undefined> {
-    if (!kinds[kind].hasText) return undefined
-    return (await checkContent({ text }, this.parts.validators)).text
+  async checkText(kind: EngagementKind, text: string): Promise<Content | undefined> {
+    return kinds[kind].hasText ? checkContent({ text }, this.parts.validators) : undefined
   }
 
   /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link OutlierLists.write}. */
@@ -155,12 +154,12 @@ export class Engagements {
     kind,
     actor,
     post,
-    text,
+    content,
     idempotencyKey,
-  }: EntryWrite & { readonly text: string | undefined }): Promise<EngagementChange> {
+  }: EntryWrite & { readonly content: Content | undefined }): Promise<EngagementChange> {
     const { lists, mint } = this.parts
     const id = mint.next<EngagementId>()
-    const own = text === undefined ? {} : { text }
+    const own = content && { text: content.text, facets: content.facets ?? [] }
     const entry: NewEntry = { _id: toObjectId(id), actor, ...own }
     const indexed: UserEngagement = { id, user: actor, kind, post }
     let result: ListResult

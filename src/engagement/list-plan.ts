@@ -90,9 +90,15 @@ export interface ListChange {
 /** BSON around an entry's strings: its index in the array, field names, types, lengths, id and place. */
 const entryBytes = 80
 
+/** BSON of a facet: its index, kind, start and end. */
+const facetBytes = 50
+
 /** No less than the bytes of BSON that an entry takes. */
-export const sizeOf = ({ actor, text }: NewEntry): number =>
-  entryBytes + actor.length + (text === undefined ? 0 : 16 + Buffer.byteLength(text))
+export const sizeOf = ({ actor, text, facets }: NewEntry): number =>
+  entryBytes +
+  actor.length +
+  (text === undefined ? 0 : 16 + Buffer.byteLength(text)) +
+  (facets ? 16 + facetBytes * facets.length : 0)
 
 interface LevelPlan {
   readonly existed: boolean

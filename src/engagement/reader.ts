@@ -1,5 +1,5 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections, EngagementDoc, PostDoc } from '../db/collections.ts'
+import type { Collections, EngagementDoc, FacetDoc, PostDoc } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
@@ -17,6 +17,8 @@ export interface Engagement {
   readonly actor: UserId
   /** Of a kind with text. */
   readonly text?: string | undefined
+  /** Of the text. Undefined for a text that was stored by an earlier release. */
+  readonly facets?: readonly FacetDoc[] | undefined
   readonly createdAt: Date
 }
 
@@ -24,11 +26,15 @@ export interface Engagement {
 export function toEngagement(
   kind: EngagementKind,
   post: PostRef,
-  { _id, place, actor, text }: EngagementDoc,
+  { _id, place, actor, text, facets }: EngagementDoc,
 ): Engagement {
   const id = fromObjectId<EngagementId>(_id)
-  const who = { actor: actor as UserId, ...(text === undefined ? {} : { text }) }
-  return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...who }
+  const own = {
+    actor: actor as UserId,
+    ...(text === undefined ? {} : { text }),
+    ...(facets ? { facets } : {}),
+  }
+  return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...own }
 }
 
 /** Reads the lists of the outlier pattern, wherever their entries are stored (seed 2: transparent). */

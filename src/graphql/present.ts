@@ -13,9 +13,11 @@ import type { Post as CorePost } from '../posts/post.ts'
 import { connectionFrom } from './connection.ts'
 import type { Context } from './context.ts'
 import { engagementNodeId, postNodeId } from './node-id.ts'
+import { presentFacets } from './present-facets.ts'
 import { presentUsers } from './present-users.ts'
 import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
+import type { TextFacet } from './types/text-facet.ts'
 import type { User } from './types/user.ts'
 
 /** Post fields that need only the post's reference. */
@@ -51,7 +53,7 @@ export async function presentPosts(
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
   const { viewer } = ctx
-  const [hidden, authors, viewerHas] = await Promise.all([
+  const [hidden, authors, viewerHas, facets] = await Promise.all([
     ctx.loaders.hiddenAmong(posts.map(({ author }) => author)),
     selection.has('author')
       ? presentUsers(
@@ -63,16 +65,14 @@ export async function presentPosts(
     selection.has(...viewerFields.keys())
       ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerHas.load({ id, author })))
       : undefined,
+    presentFacets(ctx, posts, selection),
   ])
   const presented = new Map<PostRef, Post>()
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
     if (hidden.has(post.author) || (authors && !author)) return
-    const canDelete = post.author === viewer
-    presented.set(
-      post,
-      new PresentedPost(post, author, viewerHas?.[at], canDelete) as unknown as Post,
-    )
+    const shown = { author, viewerHas: viewerHas?.[at], facets: facets?.[at] }
+    presented.set(post, new PresentedPost(post, shown, post.author === viewer) as unknown as Post)
   })
   return presented
 }
@@ -83,8 +83,11 @@ class PresentedPost {
 
   constructor(
     private readonly post: Partial<CorePost> & PostRef,
-    readonly author: User | undefined,
-    private readonly viewerHas: ReadonlySet<EngagementKind> | null | undefined,
+    private readonly shown: {
+      readonly author: User | undefined
+      readonly viewerHas: ReadonlySet<EngagementKind> | null | undefined
+      readonly facets: readonly TextFacet[] | undefined
+    },
     readonly viewerCanDelete: boolean,
   ) {}
 
@@ -99,6 +102,12 @@ class PresentedPost {
   }
   get text() {
     return this.post.text
+  }
+  get author() {
+    return this.shown.author
+  }
+  get facets() {
+    return this.shown.facets
   }
   get attachments() {
     return this.post.attachments
@@ -116,7 +125,7 @@ class PresentedPost {
     for (const [field, of] of viewerFields) {
       Object.defineProperty(PresentedPost.prototype, field, {
         get(this: PresentedPost) {
-          return this.viewerHas?.has(of) ?? false
+          return this.shown.viewerHas?.has(of) ?? false
         },
       })
     }
@@ -153,7 +162,7 @@ export async function presentEngagements(
 ) {
   const people = engagements.map(({ actor }) => actor)
   const others = engagements.filter(({ actor }) => actor !== ctx.viewer)
-  const [hidden, users, posts] = await Promise.all([
+  const [hidden, users, posts, facets] = await Promise.all([
     ctx.loaders.hiddenAmong(others.flatMap(({ actor, post }) => [actor, post.author])),
     selection.has('user') ? presentUsers(ctx, people, selection.of('user')) : undefined,
     selection.has('post')
@@ -163,12 +172,13 @@ export async function presentEngagements(
           selection.of('post'),
         )
       : undefined,
+    presentFacets(ctx, engagements, selection),
   ])
-  const visible = engagements.filter(
-    ({ actor, post }) => actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author)),
-  )
+  const isVisible = ({ actor, post }: Engagement) =>
+    actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author))
   return new Map(
-    visible.map((engagement) => {
+    engagements.flatMap((engagement, at) => {
+      if (!isVisible(engagement)) return []
       const { kind, actor, post, id, text, createdAt } = engagement
       const node = {
         __typename: kinds[kind].node.type,
@@ -176,10 +186,11 @@ export async function presentEngagements(
         user: users?.get(actor) ?? null,
         post: posts?.get(post) ?? null,
         text,
+        facets: facets?.[at],
         createdAt,
         viewerCanDelete: actor === ctx.viewer || post.author === ctx.viewer,
       }
-      return [engagement, node]
+      return [[engagement, node] as const]
     }),
   )
 }

@@ -1,5 +1,6 @@
 import { engagementKinds, kinds, viewerFields } from '../engagement/kinds.ts'
 import { newsAuthorsMax } from '../feed/timeline/news.ts'
+import { facetsMax } from '../posts/facets.ts'
 import { optionalFields } from '../users/users.ts'
 
 /** What one value of a response costs. All other prices are multiples of it. */
@@ -49,6 +50,7 @@ export const loads: Readonly<Record<string, Load>> = {
   ]),
   ...loadedBy({ name: 'content', commands: 1 }, 'Post', [
     'text',
+    'facets',
     'attachments',
     ...Object.values(kinds).map(({ count }) => count.field),
   ]),
@@ -85,6 +87,8 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   'Mutation.blockUser': 3,
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
+  // Whether the accounts exist, and the blocks that hide them.
+  'TextFacet.user': 2,
   // The watermark, a page, and versions.
   'Query.timelineNews': 26,
   'TimelineConnection.pending': 2,
@@ -103,6 +107,8 @@ export const fieldPrices: Readonly<Record<string, number>> = {
 
 /** The most items of lists that have no page size. */
 export const listSizes: Readonly<Record<string, number>> = {
+  'Post.facets': facetsMax,
+  'Comment.facets': facetsMax,
   'TimelineNews.authors': newsAuthorsMax,
 }
 

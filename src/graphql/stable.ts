@@ -9,14 +9,18 @@ const isStableUser = (user: Selection): boolean =>
   !user.beyond('id', 'handle', 'isViewer', ...profileFields)
 
 /** The fields of a post that never change, and its author. */
-const stablePostFields = ['id', 'text', 'attachments', 'createdAt', 'viewerCanDelete', 'author']
+const stablePostFields = [
+  ...['id', 'text', 'facets', 'attachments', 'createdAt', 'viewerCanDelete', 'author'],
+]
 
 /**
  * Whether a selection on a post has only what never changes, what the version of its author covers, and fields that may
- * be holes of a kept answer.
+ * be holes of a kept answer. No version covers the users that its text mentions.
  */
 const isStablePost = (post: Selection): boolean =>
-  !post.beyond(...stablePostFields, ...holeFields) && isStableUser(post.of('author'))
+  !post.beyond(...stablePostFields, ...holeFields) &&
+  isStableUser(post.of('author')) &&
+  !post.of('facets').has('user')
 
 /**
  * Whether the stamp of a page covers all selected fields of a timeline but its holes. A probe of `pageInfo` reads other

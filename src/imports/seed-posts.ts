@@ -1,8 +1,9 @@
-import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { badInput } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
+import { findFacets } from '../posts/facets.ts'
+import { toPostDoc } from '../posts/post.ts'
 import { importedId, placesMax } from './checkpoint.ts'
 import { EdgeList } from './edge-list.ts'
 import {
@@ -95,7 +96,9 @@ async function writePosts(
       tx,
       new Map([...byAuthor].map(([author, own]) => [author, { posts: own.length }])),
     )
-    const docs = posts.map(({ id, author, text }) => ({ _id: toObjectId(id), author, text }))
+    const docs = posts.map(({ text, ...ref }) =>
+      toPostDoc(ref, { text, facets: findFacets(text), attachments: [] }),
+    )
     await collections.posts.insertMany(docs, { session: tx.session })
   }
   return { counts: { posts: posts.length }, follows: [], posts }

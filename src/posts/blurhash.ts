@@ -5,7 +5,7 @@ const alphabet =
 const componentsMax = 9
 
 /** The most characters of a BlurHash. */
-const lengthMax = lengthFor(componentsMax * componentsMax)
+export const blurhashLengthMax = lengthFor(componentsMax * componentsMax)
 
 /** The first character, one for the largest value, four for the average colour, two for each further component. */
 function lengthFor(components: number): number {
@@ -17,7 +17,7 @@ function lengthFor(components: number): number {
  * its length.
  */
 export function blurhashProblem(given: string): string | undefined {
-  if (given.length > lengthMax) return `must be at most ${lengthMax} characters`
+  if (given.length > blurhashLengthMax) return `must be at most ${blurhashLengthMax} characters`
   if (given === '' || [...given].some((character) => !alphabet.includes(character)))
     return 'must consist of characters of base 83'
   const size = alphabet.indexOf(given.charAt(0))

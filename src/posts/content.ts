@@ -5,6 +5,7 @@ import { badInput, badInputs, checkAll, checkEach, type WrongArgument } from '..
 import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
 import { blurhashProblem } from './blurhash.ts'
+import { type Facet, findFacets } from './facets.ts'
 
 /** An attachment of a post. */
 export type Attachment = AttachmentDoc
@@ -18,6 +19,8 @@ export type GivenAttachment = Pick<Attachment, 'url' | 'kind'> & {
 export interface Content {
   readonly text: string
   readonly attachments: readonly Attachment[]
+  /** Of the text. Undefined for a text that was stored by an earlier release, and while validators check the content. */
+  readonly facets?: readonly Facet[] | undefined
 }
 
 /** A problem of a post's content, for its author: of the text, or of the part that `at` names, e.g. `attachments.0.alt`. */
@@ -39,7 +42,7 @@ export const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax
 /** Number of attachments of a post. */
 export const attachmentsMax = 4
 /** The most pixels of an attachment in one direction: those of the largest JPEG. */
-const pixelsMax = 65_535
+export const pixelsMax = 65_535
 
 /** The checks of every post, in order: the built-in ones, then those of the configuration. */
 export function contentValidators(
@@ -104,7 +107,7 @@ const sentenceOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause)
 
 /**
- * The content in the stored form: text in NFC, attachments checked.
+ * The content in the stored form: text in NFC with its facets, attachments checked.
  * @throws {DomainError} BAD_USER_INPUT with the problems of all fields, or else with those that the validators find.
  */
 export async function checkContent(
@@ -123,7 +126,7 @@ export async function checkContent(
     }
   }
   if (wrong.length > 0) throw badInputs(wrong)
-  return content
+  return { ...content, facets: findFacets(content.text) }
 }
 
 function checked(argument: string, given: string, rules: TextRules): string {

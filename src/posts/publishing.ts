@@ -6,7 +6,7 @@ import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { type Batch, GroupCommit, type GroupCommitBounds, type Turn } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { fromObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
@@ -15,7 +15,7 @@ import { chunks } from '../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
-import { type Post, toPost } from './post.ts'
+import { type Post, toPost, toPostDoc } from './post.ts'
 
 const bounds: GroupCommitBounds = {
   name: 'posts',
@@ -215,7 +215,7 @@ export class Publishing {
     const counted = await stats.countPosts(tx, countByAuthor(batch))
     // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
     const docs = batch.map(({ author, post: { content } }): PostDoc | undefined =>
-      counted.has(author) ? toDoc(mint.next<PostId>(), author, content) : undefined,
+      counted.has(author) ? toPostDoc({ id: mint.next<PostId>(), author }, content) : undefined,
     )
     const stored = docs.filter((doc) => doc !== undefined)
     if (stored.length === 0) return []
@@ -242,13 +242,6 @@ function countByAuthor(batch: readonly AuthoredPost[]): ReadonlyMap<UserId, numb
   for (const { author } of batch) counts.set(author, (counts.get(author) ?? 0) + 1)
   return counts
 }
-
-const toDoc = (id: PostId, author: UserId, { text, attachments }: Content): PostDoc => ({
-  _id: toObjectId(id),
-  author,
-  text,
-  ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
-})
 
 /** The `onCollision` of a transaction of several authors. It is called only if the try has changed nothing. */
 function endFirstTry(error: unknown): void {

@@ -74,7 +74,7 @@ function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absen
     user: { handle: other },
     postId: postNodeId(world.postOf(other)),
     commentId,
-    text: `by ${viewer}`,
+    text: world.textBy(viewer),
     name: `name of ${viewer}`,
     groups: ['close'],
   }
@@ -230,7 +230,7 @@ test('a block hides from no anonymous request', async () => {
   expect(data.user).toEqual({
     name: 'name of dan',
     followerCount: expect.any(Number),
-    posts: { edges: [{ node: { text: 'by dan' } }] },
+    posts: { edges: [{ node: { text: world.textBy(dan) } }] },
   })
 })
 

@@ -17,6 +17,7 @@ describe.each(sampledFollowing(0))('%s', (following) => {
     await expectExact()
     const stored = await database.collections.posts.find().sort({ _id: 1 }).toArray()
     expect(stored).toHaveLength(600)
+    expect(stored.every(({ text, facets }) => text.length > 0 && facets?.length === 0)).toBe(true)
     const times = stored.map(({ _id }) => timeOf(fromObjectId<PostId>(_id)).getTime())
     expect(Math.min(...times)).toBeGreaterThanOrEqual(at - 30 * 86_400_000)
     expect(Math.max(...times)).toBeLessThan(at)

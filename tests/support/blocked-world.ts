@@ -50,19 +50,24 @@ export class BlockedWorld {
           bannerUrl: `${pictures}/banner-of-${user}`,
         },
       })
-      this.posts.set(user, await posts.create(user, { text: `by ${user}` }))
+      this.posts.set(user, await posts.create(user, { text: this.textBy(user) }))
     }
     for (const user of this.people) {
       for (const other of this.people) {
         if (other !== user) await follows.follow(user, other)
         for (const kind of engagementKinds) {
           const post = this.postOf(other)
-          const { entry } = await engagements.add(kind, user, post, { text: `by ${user}` })
+          const { entry } = await engagements.add(kind, user, post, { text: this.textBy(user) })
           const key = kinds[kind].key === 'actor' ? user : entry.id
           this.entries.set(`${kind} ${user} ${other}`, engagementNodeId({ kind, post, key }))
         }
       }
     }
+  }
+
+  /** A text by a user that mentions all. */
+  textBy(user: UserId): string {
+    return `by ${user} to ${this.people.map((one) => `@${one}`).join(' ')}`
   }
 
   postOf(user: UserId): PostRef {
@@ -101,7 +106,7 @@ export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): bo
   const ref = parseNodeId('id', object.id)
   if (ref.type === 'User' || ref.type === 'Viewer') return ref.handle === hidden
   if (ref.type === 'Post') return ref.post.author === hidden
-  const isBy = (user: UserId) => ref.key === user || object.text === `by ${user}`
+  const isBy = (user: UserId) => ref.key === user || object.text?.startsWith(`by ${user} `)
   return isBy(hidden) || (ref.post.author === hidden && !isBy(viewer))
 }
 
@@ -114,7 +119,7 @@ export function leaksIn(data: object, root: string, hidden: UserId, viewer: User
     .map(({ place, object }) => `${place}: ${JSON.stringify(object).slice(0, 200)}`)
   const text = JSON.stringify(data)
   const marks = [
-    ...[`name of ${hidden}`, `bio of ${hidden}`, `"by ${hidden}"`],
+    ...[`name of ${hidden}`, `bio of ${hidden}`, `"by ${hidden} `],
     ...[`/avatar-of-${hidden}"`, `/banner-of-${hidden}"`],
   ]
   return [...leaks, ...marks.filter((mark) => text.includes(mark))]

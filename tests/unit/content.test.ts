@@ -55,7 +55,7 @@ describe('text', () => {
 
   test('a text is stored in NFC, and may be empty if the post has an attachment', async () => {
     expect((await check('e\u0301')).text).toBe('é')
-    expect(await check('', [image])).toEqual({ text: '', attachments: [image] })
+    expect(await check('', [image])).toEqual({ text: '', attachments: [image], facets: [] })
   })
 })
 

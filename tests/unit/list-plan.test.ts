@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { BSON } from 'mongodb'
 import { describe, expect, test } from 'vitest'
 import type { EngagementDoc } from '../../src/db/collections.ts'
 import type { ObjectId } from '../../src/db/mongo.ts'
@@ -141,3 +142,14 @@ test('a batch without changes writes nothing', () => {
   expect(plan.remove('bob')).toBeUndefined()
   expect(plan.change()).toBeUndefined()
 })
+
+test.each([[], [900], [9, 10]])(
+  'an entry with facets at %j takes no more bytes than planned',
+  (...at) => {
+    const facets = at.map((start) => ({ kind: 'MENTION' as const, start, end: start + 1 }))
+    const entry = { ...entryOf(1, 'ann', 'é'.repeat(100)), facets }
+    const items = Array.from({ length: 1_000 }, () => ({ ...entry, place: entry._id }))
+    const bytes = BSON.calculateObjectSize({ items })
+    expect(bytes).toBeLessThanOrEqual(1_000 * sizeOf(entry))
+  },
+)

@@ -113,13 +113,18 @@ export function knownFactsOf({
 /** What of a post never changes. */
 const keptItem = ({ id, author, ...rest }: TimelineItem | Post): KeptItem => {
   if (rest.text === undefined) return { id, author }
-  const attachments = 'attachments' in rest && rest.attachments.length > 0
-  return { id, author, text: rest.text, ...(attachments ? { attachments: rest.attachments } : {}) }
+  const { facets, attachments = [] } = rest as Partial<Content>
+  return {
+    ...{ id, author, text: rest.text },
+    ...(facets ? { facets } : {}),
+    ...(attachments.length > 0 ? { attachments } : {}),
+  }
 }
 
 /** A kept item, which was read with its content, as a whole post. */
 export const renewedPost = (item: KeptItem, counts: PerKind): Post => ({
   ...{ id: item.id, author: item.author, text: item.text ?? '' },
+  ...(item.facets ? { facets: item.facets } : {}),
   ...{ attachments: item.attachments ?? [], createdAt: timeOf(item.id) },
   ...countsOf(counts),
 })
@@ -144,13 +149,13 @@ function bytesOf({ slice, authors }: Visit, key: string): number {
 }
 
 function bytesOfSlice({ items, facts, stamp }: KeptSlice): number {
-  const ofItems = items.reduce((sum, { text = '', attachments = [] }) => {
+  const ofItems = items.reduce((sum, { text = '', facets = [], attachments = [] }) => {
     const linked = attachments.reduce(
       (all, { url, alt = '', blurhash = '' }) =>
         all + 300 + 2 * (url.length + alt.length + blurhash.length),
       0,
     )
-    return sum + 200 + 2 * text.length + linked
+    return sum + 200 + 2 * text.length + 100 * facets.length + linked
   }, 0)
   const ofFacts = facts.reduce((sum, { authors, profiles }) => {
     const ofProfiles = [...(profiles?.values() ?? [])].reduce(

@@ -3,6 +3,7 @@ import { type EngagementKind, kinds, perKind } from '../../engagement/kinds.ts'
 import { connectionOf, countedConnectionOf, edgeOf, Node } from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
 import { Post } from './post.ts'
+import { facetsDescription, TextFacet } from './text-facet.ts'
 import { User } from './user.ts'
 
 /** The types of a kind: an entry, and the connection of a post's list. */
@@ -30,6 +31,10 @@ function typesOf(kind: EngagementKind) {
   if (hasText) {
     const description = `The text of the ${noun}, at most 300 characters and 3,000 bytes, in Unicode NFC.`
     Field(() => String, { description })(EngagementNode.prototype, 'text')
+    Field(() => [TextFacet], { description: facetsDescription(noun) })(
+      EngagementNode.prototype,
+      'facets',
+    )
   }
   if (key === '_id') {
     const description = `Whether the viewer may delete the ${noun}: its author and the author of the post may. False for an anonymous request.`

@@ -3,7 +3,9 @@ import { newsMax } from '../../feed/timeline/news.ts'
 import { groupNameRules, groupsPerEdgeMax, groupsPerUserMax } from '../../follows/groups.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import { urlLengthMax } from '../../lib/url.ts'
-import { altRules, attachmentsMax, textRules } from '../../posts/content.ts'
+import { blurhashLengthMax } from '../../posts/blurhash.ts'
+import { altRules, attachmentsMax, pixelsMax, textRules } from '../../posts/content.ts'
+import { facetsMax } from '../../posts/facets.ts'
 import { bioRules, nameRules } from '../../users/users.ts'
 import { pageSizeDefault } from '../connection.ts'
 import { limits } from '../limits.ts'
@@ -21,6 +23,9 @@ const table: Readonly<Record<string, Limit>> = {
   altLengthMax: [altRules.graphemesMax, 'characters of an alternative text'],
   altBytesMax: [altRules.bytesMax, 'UTF-8 bytes of an alternative text'],
   urlLengthMax: [urlLengthMax, 'characters of a URL'],
+  attachmentPixelsMax: [pixelsMax, 'pixels of an attachment in one direction'],
+  blurhashLengthMax: [blurhashLengthMax, 'characters of a BlurHash'],
+  facetsMax: [facetsMax, 'facets of a text'],
   nameLengthMax: [nameRules.graphemesMax, 'characters of a display name'],
   nameBytesMax: [nameRules.bytesMax, 'UTF-8 bytes of a display name'],
   bioLengthMax: [bioRules.graphemesMax, 'characters of a bio'],

@@ -13,6 +13,7 @@ import {
   Node,
 } from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
+import { facetsDescription, TextFacet } from './text-facet.ts'
 import { User } from './user.ts'
 
 export const AttachmentKindEnum = { IMAGE: 'IMAGE', VIDEO: 'VIDEO', LINK: 'LINK' } as const
@@ -63,6 +64,9 @@ export class Post extends Node {
     description: 'The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC.',
   })
   readonly text!: string
+
+  @Field(() => [TextFacet], { description: facetsDescription('post') })
+  readonly facets!: readonly TextFacet[]
 
   @Field(() => [Attachment], { description: 'The attachments of the post, at most four.' })
   readonly attachments!: readonly Attachment[]

@@ -1,0 +1,210 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseUserId } from '../../src/lib/ids.ts'
+import { checkedText } from '../../src/lib/text.ts'
+import { findFacets, nameFacets } from '../../src/posts/facets.ts'
+import { lawSeed } from '../support/seed.ts'
+
+/** Texts of what may stand at or beside a facet. */
+const pieces = fc.constantFrom(
+  ...[
+    '@',
+    '＠',
+    '#',
+    '＃',
+    '.',
+    '-',
+    '_',
+    '/',
+    ':',
+    '//',
+    ' ',
+    '\n',
+    '(',
+    ')',
+    '"',
+    ',',
+    '。',
+    '、',
+    '&',
+    '?',
+  ],
+  ...[
+    'a',
+    'Bob',
+    'é',
+    'e\u0301',
+    '\u0301',
+    'ſ',
+    '1',
+    '１',
+    'ж',
+    'ש',
+    'م',
+    'ह',
+    'ि',
+    '日',
+    'カ',
+    'ー',
+    '한',
+    'ก',
+    '𠮷',
+    '𝒳',
+  ],
+  ...[
+    '😀',
+    '👩‍👩‍👧‍👦',
+    '🇩🇪',
+    '1️⃣',
+    '❤️',
+    '\u200d',
+    '\u200c',
+    '\u200f',
+    '\u202e',
+    '\ufe0f',
+    '\u20e3',
+    '\u200b',
+  ],
+  ...[
+    'http://',
+    'https://',
+    'www.',
+    'example.com',
+    '.dev',
+    'mailto:',
+    'xn--',
+    'me:pw@',
+    '%zz',
+    '[::1]',
+    ' @Bob',
+    ' #tag',
+    ' https://x.com/a',
+  ],
+)
+const texts = fc
+  .array(
+    fc.oneof({ weight: 9, arbitrary: pieces }, fc.string({ unit: 'grapheme', maxLength: 3 })),
+    {
+      maxLength: 40,
+    },
+  )
+  .map(
+    (parts) =>
+      checkedText(parts.join(''), {
+        form: 'lines',
+        mayBeBlank: true,
+        graphemesMax: 300,
+        bytesMax: 3_000,
+      }).text,
+  )
+  .filter((text) => text !== undefined)
+
+test('facets are in order, do not overlap, and cut out what their kind says', () => {
+  let count = 0
+  const property = fc.property(texts, (text) => {
+    const points = [...text]
+    let last = 0
+    for (const { kind, start, end, handle, tag, url } of nameFacets(text)) {
+      expect(start).toBeGreaterThanOrEqual(last)
+      expect(end).toBeGreaterThan(start)
+      expect(end).toBeLessThanOrEqual(points.length)
+      const part = points.slice(start, end).join('')
+      expect([handle, tag, url].filter((one) => one !== null)).toHaveLength(1)
+      if (kind === 'MENTION') expect(parseUserId(part.slice(1).toLowerCase())).toBe(handle)
+      if (kind === 'HASHTAG') expect(part.slice(1)).toBe(tag)
+      if (kind === 'HASHTAG') expect(tag).toMatch(/^[\p{L}\p{M}\p{N}_\u200c\u200d]+$/u)
+      if (kind === 'HASHTAG') expect(tag).toMatch(/\p{L}/u)
+      if (kind === 'LINK') expect(URL.canParse(url ?? '')).toBe(true)
+      if (kind === 'LINK') expect(part).not.toMatch(/[\s.,:;!?。、"]$/u)
+      if (kind === 'MENTION') expect(points[start - 1] ?? ' ').not.toMatch(/[a-z0-9é_@]/i)
+      last = end
+      count++
+    }
+  })
+  fc.assert(property, { numRuns: 2_000, ...lawSeed() })
+  expect(count).toBeGreaterThan(500)
+})
+
+test('what precedes and follows a facet moves it, and does not change it', () => {
+  const apart = fc.constantFrom('', '😀 ', '日本。 ', 'e\u0301 ', '🇩🇪\n', 'שלום ', '𠮷 ')
+  const parts = fc.constantFrom('@Ann', '#日本', '#𝒳', 'https://example.com/a', 'b.dev')
+  const property = fc.property(apart, parts, apart, (before, part, after) => {
+    const text = `${before}${part} ${after}`.normalize('NFC')
+    const start = [...before.normalize('NFC')].length
+    const [facet] = findFacets(text)
+    expect(facet).toMatchObject({ start, end: start + [...part].length })
+  })
+  fc.assert(property, { numRuns: 500, ...lawSeed() })
+})
+
+/** Parts whose repeats make a search for facets begin, or go back, at every character. */
+const hostile = [
+  ...[
+    '@',
+    '#',
+    '@a',
+    '@a.',
+    '@a-',
+    '@_',
+    '#a',
+    '#a#',
+    'a@',
+    'a@b.',
+    '@a.b',
+    '#\u0301',
+    '#a\u200d',
+    '.',
+    'a.',
+    'a-',
+  ],
+  ...[
+    'a.com',
+    'a.com ',
+    'http://',
+    'http://a.',
+    'https://x.com/',
+    'mailto:',
+    'mailto:a@b.c',
+    'xn--',
+    '日.',
+    '😀',
+  ],
+  ...[
+    'x.com/(',
+    'x.com/()',
+    'x.com/([{',
+    'x.com/"',
+    "x.com/'",
+    'x.com/!',
+    ':',
+    '//',
+    '1.',
+    '[::',
+    'a:b@',
+    '-',
+    '*',
+  ],
+]
+
+/** The milliseconds for the facets of a text, once. */
+function millisecondsFor(text: string): number {
+  const begun = performance.now()
+  findFacets(text)
+  return performance.now() - begun
+}
+
+/** Whether a search once took less than a time. Repeats while the machine is busy. */
+const isWithin = (milliseconds: number, text: string): boolean =>
+  Array.from({ length: 40 }).some(() => millisecondsFor(text) < milliseconds)
+
+test('a text takes a few milliseconds, whatever it repeats, also four times as long as a text may be', () => {
+  const bytes = 12_000
+  const openings = ['', 'https://x.com/', 'https://', '@', '#', 'a@']
+  const slow = openings.flatMap((opening) =>
+    hostile.flatMap((part) => {
+      const text = opening + part.repeat(bytes / Buffer.byteLength(part))
+      return isWithin(50, text) ? [] : [`${opening}${part}`]
+    }),
+  )
+  expect(slow).toEqual([])
+})

@@ -41,7 +41,7 @@ export function Feed(props: FeedProps) {
       </div>
       {error ? <Problem error={error} onRetry={onMore} /> : null}
       {isLoading && isEmpty ? <Skeleton /> : null}
-      {hasMore && !error ? <More isLoading={isLoading} onMore={onMore} /> : null}
+      {hasMore && !error ? <More key={posts.length} isLoading={isLoading} onMore={onMore} /> : null}
       {hasMore || isLoading || error ? null : (
         <p className="end" data-testid="end">
           {isEmpty ? props.empty : 'You have seen everything.'}
@@ -62,15 +62,16 @@ function movePost(event: KeyboardEvent<HTMLElement>): void {
   next.scrollIntoView({ block: 'center' })
 }
 
-/** Loads more when it comes within two screens of the window. */
+/** Loads more when it comes within two screens of the window. Each length of the list has its own, which checks again. */
 function More({ isLoading, onMore }: { isLoading: boolean; onMore: () => void }) {
   const button = useRef<HTMLButtonElement>(null)
   const loadMore = useEffectEvent(onMore)
   useEffect(() => {
     if (isLoading || !button.current) return
     const observer = new IntersectionObserver(
-      ([entry]) => {
-        if (entry?.isIntersecting) loadMore()
+      (entries) => {
+        // A slow page gets several entries at once.
+        if (entries.at(-1)?.isIntersecting) loadMore()
       },
       { rootMargin: '200% 0px' },
     )

@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       'true',
       '1',
     ])
-    await page.waitForLoadState('networkidle')
+    await traffic.settle()
     await traffic.delay(0)
     await page.reload()
     await expect.poll(() => like.getAttribute('aria-pressed')).toBe('true')
@@ -120,7 +120,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await page.getByRole('button', { name: 'Follow', exact: true }).click()
     expect(await page.getByRole('button', { name: 'Unfollow' }).count()).toBe(1)
     expect(await followers.textContent()).toBe('2')
-    await page.waitForLoadState('networkidle')
+    await traffic.settle()
     await traffic.delay(0)
     await page.getByRole('link', { name: 'Home' }).click()
     await shows(['by carol'])

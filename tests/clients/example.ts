@@ -100,7 +100,7 @@ export function useExample(name: string): Example {
       shows: (expected) => expect.poll(texts, { timeout: waitMs }).toEqual(expected),
       poll: async () => {
         await page.evaluate("window.dispatchEvent(new Event('online'))")
-        await page.waitForLoadState('networkidle')
+        await traffic.settle()
       },
     }
   }

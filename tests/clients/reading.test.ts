@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     const place = await page.evaluate('scrollY')
     await link.click()
     await page.getByRole('textbox', { name: 'Write a comment' }).waitFor()
-    await page.waitForLoadState('networkidle')
+    await traffic.settle()
     traffic.take()
     await page.goBack()
     await expect.poll(async () => (await texts()).length).toBe(40)

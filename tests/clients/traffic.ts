@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CDPSession, Page } from 'playwright-core'
+
+const quietMs = 250
 
 /** What a browser sent to the GraphQL server, and what came back. */
 export interface Traffic {
@@ -17,11 +20,15 @@ export interface Traffic {
 export class TrafficWatch {
   private readonly requests: { operation: string; bytes: number }[] = []
   private readonly preflights = new Set<string>()
+  private readonly pending = new Set<string>()
   private unchanged = 0
+  private changedAt = Date.now()
 
   private constructor(readonly session: CDPSession) {
     session.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
       if (!request.url.includes('/graphql')) return
+      this.pending.add(requestId)
+      this.changedAt = Date.now()
       if (type === 'Preflight' || request.method === 'OPTIONS') {
         this.preflights.add(requestId)
         return
@@ -36,6 +43,17 @@ export class TrafficWatch {
     session.on('Network.responseReceivedExtraInfo', ({ statusCode }) => {
       if (statusCode === 304) this.unchanged++
     })
+    const end = ({ requestId }: { requestId: string }) => {
+      if (this.pending.delete(requestId)) this.changedAt = Date.now()
+    }
+    session.on('Network.loadingFinished', end)
+    session.on('Network.loadingFailed', end)
+  }
+
+  /** Waits until nothing was sent or answered for a quarter of a second. */
+  async settle(): Promise<void> {
+    this.changedAt = Date.now()
+    while (this.pending.size > 0 || Date.now() - this.changedAt < quietMs) await sleep(20)
   }
 
   static async open(page: Page): Promise<TrafficWatch> {

@@ -2,10 +2,11 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts
+# The examples and the typed client are workspaces, which the server does not need.
+RUN npm ci --ignore-scripts --workspaces=false
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm run build && npm prune --omit=dev --ignore-scripts --workspaces=false
 
 FROM node:24-bookworm-slim
 # The admin port is open inside the container. Publish only the public port.

@@ -1,3 +1,5 @@
+import { reportProblem } from './problems.tsx'
+
 export interface NewPostsProps {
   readonly count: number
   readonly hasMore: boolean
@@ -11,10 +13,13 @@ export function NewPosts({ count, hasMore, onShow }: NewPostsProps) {
     scrollTo({ top: 0 })
     document.querySelector<HTMLElement>('[role=feed] article')?.focus({ preventScroll: true })
   }
+  const tryToShow = () => {
+    show().catch(reportProblem)
+  }
   return (
     <div role="status" className="new-posts">
       {count > 0 ? (
-        <button type="button" onClick={show}>
+        <button type="button" onClick={tryToShow}>
           {count}
           {hasMore ? '+' : ''} new {count === 1 ? 'post' : 'posts'}
         </button>

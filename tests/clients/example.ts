@@ -49,7 +49,7 @@ export interface Viewer {
 
 export interface Example {
   readonly app: TestApp
-  /** Opens the app in a new browser, as `handle` or as nobody. */
+  /** Opens the app in a new browser, as `handle` or anonymously. */
   readonly open: (handle: string | undefined, options?: OpenOptions) => Promise<Viewer>
 }
 

@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await write(bob, ['held'])
     const { news, shows, poll } = await open(alice, { polls: false })
     await shows(['held'])
-    const expected = numbered(30, 'new')
+    const expected = numbered(60, 'new')
     await write(bob, expected.toReversed())
     await poll()
     await expect.poll(() => news.textContent()).toBe('20+ new posts')

@@ -1,5 +1,11 @@
-import { type ApolloCache, type ApolloClient, makeVar } from '@apollo/client'
+import {
+  type ApolloCache,
+  type ApolloClient,
+  makeVar,
+  type OperationVariables,
+} from '@apollo/client'
 import { useApolloClient } from '@apollo/client/react'
+import type { UserProfileFragment } from '@feedline/client'
 import * as documents from '@feedline/client'
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
@@ -23,19 +29,12 @@ const dropTimelines = (cache: ApolloCache) => {
   cache.evict({ id: 'ROOT_QUERY', fieldName: 'timeline' })
 }
 
-/** Removes the posts and comments of a user from every list in the cache. */
-function dropAuthor(cache: ApolloCache, userId: string): void {
-  const user = cache.identify({ __typename: 'User', id: userId })
-  type Stored = Record<string, { __typename?: string; author?: Ref; user?: Ref }>
-  type Ref = { __ref: string }
-  for (const [id, { __typename, author, user: by }] of Object.entries(cache.extract() as Stored)) {
-    if (__typename !== 'Viewer' && (author ?? by)?.__ref === user) cache.evict({ id })
-  }
-  dropTimelines(cache)
-}
-
 /** What the viewer does. Likes and follows show at once. A failure takes them back and is reported. */
 function createActions(client: ApolloClient) {
+  const send = <Data, Variables extends OperationVariables>(
+    options: ApolloClient.MutateOptions<Data, Variables>,
+  ) => client.mutate(options).catch(reportProblem)
+
   const like = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
     const post = {
       __typename: 'Post' as const,
@@ -43,21 +42,15 @@ function createActions(client: ApolloClient) {
       likeCount: likeCount + (viewerHasLiked ? -1 : 1),
       viewerHasLiked: !viewerHasLiked,
     }
-    return client
-      .mutate({
-        mutation: viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument,
-        variables: inputOf({ postId: id }),
-        optimisticResponse: { result: { post } },
-      })
-      .catch(reportProblem)
+    return send({
+      mutation: viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument,
+      variables: inputOf({ postId: id }),
+      optimisticResponse: { result: { post } },
+    })
   }
 
-  const follow = ({
-    id,
-    viewerFollows,
-    followerCount,
-    viewerGroups,
-  }: documents.UserProfileFragment) => {
+  const follow = (followee: UserProfileFragment) => {
+    const { id, viewerFollows, followerCount, viewerGroups } = followee
     const viewer = client.readQuery({ query: documents.SessionDocument })?.viewer
     if (!viewer) return
     const user = {
@@ -67,35 +60,30 @@ function createActions(client: ApolloClient) {
       viewerFollows: !viewerFollows,
       viewerGroups: viewerFollows ? [] : viewerGroups,
     }
-    return client
-      .mutate({
-        mutation: viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument,
-        variables: inputOf({ user: { id } }),
-        optimisticResponse: { result: { user, viewer } },
-        update: dropTimelines,
-      })
-      .catch(reportProblem)
+    return send({
+      mutation: viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument,
+      variables: inputOf({ user: { id } }),
+      optimisticResponse: { result: { user, viewer } },
+      update: dropTimelines,
+    })
   }
 
-  const block = ({ id, viewerHasBlocked }: documents.UserProfileFragment) =>
-    client
-      .mutate({
-        mutation: viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument,
-        variables: inputOf({ user: { id } }),
-        update: (cache) => dropAuthor(cache, id),
-        refetchQueries: [documents.ProfilePageDocument],
-      })
-      .catch(reportProblem)
+  // A block changes every list, so all that is shown is read again.
+  const block = async ({ id, viewerHasBlocked }: UserProfileFragment) => {
+    await send({
+      mutation: viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument,
+      variables: inputOf({ user: { id } }),
+    })
+    await client.resetStore().catch(reportProblem)
+  }
 
-  const setGroups = ({ id }: documents.UserProfileFragment, groups: readonly string[]) =>
-    client
-      .mutate({
-        mutation: documents.SetFollowGroupsDocument,
-        variables: inputOf({ user: { id }, groups: [...groups] }),
-        update: dropTimelines,
-        refetchQueries: [documents.SessionDocument],
-      })
-      .catch(reportProblem)
+  const setGroups = ({ id }: UserProfileFragment, groups: readonly string[]) =>
+    send({
+      mutation: documents.SetFollowGroupsDocument,
+      variables: inputOf({ user: { id }, groups: [...groups] }),
+      update: dropTimelines,
+      refetchQueries: [documents.SessionDocument],
+    })
 
   const publish = (text: string) =>
     client.mutate({
@@ -107,25 +95,22 @@ function createActions(client: ApolloClient) {
         ownPosts([...ownPosts(), timelineEdge.node?.id ?? ''])
         cache.updateQuery({ query: documents.HomeTimelineDocument }, (held) => {
           const { timeline } = held ?? {}
-          return timeline
-            ? { timeline: { ...timeline, edges: [timelineEdge, ...timeline.edges] } }
-            : undefined
+          if (!timeline) return undefined
+          return { timeline: { ...timeline, edges: [timelineEdge, ...timeline.edges] } }
         })
         if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
       },
     })
 
   const deletePost = ({ id }: ShownPost) =>
-    client
-      .mutate({
-        mutation: documents.DeletePostDocument,
-        variables: inputOf({ postId: id }),
-        update: (cache) => {
-          ownPosts(ownPosts().filter((own) => own !== id))
-          drop(cache, 'Post', id)
-        },
-      })
-      .catch(reportProblem)
+    send({
+      mutation: documents.DeletePostDocument,
+      variables: inputOf({ postId: id }),
+      update: (cache) => {
+        ownPosts(ownPosts().filter((own) => own !== id))
+        drop(cache, 'Post', id)
+      },
+    })
 
   const addComment = (post: ShownPost, text: string) =>
     client.mutate({
@@ -144,13 +129,11 @@ function createActions(client: ApolloClient) {
     })
 
   const deleteComment = ({ id }: { readonly id: string }) =>
-    client
-      .mutate({
-        mutation: documents.DeleteCommentDocument,
-        variables: inputOf({ commentId: id }),
-        update: (cache) => drop(cache, 'Comment', id),
-      })
-      .catch(reportProblem)
+    send({
+      mutation: documents.DeleteCommentDocument,
+      variables: inputOf({ commentId: id }),
+      update: (cache) => drop(cache, 'Comment', id),
+    })
 
   return { like, follow, block, setGroups, publish, deletePost, addComment, deleteComment }
 }

@@ -1,35 +1,24 @@
 import '@feedline/example-ui/style.css'
 import { ApolloProvider, useMutation, useQuery } from '@apollo/client/react'
 import { CreateUserDocument, SessionDocument } from '@feedline/client'
-import {
-  Problem,
-  reportProblem,
-  Shell,
-  SignIn,
-  SignUp,
-  useAddress,
-  useHandle,
-} from '@feedline/example-ui'
-import { StrictMode, useMemo } from 'react'
-import { createRoot } from 'react-dom/client'
+import * as ui from '@feedline/example-ui'
+import { useMemo } from 'react'
 import { createClient } from './client.ts'
 import { PostPage } from './post-page.tsx'
 import { ProfilePage } from './profile-page.tsx'
 import { TimelinePage } from './timeline-page.tsx'
 
 function App() {
-  const handle = useHandle()
+  const handle = ui.useHandle()
   const client = useMemo(() => createClient(handle), [handle])
-  if (!handle) {
-    return (
-      <Shell groups={[]}>
-        <SignIn />
-      </Shell>
-    )
-  }
+  const signedOut = (
+    <ui.Shell groups={[]}>
+      <ui.SignIn />
+    </ui.Shell>
+  )
   return (
     <ApolloProvider client={client} key={handle}>
-      <SignedIn handle={handle} />
+      {handle ? <SignedIn handle={handle} /> : signedOut}
     </ApolloProvider>
   )
 }
@@ -38,36 +27,29 @@ function SignedIn({ handle }: { handle: string }) {
   const { data, error, refetch } = useQuery(SessionDocument)
   const [createUser] = useMutation(CreateUserDocument, {
     refetchQueries: [SessionDocument],
-    onError: reportProblem,
+    onError: ui.reportProblem,
   })
   const viewer = data?.viewer
   const groups = viewer?.groups.edges.flatMap(({ node }) => node?.name ?? []) ?? []
   return (
-    <Shell groups={groups}>
-      {error ? <Problem error={error} onRetry={() => refetch()} /> : null}
+    <ui.Shell groups={groups}>
+      {error ? <ui.Problem error={error} onRetry={() => refetch()} /> : null}
       {viewer && !viewer.user ? (
-        <SignUp
+        <ui.SignUp
           handle={handle}
           onCreate={(name) => createUser({ variables: { input: { name } } })}
         />
       ) : null}
       {viewer?.user ? <Page /> : null}
-    </Shell>
+    </ui.Shell>
   )
 }
 
 function Page() {
-  const [section, name = ''] = useAddress()
+  const [section, name = ''] = ui.useAddress()
   if (section === 'users') return <ProfilePage key={name} handle={name} />
   if (section === 'posts') return <PostPage key={name} id={name} />
   return <TimelinePage key={name} group={section === 'groups' ? name : undefined} />
 }
 
-const root = document.getElementById('root')
-if (root) {
-  createRoot(root).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  )
-}
+ui.renderApp(<App />)

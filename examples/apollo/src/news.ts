@@ -12,7 +12,8 @@ import { ownPosts } from './actions.ts'
 type Group = { readonly group?: string }
 type News = NonNullable<TimelineNewsQuery['timelineNews']>
 
-const pageMax = 100
+/** With counts and facets, a page of 100 posts costs more than a request may. */
+const pageMax = 50
 
 const heldTimeline = (client: ApolloClient, group: Group) =>
   client.readQuery({ query: HomeTimelineDocument, variables: group })?.timeline

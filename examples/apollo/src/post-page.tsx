@@ -1,8 +1,7 @@
 import { useQuery } from '@apollo/client/react'
 import { PostPageDocument } from '@feedline/client'
-import { Comments, navigate, PostCard, Problem } from '@feedline/example-ui'
+import { Comments, navigate, nodesOf, PostCard, Problem, useLoadMore } from '@feedline/example-ui'
 import { useActions } from './actions.ts'
-import { nodesOf, useLoadMore } from './pages.ts'
 
 /** A post with its comments. */
 export function PostPage({ id }: { id: string }) {

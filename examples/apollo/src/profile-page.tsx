@@ -1,8 +1,7 @@
 import { useQuery } from '@apollo/client/react'
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, Profile, useHandle } from '@feedline/example-ui'
+import { Feed, nodesOf, Profile, useHandle, useLoadMore } from '@feedline/example-ui'
 import { useActions } from './actions.ts'
-import { nodesOf, useLoadMore } from './pages.ts'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {

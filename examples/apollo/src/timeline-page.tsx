@@ -1,10 +1,9 @@
 import { useQuery } from '@apollo/client/react'
 import { HomeTimelineDocument } from '@feedline/client'
-import { Composer, Feed, NewPosts } from '@feedline/example-ui'
+import { Composer, Feed, NewPosts, nodesOf, useLoadMore } from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { useActions } from './actions.ts'
 import { useNews } from './news.ts'
-import { nodesOf, useLoadMore } from './pages.ts'
 
 /** The home timeline with the composer, or the timeline of a group. */
 export function TimelinePage({ group }: { group?: string | undefined }) {

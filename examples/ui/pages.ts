@@ -1,9 +1,13 @@
-import type { PageFieldsFragment } from '@feedline/client'
 import { useState } from 'react'
 
 /** The nodes of a page, without those that were deleted while it was read. */
 export const nodesOf = <Node>(edges: readonly { node: Node | null }[] = []): Node[] =>
   edges.flatMap(({ node }) => node ?? [])
+
+interface PageInfo {
+  readonly endCursor: string | null
+  readonly hasNextPage: boolean
+}
 
 interface Result {
   readonly loading: boolean
@@ -13,7 +17,7 @@ interface Result {
 }
 
 /** What a list shows about its pages, and what loads the next one. */
-export function useLoadMore(result: Result, pageInfo: PageFieldsFragment | undefined) {
+export function useLoadMore(result: Result, pageInfo: PageInfo | undefined) {
   const [failure, setFailure] = useState<unknown>()
   const onMore = () => {
     setFailure(undefined)

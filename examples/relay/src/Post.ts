@@ -57,6 +57,6 @@ export function usePostActions() {
   // #endregion
   return {
     onLike: (post: ShownPost) => void toggleLike(post).catch(reportProblem),
-    onDelete: ({ id }: ShownPost) => void remove({ postId: id }).catch(reportProblem),
+    onDelete: ({ id }: ShownPost) => remove({ postId: id }).catch(reportProblem),
   }
 }

@@ -1,4 +1,4 @@
-import { Comments, PostCard, reportProblem } from '@feedline/example-ui'
+import { Comments, navigate, PostCard, reportProblem } from '@feedline/example-ui'
 import { graphql, useLazyLoadQuery, usePaginationFragment } from 'react-relay'
 import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql.ts'
 import type { PostPageAddCommentMutation } from './__generated__/PostPageAddCommentMutation.graphql.ts'
@@ -9,7 +9,7 @@ import { useAction } from './environment.ts'
 import { readPost, usePostActions } from './Post.ts'
 
 export function PostPage({ id, fetchKey }: { id: string; fetchKey: number }) {
-  const actions = usePostActions()
+  const { onLike, onDelete } = usePostActions()
   const { post } = useLazyLoadQuery<PostPageQuery>(
     graphql`
       query PostPageQuery($id: ID!) {
@@ -22,7 +22,11 @@ export function PostPage({ id, fetchKey }: { id: string; fetchKey: number }) {
   if (!post) return <p className="end">There is no such post</p>
   return (
     <>
-      <PostCard post={readPost(post)} {...actions} />
+      <PostCard
+        post={readPost(post)}
+        onLike={onLike}
+        onDelete={(deleted) => onDelete(deleted).then(() => navigate('/'))}
+      />
       <CommentList postRef={post} />
     </>
   )

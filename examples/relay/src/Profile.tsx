@@ -2,6 +2,7 @@ import { Feed, Profile as ProfileView, reportProblem, viewerHandle } from '@feed
 import { useState } from 'react'
 import * as relay from 'react-relay'
 import { graphql } from 'react-relay'
+import type { RecordSourceSelectorProxy } from 'relay-runtime'
 import type { Profile_posts$key } from './__generated__/Profile_posts.graphql.ts'
 import type { Profile_user$key } from './__generated__/Profile_user.graphql.ts'
 import type { ProfileBlockMutation } from './__generated__/ProfileBlockMutation.graphql.ts'
@@ -32,6 +33,9 @@ export function Profile({ handle, fetchKey }: { handle: string; fetchKey: number
     </>
   )
 }
+
+/** The next page that is opened reads its data again. */
+const readAgain = (store: RecordSourceSelectorProxy) => store.invalidateStore()
 
 function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Promise<unknown> }) {
   const user = relay.useFragment(
@@ -66,6 +70,7 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
     return change(
       { user: { id } },
       {
+        updater: readAgain,
         optimisticUpdater: (store) => {
           store.get(id)?.setValue(!viewerFollows, 'viewerFollows').setValue(count, 'followerCount')
         },
@@ -86,7 +91,7 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
   `)
   const toggleBlock = async ({ id, viewerHasBlocked }: typeof user) => {
     const change = viewerHasBlocked ? unblock : block
-    await change({ user: { id } }, { updater: (store) => store.invalidateStore() })
+    await change({ user: { id } }, { updater: readAgain })
     await reload()
   }
   // #endregion
@@ -102,7 +107,9 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
       isViewer={user.handle === viewerHandle()}
       onFollow={() => report(toggleFollow(user))}
       onBlock={() => report(toggleBlock(user))}
-      onGroups={(groups) => report(setGroups({ user: { id: user.id }, groups }))}
+      onGroups={(groups) =>
+        report(setGroups({ user: { id: user.id }, groups }, { updater: readAgain }))
+      }
     />
   )
 }

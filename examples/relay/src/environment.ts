@@ -55,7 +55,8 @@ async function send(
 // #region relay-retries
 const retriesMax = 2
 const isTemporary = (error: unknown) =>
-  error instanceof TypeError || (error instanceof ReportedError && error.code === 'UNAVAILABLE')
+  navigator.onLine &&
+  (error instanceof TypeError || (error instanceof ReportedError && error.code === 'UNAVAILABLE'))
 
 /** Repeats what may succeed later. A mutation keeps its clientMutationId, so it takes effect once. */
 const fetchWith =

@@ -1,0 +1,58 @@
+import * as documents from '@feedline/client'
+import { reportProblem, type ShownPost } from '@feedline/example-ui'
+import { useMemo } from 'react'
+import { type Client, type TypedDocumentNode, useClient } from 'urql'
+import { ask, reasonOf } from './client.ts'
+import { first } from './list.ts'
+
+type User = documents.UserProfileFragment
+
+// #region urql-mutations
+/** What the viewer does. The cache shows likes and follows at once, and takes them back after a failure. */
+function createActions(client: Client) {
+  /** Each attempt has its own clientMutationId. The repeats of the network have the same. */
+  const mutate = async <Data, Input>(
+    document: TypedDocumentNode<Data, { input: Input }>,
+    given: Input,
+  ): Promise<void> => {
+    const input = { ...given, clientMutationId: crypto.randomUUID() }
+    const { error } = await client.mutation(document, { input })
+    if (error) throw reasonOf(error)
+  }
+  const report = (done: Promise<unknown>) => done.catch(reportProblem)
+  // #endregion
+  return {
+    createUser: (name: string) => report(mutate(documents.CreateUserDocument, { name })),
+    publish: (text: string) => mutate(documents.PublishPostDocument, { text }),
+    addComment: (postId: string, text: string) =>
+      mutate(documents.WriteCommentDocument, { postId, text }),
+    like: ({ id, viewerHasLiked }: ShownPost) =>
+      report(
+        mutate(viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument, {
+          postId: id,
+        }),
+      ),
+    follow: ({ id, viewerFollows }: User) =>
+      report(
+        mutate(viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument, {
+          user: { id },
+        }),
+      ),
+    block: ({ id, handle, viewerHasBlocked }: User) =>
+      report(
+        mutate(viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument, {
+          user: { id },
+        }).then(() => ask(client, documents.ProfilePageDocument, { handle, first })),
+      ),
+    setGroups: ({ id }: User, groups: readonly string[]) =>
+      report(mutate(documents.SetFollowGroupsDocument, { user: { id }, groups: [...groups] })),
+    deletePost: ({ id }: ShownPost) => report(mutate(documents.DeletePostDocument, { postId: id })),
+    deleteComment: ({ id }: { readonly id: string }) =>
+      report(mutate(documents.DeleteCommentDocument, { commentId: id })),
+  }
+}
+
+export function useActions() {
+  const client = useClient()
+  return useMemo(() => createActions(client), [client])
+}

@@ -1,0 +1,164 @@
+import type * as documents from '@feedline/client'
+import type * as schema from '@feedline/client/schema'
+import * as graphcache from '@urql/exchange-graphcache'
+import { relayPagination } from '@urql/exchange-graphcache/extras'
+
+type Cache = graphcache.Cache
+
+/** What vite.config.ts reads from the emitted schema. */
+declare const FEEDLINE_SCHEMA: NonNullable<graphcache.CacheExchangeOpts['schema']>
+
+/** The posts of the viewer that polls count, because the held pollCursor does not cover them. */
+export const ownPosts = new Set<string>()
+
+/** The pages of a list, in the order in which they were read. */
+const pagesOf = (cache: Cache, parent: graphcache.Entity, fieldName: string) =>
+  cache
+    .inspectFields(parent)
+    .filter((field) => field.fieldName === fieldName)
+    .flatMap(({ fieldKey, arguments: args }) => {
+      const page = cache.resolve(parent, fieldKey)
+      return typeof page === 'string' ? [{ page, fieldKey, args: args ?? {} }] : []
+    })
+
+/** Who needs the pages reads them again. */
+const dropPages = (cache: Cache, parent: graphcache.Entity, fieldName: string) => {
+  for (const { fieldKey } of pagesOf(cache, parent, fieldName)) cache.invalidate(parent, fieldKey)
+}
+
+const edgesOf = (cache: Cache, page: string) => cache.resolve(page, 'edges') as string[]
+
+/** Removes an object from every page of a list. */
+function removeNode(cache: Cache, parent: graphcache.Entity, list: string, node: string): void {
+  for (const { page } of pagesOf(cache, parent, list)) {
+    const edges = edgesOf(cache, page).filter((edge) => cache.resolve(edge, 'node') !== node)
+    cache.link(page, 'edges', edges)
+  }
+}
+
+// #region urql-timeline
+const mergePages = relayPagination({ mergeMode: 'outwards' })
+
+/** New posts before a pollCursor go on top, pages after a cursor below. The last pollCursor covers all posts held. */
+const timeline: graphcache.Resolver = (parent, args, cache, info) => {
+  const merged = mergePages(parent, args, cache, info)
+  if (typeof merged !== 'object' || merged === null) return merged
+  const cursors = pagesOf(cache, 'Query', 'timeline')
+    .filter((held) => held.args.group === args.group)
+    .map(({ page }) => cache.resolve(page, 'pollCursor') as string | null)
+  return { ...merged, pollCursor: cursors.findLast(Boolean) ?? null } as graphcache.DataFields
+}
+
+/** A first page that is read again replaces all pages of its list. */
+const replacePages: graphcache.UpdateResolver = (_result, args, cache, info) => {
+  if (args.after || args.before) return
+  for (const held of pagesOf(cache, info.parentKey, info.fieldName)) {
+    const isOther = held.args.after || held.args.before
+    if (isOther && held.args.group === args.group) cache.invalidate(info.parentKey, held.fieldKey)
+  }
+}
+// #endregion
+
+// #region urql-optimistic
+const setLiked =
+  (viewerHasLiked: boolean) =>
+  ({ input }: { input: schema.LikePostInput }, cache: Cache) => {
+    const post = { __typename: 'Post', id: input.postId }
+    const likeCount = Number(cache.resolve(post, 'likeCount')) + (viewerHasLiked ? 1 : -1)
+    const __typename = viewerHasLiked ? 'LikePostPayload' : 'UnlikePostPayload'
+    return { __typename, post: { ...post, likeCount, viewerHasLiked } }
+  }
+
+const setFollowed =
+  (viewerFollows: boolean) =>
+  ({ input }: { input: schema.FollowUserInput }, cache: Cache) => {
+    const user = { __typename: 'User', id: input.user.id ?? '' }
+    const followerCount = Number(cache.resolve(user, 'followerCount')) + (viewerFollows ? 1 : -1)
+    const viewerGroups = viewerFollows ? cache.resolve(user, 'viewerGroups') : []
+    const __typename = viewerFollows ? 'FollowUserPayload' : 'UnfollowUserPayload'
+    return { __typename, user: { ...user, followerCount, viewerFollows, viewerGroups } }
+  }
+// #endregion
+
+const dropTimelines = (cache: Cache) => dropPages(cache, 'Query', 'timeline')
+
+// #region urql-updates
+const createPost = (result: documents.PublishPostMutation, _args: unknown, cache: Cache) => {
+  const { timelineEdge, viewer } = result.createPost ?? {}
+  if (!timelineEdge?.node) return
+  ownPosts.add(timelineEdge.node.id)
+  const pages = pagesOf(cache, 'Query', 'timeline').filter(({ args }) => !args.group && !args.after)
+  const top = pages.findLast(({ args }) => args.before) ?? pages[0]
+  const edge = `TimelineEdge:${timelineEdge.cursor}`
+  if (top) cache.link(top.page, 'edges', [edge, ...edgesOf(cache, top.page)])
+  dropPages(cache, `User:${viewer?.user?.id}`, 'posts')
+}
+
+const deletePost = (result: documents.DeletePostMutation, _args: unknown, cache: Cache) => {
+  const { deletedPostId = '', viewer } = result.deletePost ?? {}
+  ownPosts.delete(deletedPostId)
+  removeNode(cache, 'Query', 'timeline', `Post:${deletedPostId}`)
+  removeNode(cache, `User:${viewer?.user?.id}`, 'posts', `Post:${deletedPostId}`)
+}
+
+const addComment = (result: documents.WriteCommentMutation, _args: unknown, cache: Cache) => {
+  const { commentEdge, post } = result.addComment ?? {}
+  const [first] = pagesOf(cache, `Post:${post?.id}`, 'comments')
+  const edge = `CommentEdge:${commentEdge?.cursor}`
+  if (first) cache.link(first.page, 'edges', [edge, ...edgesOf(cache, first.page)])
+}
+
+const deleteComment = (result: documents.DeleteCommentMutation, _args: unknown, cache: Cache) => {
+  const { deletedCommentId, post } = result.deleteComment ?? {}
+  removeNode(cache, `Post:${post?.id}`, 'comments', `Comment:${deletedCommentId}`)
+}
+// #endregion
+
+const reload = (_result: unknown, _args: unknown, cache: Cache) => dropTimelines(cache)
+
+// #region urql-cache
+/** Each viewer has a cache of their own. */
+export const createCache = () =>
+  graphcache.cacheExchange({
+    schema: FEEDLINE_SCHEMA,
+    keys: {
+      // Edges have the keys of their cursors, so that updates can link them.
+      TimelineEdge: (edge) => edge.cursor as string,
+      CommentEdge: (edge) => edge.cursor as string,
+      FollowGroup: (group) => group.name as string,
+      Attachment: () => null,
+      TimelineNews: () => null,
+    },
+    resolvers: {
+      Query: { timeline },
+      User: { posts: relayPagination() },
+      Post: { comments: relayPagination() },
+    },
+    optimistic: {
+      likePost: setLiked(true),
+      unlikePost: setLiked(false),
+      followUser: setFollowed(true),
+      unfollowUser: setFollowed(false),
+    },
+    updates: {
+      Query: { timeline: replacePages },
+      User: { posts: replacePages },
+      Post: { comments: replacePages },
+      Mutation: {
+        createUser: (_result, _args, cache) => cache.invalidate('Query', 'viewer'),
+        createPost,
+        deletePost,
+        addComment,
+        deleteComment,
+        followUser: reload,
+        unfollowUser: reload,
+        blockUser: reload,
+        unblockUser: reload,
+        setFollowGroups: (_result, _args, cache) => {
+          dropPages(cache, cache.resolve('Query', 'viewer') as string, 'groups')
+          dropTimelines(cache)
+        },
+      },
+    },
+  })
+// #endregion

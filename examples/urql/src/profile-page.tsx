@@ -1,0 +1,38 @@
+import { ProfilePageDocument } from '@feedline/client'
+import { Feed, Profile, useHandle } from '@feedline/example-ui'
+import { useActions } from './actions.ts'
+import { first, nodesOf, useList } from './list.ts'
+
+/** A user with their posts. */
+export function ProfilePage({ handle }: { handle: string }) {
+  const viewer = useHandle()
+  const { data, pages } = useList(
+    ProfilePageDocument,
+    { handle, first },
+    ({ user }) => user?.posts.pageInfo,
+  )
+  const user = data?.user
+  const { like, deletePost, follow, block, setGroups } = useActions()
+  if (data && !user && !pages.isLoading) return <p className="end">There is no such user</p>
+  return (
+    <>
+      {user ? (
+        <Profile
+          user={user}
+          isViewer={user.handle === viewer}
+          onFollow={() => follow(user)}
+          onBlock={() => block(user)}
+          onGroups={(groups) => setGroups(user, groups)}
+        />
+      ) : null}
+      <Feed
+        {...pages}
+        label={`Posts of ${user?.name ?? handle}`}
+        posts={nodesOf(user?.posts.edges)}
+        onLike={like}
+        onDelete={deletePost}
+        empty="No posts yet"
+      />
+    </>
+  )
+}

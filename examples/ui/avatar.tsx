@@ -2,7 +2,7 @@
 export function Avatar({
   user,
 }: {
-  user: { handle: string; name: string; avatarUrl?: string | null }
+  user: { handle: string; name: string; avatarUrl?: string | null | undefined }
 }) {
   if (user.avatarUrl) return <img className="avatar" src={user.avatarUrl} alt="" loading="lazy" />
   const initials = user.name

@@ -7,7 +7,7 @@ import { Time } from './time.tsx'
 export interface ShownUser {
   readonly handle: string
   readonly name: string
-  readonly avatarUrl?: string | null
+  readonly avatarUrl?: string | null | undefined
 }
 
 export interface ShownPost {

@@ -4,7 +4,7 @@ import type { ShownUser } from './post-card.tsx'
 
 export interface ShownProfile extends ShownUser {
   readonly bio?: string | null | undefined
-  readonly bannerUrl?: string | null
+  readonly bannerUrl?: string | null | undefined
   readonly followerCount?: number | null | undefined
   readonly followingCount?: number | null | undefined
   readonly postCount?: number | null | undefined

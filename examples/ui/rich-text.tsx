@@ -5,8 +5,8 @@ export interface Facet {
   readonly start: number
   readonly end: number
   readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
-  readonly handle?: string | null
-  readonly url?: string | null
+  readonly handle?: string | null | undefined
+  readonly url?: string | null | undefined
 }
 
 /** A text whose mentions and URLs are links. */

@@ -17,7 +17,8 @@ export const readPost = (ref: Post_post$key): ShownPost =>
     graphql`
       fragment Post_post on Post @inline {
         id text createdAt likeCount commentCount viewerHasLiked viewerCanDelete
-        author { handle name }
+        author { handle name avatarUrl }
+        facets { start end kind handle url }
       }
     `,
     ref,

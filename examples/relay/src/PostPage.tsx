@@ -1,5 +1,6 @@
 import { Comments, navigate, PostCard, reportProblem } from '@feedline/example-ui'
-import { graphql, useLazyLoadQuery, usePaginationFragment } from 'react-relay'
+import { graphql, readInlineData, useLazyLoadQuery, usePaginationFragment } from 'react-relay'
+import type { PostPage_comment$key } from './__generated__/PostPage_comment.graphql.ts'
 import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql.ts'
 import type { PostPageAddCommentMutation } from './__generated__/PostPageAddCommentMutation.graphql.ts'
 import type { PostPageCommentsQuery } from './__generated__/PostPageCommentsQuery.graphql.ts'
@@ -7,6 +8,18 @@ import type { PostPageDeleteCommentMutation } from './__generated__/PostPageDele
 import type { PostPageQuery } from './__generated__/PostPageQuery.graphql.ts'
 import { useAction } from './environment.ts'
 import { readPost, usePostActions } from './Post.ts'
+
+const readComment = (ref: PostPage_comment$key) =>
+  readInlineData(
+    graphql`
+      fragment PostPage_comment on Comment @inline {
+        id text createdAt viewerCanDelete
+        facets { start end kind handle url }
+        user { handle name avatarUrl }
+      }
+    `,
+    ref,
+  )
 
 export function PostPage({ id, fetchKey }: { id: string; fetchKey: number }) {
   const { onLike, onDelete } = usePostActions()
@@ -44,7 +57,7 @@ function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
         id
         comments(first: $first, after: $after) @connection(key: "PostPage_comments") {
           __id
-          edges { node { id text createdAt viewerCanDelete user { handle name } } }
+          edges { node { ...PostPage_comment } }
         }
       }
     `,
@@ -56,7 +69,7 @@ function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
       addComment(input: $input) {
         commentEdge @prependEdge(connections: $connections) {
           cursor
-          node { id text createdAt viewerCanDelete user { handle name } }
+          node { ...PostPage_comment }
         }
         post { id commentCount }
       }
@@ -76,7 +89,7 @@ function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
   const onComplete = (error: Error | null) => error && reportProblem(error)
   return (
     <Comments
-      comments={comments.edges.flatMap(({ node }) => node ?? [])}
+      comments={comments.edges.flatMap(({ node }) => (node ? readComment(node) : []))}
       onMore={hasNext ? () => loadNext(20, { onComplete }) : undefined}
       onAdd={(text) => add({ postId, text }, { connections })}
       onDelete={({ id }) => void remove({ commentId: id }, { connections }).catch(reportProblem)}

@@ -41,7 +41,7 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
   const user = relay.useFragment(
     graphql`
       fragment Profile_user on User {
-        id handle name bio followerCount followingCount postCount
+        id handle name bio avatarUrl bannerUrl followerCount followingCount postCount
         viewerFollows followsViewer viewerHasBlocked viewerGroups
       }
     `,

@@ -138,7 +138,7 @@ const newsQuery = graphql`
 `
 const newPosts = graphql`
   query TimelineNewPostsQuery($before: String!, $group: String) {
-    timeline(last: 100, before: $before, group: $group) {
+    timeline(last: 50, before: $before, group: $group) {
       pollCursor
       edges { cursor node { id ...Post_post } }
       pageInfo { hasPreviousPage }
@@ -154,7 +154,7 @@ function prepend(
   args: TimelineNewPostsQuery['variables'],
 ) {
   const connection = store.get(connectionId)
-  const page = store.getRoot().getLinkedRecord('timeline', { last: 100, ...args })
+  const page = store.getRoot().getLinkedRecord('timeline', { last: 50, ...args })
   if (!connection || !page) return
   for (const served of page.getLinkedRecords('edges')?.toReversed() ?? []) {
     const edge = ConnectionHandler.buildConnectionEdge(store, connection, served)

@@ -127,6 +127,7 @@ export const createCache = () =>
       CommentEdge: (edge) => edge.cursor as string,
       FollowGroup: (group) => group.name as string,
       Attachment: () => null,
+      TextFacet: () => null,
       TimelineNews: () => null,
     },
     resolvers: {

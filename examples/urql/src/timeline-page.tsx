@@ -32,7 +32,7 @@ function useNews(page: { first: number; group?: string }, held: string | null | 
     startAgain()
   })
   const read = async (before: string): Promise<void> => {
-    const answer = await ask(client, HomeTimelineDocument, { ...group, last: 100, before })
+    const answer = await ask(client, HomeTimelineDocument, { ...group, last: 50, before })
     const { pageInfo, pollCursor } = answer?.timeline ?? {}
     if (pageInfo?.hasPreviousPage && pollCursor) return read(pollCursor)
     startAgain()

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<24beb37dab7aff69c7a239cc998ac8ed>>
- * @relayHash 2e0a9823f7e19e49f170cfbdd8d9e902
+ * @generated SignedSource<<f7d10ab668bd14fe036ed2adc8f17a62>>
+ * @relayHash 994482f75376c0659150844bd9a083f7
  * @lightSyntaxTransform
  */
 
@@ -8,9 +8,10 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 11d44d517242b463de5d40e1d1cfb2d846ca5f3f0e329db8f316b2d6c0f5a819
+// @relayRequestID 0713873e353d863ae85440e0a4829dbfcfd5fa300d679baccc77c93e69495519
 
 import type { ConcreteRequest } from 'relay-runtime';
+import type { FragmentRefs } from "relay-runtime";
 export type AddCommentInput = {
   clientMutationId?: string | null | undefined;
   postId: string;
@@ -25,14 +26,7 @@ export type PostPageAddCommentMutation$data = {
     readonly commentEdge: {
       readonly cursor: string;
       readonly node: {
-        readonly createdAt: string;
-        readonly id: string;
-        readonly text: string;
-        readonly user: {
-          readonly handle: string;
-          readonly name: string;
-        } | null | undefined;
-        readonly viewerCanDelete: boolean;
+        readonly " $fragmentSpreads": FragmentRefs<"PostPage_comment">;
       } | null | undefined;
     };
     readonly post: {
@@ -109,11 +103,58 @@ v8 = {
 v9 = {
   "alias": null,
   "args": null,
+  "concreteType": "TextFacet",
+  "kind": "LinkedField",
+  "name": "facets",
+  "plural": true,
+  "selections": [
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "start",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "end",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "kind",
+      "storageKey": null
+    },
+    (v8/*:: as any*/),
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "url",
+      "storageKey": null
+    }
+  ],
+  "storageKey": null
+},
+v10 = {
+  "alias": null,
+  "args": null,
   "kind": "ScalarField",
   "name": "name",
   "storageKey": null
 },
-v10 = {
+v11 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "avatarUrl",
+  "storageKey": null
+},
+v12 = {
   "alias": null,
   "args": null,
   "concreteType": "Post",
@@ -167,22 +208,32 @@ return {
                 "name": "node",
                 "plural": false,
                 "selections": [
-                  (v4/*:: as any*/),
-                  (v5/*:: as any*/),
-                  (v6/*:: as any*/),
-                  (v7/*:: as any*/),
                   {
-                    "alias": null,
-                    "args": null,
-                    "concreteType": "User",
-                    "kind": "LinkedField",
-                    "name": "user",
-                    "plural": false,
+                    "kind": "InlineDataFragmentSpread",
+                    "name": "PostPage_comment",
                     "selections": [
-                      (v8/*:: as any*/),
-                      (v9/*:: as any*/)
+                      (v4/*:: as any*/),
+                      (v5/*:: as any*/),
+                      (v6/*:: as any*/),
+                      (v7/*:: as any*/),
+                      (v9/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "User",
+                        "kind": "LinkedField",
+                        "name": "user",
+                        "plural": false,
+                        "selections": [
+                          (v8/*:: as any*/),
+                          (v10/*:: as any*/),
+                          (v11/*:: as any*/)
+                        ],
+                        "storageKey": null
+                      }
                     ],
-                    "storageKey": null
+                    "args": null,
+                    "argumentDefinitions": []
                   }
                 ],
                 "storageKey": null
@@ -190,7 +241,7 @@ return {
             ],
             "storageKey": null
           },
-          (v10/*:: as any*/)
+          (v12/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -236,6 +287,7 @@ return {
                   (v5/*:: as any*/),
                   (v6/*:: as any*/),
                   (v7/*:: as any*/),
+                  (v9/*:: as any*/),
                   {
                     "alias": null,
                     "args": null,
@@ -245,7 +297,8 @@ return {
                     "plural": false,
                     "selections": [
                       (v8/*:: as any*/),
-                      (v9/*:: as any*/),
+                      (v10/*:: as any*/),
+                      (v11/*:: as any*/),
                       (v4/*:: as any*/)
                     ],
                     "storageKey": null
@@ -272,23 +325,23 @@ return {
               }
             ]
           },
-          (v10/*:: as any*/)
+          (v12/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "2e0a9823f7e19e49f170cfbdd8d9e902",
-    "id": "11d44d517242b463de5d40e1d1cfb2d846ca5f3f0e329db8f316b2d6c0f5a819",
+    "cacheID": "994482f75376c0659150844bd9a083f7",
+    "id": "0713873e353d863ae85440e0a4829dbfcfd5fa300d679baccc77c93e69495519",
     "metadata": {},
     "name": "PostPageAddCommentMutation",
     "operationKind": "mutation",
-    "text": "mutation PostPageAddCommentMutation(\n  $input: AddCommentInput!\n) {\n  addComment(input: $input) {\n    commentEdge {\n      cursor\n      node {\n        id\n        text\n        createdAt\n        viewerCanDelete\n        user {\n          handle\n          name\n          id\n        }\n      }\n    }\n    post {\n      id\n      commentCount\n    }\n  }\n}\n"
+    "text": "mutation PostPageAddCommentMutation(\n  $input: AddCommentInput!\n) {\n  addComment(input: $input) {\n    commentEdge {\n      cursor\n      node {\n        ...PostPage_comment\n        id\n      }\n    }\n    post {\n      id\n      commentCount\n    }\n  }\n}\n\nfragment PostPage_comment on Comment {\n  id\n  text\n  createdAt\n  viewerCanDelete\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n  user {\n    handle\n    name\n    avatarUrl\n    id\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "ca20001c23efd5363945c300c235c9a5";
+(node as any).hash = "f82905319e1126970e64b9b5b2fa50aa";
 
 export default node;

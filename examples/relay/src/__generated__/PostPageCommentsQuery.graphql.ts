@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<b81b5d0aabf896cd5b2bff18988616e4>>
- * @relayHash 71ed5186043021767b0b43f930898a6b
+ * @generated SignedSource<<89490b2498852f5b91112abb9f15d2b6>>
+ * @relayHash ada729047ad4eb6180a609f4de134dd3
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 72de6a30c52f91eba88e4441022464993b68239a8998da37ad2f5f13bcd73983
+// @relayRequestID b96176f60a60bda1c67942cb775d7de73a26c112c9fa4017ecf1f8fa263d9b6a
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -76,6 +76,13 @@ v4 = {
   "args": null,
   "kind": "ScalarField",
   "name": "id",
+  "storageKey": null
+},
+v5 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
   "storageKey": null
 };
 return {
@@ -173,23 +180,64 @@ return {
                           {
                             "alias": null,
                             "args": null,
-                            "concreteType": "User",
+                            "concreteType": "TextFacet",
                             "kind": "LinkedField",
-                            "name": "user",
-                            "plural": false,
+                            "name": "facets",
+                            "plural": true,
                             "selections": [
                               {
                                 "alias": null,
                                 "args": null,
                                 "kind": "ScalarField",
-                                "name": "handle",
+                                "name": "start",
                                 "storageKey": null
                               },
                               {
                                 "alias": null,
                                 "args": null,
                                 "kind": "ScalarField",
+                                "name": "end",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "kind",
+                                "storageKey": null
+                              },
+                              (v5/*:: as any*/),
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "url",
+                                "storageKey": null
+                              }
+                            ],
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "concreteType": "User",
+                            "kind": "LinkedField",
+                            "name": "user",
+                            "plural": false,
+                            "selections": [
+                              (v5/*:: as any*/),
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
                                 "name": "name",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "avatarUrl",
                                 "storageKey": null
                               },
                               (v4/*:: as any*/)
@@ -269,16 +317,16 @@ return {
     ]
   },
   "params": {
-    "cacheID": "71ed5186043021767b0b43f930898a6b",
-    "id": "72de6a30c52f91eba88e4441022464993b68239a8998da37ad2f5f13bcd73983",
+    "cacheID": "ada729047ad4eb6180a609f4de134dd3",
+    "id": "b96176f60a60bda1c67942cb775d7de73a26c112c9fa4017ecf1f8fa263d9b6a",
     "metadata": {},
     "name": "PostPageCommentsQuery",
     "operationKind": "query",
-    "text": "query PostPageCommentsQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...PostPage_comments_2HEEH6\n    id\n  }\n}\n\nfragment PostPage_comments_2HEEH6 on Post {\n  id\n  comments(first: $first, after: $after) {\n    edges {\n      node {\n        id\n        text\n        createdAt\n        viewerCanDelete\n        user {\n          handle\n          name\n          id\n        }\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query PostPageCommentsQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...PostPage_comments_2HEEH6\n    id\n  }\n}\n\nfragment PostPage_comment on Comment {\n  id\n  text\n  createdAt\n  viewerCanDelete\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n  user {\n    handle\n    name\n    avatarUrl\n    id\n  }\n}\n\nfragment PostPage_comments_2HEEH6 on Post {\n  id\n  comments(first: $first, after: $after) {\n    edges {\n      node {\n        ...PostPage_comment\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "a2f849785353a2da1d77def99a60baf2";
+(node as any).hash = "257d0aeb08e2bbfc0862188a68ab4229";
 
 export default node;

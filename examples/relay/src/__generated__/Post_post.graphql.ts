@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<7a92c7670e7b3365b75c5d7f97a9b6cc>>
+ * @generated SignedSource<<3bf03a8dad47e3de15442b8712f6abe2>>
  * @lightSyntaxTransform
  */
 
@@ -8,14 +8,23 @@
 // @ts-nocheck
 
 import type { ReaderInlineDataFragment } from 'relay-runtime';
+export type FacetKind = "HASHTAG" | "LINK" | "MENTION";
 import type { FragmentRefs } from "relay-runtime";
 export type Post_post$data = {
   readonly author: {
+    readonly avatarUrl: string | null | undefined;
     readonly handle: string;
     readonly name: string;
   };
   readonly commentCount: number;
   readonly createdAt: string;
+  readonly facets: ReadonlyArray<{
+    readonly end: number;
+    readonly handle: string | null | undefined;
+    readonly kind: FacetKind;
+    readonly start: number;
+    readonly url: string | null | undefined;
+  }>;
   readonly id: string;
   readonly likeCount: number;
   readonly text: string;
@@ -33,6 +42,6 @@ const node: ReaderInlineDataFragment = {
   "name": "Post_post"
 };
 
-(node as any).hash = "3f7c716ed2412322d8dcc8f28bdb430c";
+(node as any).hash = "9d1161418be99f41813e5e99160aa490";
 
 export default node;

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<e699e424d9e30c90a594e30736684938>>
- * @relayHash 0979cb82118ada22ce8a9aa29d07d0e4
+ * @generated SignedSource<<c57f98fb9768e1093386587862a0eec9>>
+ * @relayHash 2536a20246bd202e1070cbba2458cbb4
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 73dfb90034f3794ebd84e230679fa48e4d47c152c504a4991700060176abcaa8
+// @relayRequestID 40aecdd848ac57b095c5e8acd87e0e33bd5fefadcbf0ad263301af5975d92e61
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -145,6 +145,20 @@ return {
                 "alias": null,
                 "args": null,
                 "kind": "ScalarField",
+                "name": "avatarUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
+                "name": "bannerUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
                 "name": "followerCount",
                 "storageKey": null
               },
@@ -199,12 +213,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "0979cb82118ada22ce8a9aa29d07d0e4",
-    "id": "73dfb90034f3794ebd84e230679fa48e4d47c152c504a4991700060176abcaa8",
+    "cacheID": "2536a20246bd202e1070cbba2458cbb4",
+    "id": "40aecdd848ac57b095c5e8acd87e0e33bd5fefadcbf0ad263301af5975d92e61",
     "metadata": {},
     "name": "ProfileBlockMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileBlockMutation(\n  $input: BlockUserInput!\n) {\n  blockUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "mutation ProfileBlockMutation(\n  $input: BlockUserInput!\n) {\n  blockUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
   }
 };
 })();

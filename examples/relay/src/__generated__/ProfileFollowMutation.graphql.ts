@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<9e032c7be40d413069175240646e638b>>
- * @relayHash a91a1228e79b322d0385e842ea873a5e
+ * @generated SignedSource<<b045617552e1e37690616450d95cfcfb>>
+ * @relayHash 200ac0ab01f9ada9676c84d2647e4863
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 6d8aa13b6f39b1e7736d06fb2c6f01968374024801e2a94251ae2b3bd38a2fba
+// @relayRequestID 735253a7bcb2eb6f8d06032191e5c8c3fd99e692f0b0213253b2df14d598d5df
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -186,6 +186,20 @@ return {
                 "alias": null,
                 "args": null,
                 "kind": "ScalarField",
+                "name": "avatarUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
+                "name": "bannerUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
                 "name": "followerCount",
                 "storageKey": null
               },
@@ -235,12 +249,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "a91a1228e79b322d0385e842ea873a5e",
-    "id": "6d8aa13b6f39b1e7736d06fb2c6f01968374024801e2a94251ae2b3bd38a2fba",
+    "cacheID": "200ac0ab01f9ada9676c84d2647e4863",
+    "id": "735253a7bcb2eb6f8d06032191e5c8c3fd99e692f0b0213253b2df14d598d5df",
     "metadata": {},
     "name": "ProfileFollowMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileFollowMutation(\n  $input: FollowUserInput!\n) {\n  followUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n    viewer {\n      id\n      user {\n        id\n        followingCount\n      }\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "mutation ProfileFollowMutation(\n  $input: FollowUserInput!\n) {\n  followUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n    viewer {\n      id\n      user {\n        id\n        followingCount\n      }\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<ea7b7edcf2c9764eacfc28d33e0694e6>>
- * @relayHash 848e1ee8a294b256326be637052667b8
+ * @generated SignedSource<<498a9b3c2059397e738a6c1910e997f6>>
+ * @relayHash 799ac8753084e1e07cbd3e0f98d6bc97
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID b6ebf24ba7b94be85a9fc6913ca2ab82f2e8a70eebf270c32dba3317941eaf19
+// @relayRequestID 529fa7170a09b24f6316c090bd4c09e4b3ef7a17dcc0831d2fa3652834bedc46
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -83,6 +83,13 @@ v5 = {
   "args": null,
   "kind": "ScalarField",
   "name": "name",
+  "storageKey": null
+},
+v6 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
   "storageKey": null
 };
 return {
@@ -207,15 +214,56 @@ return {
                             "name": "author",
                             "plural": false,
                             "selections": [
+                              (v6/*:: as any*/),
+                              (v5/*:: as any*/),
                               {
                                 "alias": null,
                                 "args": null,
                                 "kind": "ScalarField",
-                                "name": "handle",
+                                "name": "avatarUrl",
                                 "storageKey": null
                               },
-                              (v5/*:: as any*/),
                               (v4/*:: as any*/)
+                            ],
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "concreteType": "TextFacet",
+                            "kind": "LinkedField",
+                            "name": "facets",
+                            "plural": true,
+                            "selections": [
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "start",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "end",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "kind",
+                                "storageKey": null
+                              },
+                              (v6/*:: as any*/),
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "url",
+                                "storageKey": null
+                              }
                             ],
                             "storageKey": null
                           },
@@ -280,12 +328,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "848e1ee8a294b256326be637052667b8",
-    "id": "b6ebf24ba7b94be85a9fc6913ca2ab82f2e8a70eebf270c32dba3317941eaf19",
+    "cacheID": "799ac8753084e1e07cbd3e0f98d6bc97",
+    "id": "529fa7170a09b24f6316c090bd4c09e4b3ef7a17dcc0831d2fa3652834bedc46",
     "metadata": {},
     "name": "ProfilePageQuery",
     "operationKind": "query",
-    "text": "query ProfilePageQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...Profile_posts_2HEEH6\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    id\n  }\n}\n\nfragment Profile_posts_2HEEH6 on User {\n  name\n  posts(first: $first, after: $after) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
+    "text": "query ProfilePageQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...Profile_posts_2HEEH6\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Profile_posts_2HEEH6 on User {\n  name\n  posts(first: $first, after: $after) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<a4d793a2d5ce88bdb91e7643690b4bc5>>
- * @relayHash 08577f1ef7bb08f9cc4aba3c9684354b
+ * @generated SignedSource<<349cb12b09656e049da1cf0ab0c8d67f>>
+ * @relayHash ef05b27e50e14c23204e1c1da79263be
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 983b2f3e67171878cb24ae70b08d5c095d00be631a0dd157e029e32ddccd7363
+// @relayRequestID 4a7d3df4085f297df977686f8e28873c77adfcb977a5152896d1c7f36cbd02b2
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -67,6 +67,13 @@ v5 = {
   "kind": "ScalarField",
   "name": "name",
   "storageKey": null
+},
+v6 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "avatarUrl",
+  "storageKey": null
 };
 return {
   "fragment": {
@@ -122,6 +129,14 @@ return {
             "args": null,
             "kind": "ScalarField",
             "name": "bio",
+            "storageKey": null
+          },
+          (v6/*:: as any*/),
+          {
+            "alias": null,
+            "args": null,
+            "kind": "ScalarField",
+            "name": "bannerUrl",
             "storageKey": null
           },
           {
@@ -250,7 +265,48 @@ return {
                         "selections": [
                           (v4/*:: as any*/),
                           (v5/*:: as any*/),
+                          (v6/*:: as any*/),
                           (v3/*:: as any*/)
+                        ],
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "TextFacet",
+                        "kind": "LinkedField",
+                        "name": "facets",
+                        "plural": true,
+                        "selections": [
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "start",
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "end",
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "kind",
+                            "storageKey": null
+                          },
+                          (v4/*:: as any*/),
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "url",
+                            "storageKey": null
+                          }
                         ],
                         "storageKey": null
                       },
@@ -317,12 +373,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "08577f1ef7bb08f9cc4aba3c9684354b",
-    "id": "983b2f3e67171878cb24ae70b08d5c095d00be631a0dd157e029e32ddccd7363",
+    "cacheID": "ef05b27e50e14c23204e1c1da79263be",
+    "id": "4a7d3df4085f297df977686f8e28873c77adfcb977a5152896d1c7f36cbd02b2",
     "metadata": {},
     "name": "ProfileQuery",
     "operationKind": "query",
-    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    id\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<cce29eb5922e0517c354cfcd5fae30c4>>
- * @relayHash fd5e44d58d642193a8193174e1a133fa
+ * @generated SignedSource<<5cb3ffa04152646e39af5ef0cc9a03ac>>
+ * @relayHash 326def63e419a41390e4461c6c8f017d
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 11a4ad269fbf1a2a818ad738ccfff8deedc6d54425ebd75bf8213170193320a8
+// @relayRequestID e7fa686632ad4779b3ccd852b205dc407fa7cfb8b6297d98434c40c4274803b3
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -145,6 +145,20 @@ return {
                 "alias": null,
                 "args": null,
                 "kind": "ScalarField",
+                "name": "avatarUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
+                "name": "bannerUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
                 "name": "followerCount",
                 "storageKey": null
               },
@@ -199,12 +213,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "fd5e44d58d642193a8193174e1a133fa",
-    "id": "11a4ad269fbf1a2a818ad738ccfff8deedc6d54425ebd75bf8213170193320a8",
+    "cacheID": "326def63e419a41390e4461c6c8f017d",
+    "id": "e7fa686632ad4779b3ccd852b205dc407fa7cfb8b6297d98434c40c4274803b3",
     "metadata": {},
     "name": "ProfileUnblockMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileUnblockMutation(\n  $input: UnblockUserInput!\n) {\n  unblockUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "mutation ProfileUnblockMutation(\n  $input: UnblockUserInput!\n) {\n  unblockUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<c9a568e15f11d8e7da28e765aca3dea1>>
- * @relayHash b515b8c8cbdacfdbe1521684ecde1133
+ * @generated SignedSource<<2f418fa59686b8a9ee352d5adb6e0991>>
+ * @relayHash f0de68b6bf641a2ce876a0e0ae577dc9
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID dd69febfa14b4f39a7c1f8f1da90eb501c7651f73fefbfae38f257eb16a8408a
+// @relayRequestID 9fe13ab9d4d78e57e735ef0c6e41a5b8ea887871076532ef3abff44e3964a7db
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -186,6 +186,20 @@ return {
                 "alias": null,
                 "args": null,
                 "kind": "ScalarField",
+                "name": "avatarUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
+                "name": "bannerUrl",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
                 "name": "followerCount",
                 "storageKey": null
               },
@@ -235,12 +249,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "b515b8c8cbdacfdbe1521684ecde1133",
-    "id": "dd69febfa14b4f39a7c1f8f1da90eb501c7651f73fefbfae38f257eb16a8408a",
+    "cacheID": "f0de68b6bf641a2ce876a0e0ae577dc9",
+    "id": "9fe13ab9d4d78e57e735ef0c6e41a5b8ea887871076532ef3abff44e3964a7db",
     "metadata": {},
     "name": "ProfileUnfollowMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileUnfollowMutation(\n  $input: UnfollowUserInput!\n) {\n  unfollowUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n    viewer {\n      id\n      user {\n        id\n        followingCount\n      }\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "mutation ProfileUnfollowMutation(\n  $input: UnfollowUserInput!\n) {\n  unfollowUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n    viewer {\n      id\n      user {\n        id\n        followingCount\n      }\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
   }
 };
 })();

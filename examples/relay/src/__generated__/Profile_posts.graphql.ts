@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<2fd5d95ccd948401b079611f2520abfe>>
+ * @generated SignedSource<<e7ac1d431166fe80134291b3b65b0a1b>>
  * @lightSyntaxTransform
  */
 
@@ -44,6 +44,13 @@ v2 = {
   "args": null,
   "kind": "ScalarField",
   "name": "id",
+  "storageKey": null
+},
+v3 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
   "storageKey": null
 };
 return {
@@ -170,14 +177,55 @@ return {
                       "name": "author",
                       "plural": false,
                       "selections": [
+                        (v3/*:: as any*/),
+                        (v1/*:: as any*/),
                         {
                           "alias": null,
                           "args": null,
                           "kind": "ScalarField",
-                          "name": "handle",
+                          "name": "avatarUrl",
+                          "storageKey": null
+                        }
+                      ],
+                      "storageKey": null
+                    },
+                    {
+                      "alias": null,
+                      "args": null,
+                      "concreteType": "TextFacet",
+                      "kind": "LinkedField",
+                      "name": "facets",
+                      "plural": true,
+                      "selections": [
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "start",
                           "storageKey": null
                         },
-                        (v1/*:: as any*/)
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "end",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "kind",
+                          "storageKey": null
+                        },
+                        (v3/*:: as any*/),
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "url",
+                          "storageKey": null
+                        }
                       ],
                       "storageKey": null
                     }

@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<d4e1ebd3f084f325acff1d41fb7449fe>>
+ * @generated SignedSource<<e6bcd3d9845a6053ae0f7b705a2c1747>>
  * @lightSyntaxTransform
  */
 
@@ -10,6 +10,8 @@
 import type { ReaderFragment } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
 export type Profile_user$data = {
+  readonly avatarUrl: string | null | undefined;
+  readonly bannerUrl: string | null | undefined;
   readonly bio: string | null | undefined;
   readonly followerCount: number | null | undefined;
   readonly followingCount: number | null | undefined;
@@ -66,6 +68,20 @@ const node: ReaderFragment = {
       "alias": null,
       "args": null,
       "kind": "ScalarField",
+      "name": "avatarUrl",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "bannerUrl",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
       "name": "followerCount",
       "storageKey": null
     },
@@ -116,6 +132,6 @@ const node: ReaderFragment = {
   "abstractKey": null
 };
 
-(node as any).hash = "52f07658ecfd049bd106df0d718aa4ab";
+(node as any).hash = "9c30d806e215e3813b087bd3475a9cef";
 
 export default node;

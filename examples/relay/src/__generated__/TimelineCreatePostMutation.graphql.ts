@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<d131be2920f96d8ac1c23f6fd30b9171>>
- * @relayHash 2a3b786eb8dfeb31af3f8f312de52caf
+ * @generated SignedSource<<1f2f915fc1c06320b2f733938a3c402a>>
+ * @relayHash dfd82807e347c22c484d9266211afce1
  * @lightSyntaxTransform
  */
 
@@ -8,11 +8,11 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID f71514049f14bbb669ae742177743137a8cfa0b8efe48234053d79627ef8bc2c
+// @relayRequestID d08dba8c4a286f67e562bec7e7e4d09f230a5300428f7f0cde59caffe87ed53a
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
-export type AttachmentKind = "IMAGE" | "LINK" | "VIDEO" | "%future added value";
+export type AttachmentKind = "IMAGE" | "LINK" | "VIDEO";
 export type CreatePostInput = {
   attachments?: ReadonlyArray<AttachmentInput> | null | undefined;
   clientMutationId?: string | null | undefined;
@@ -144,6 +144,53 @@ v12 = {
 v13 = {
   "alias": null,
   "args": null,
+  "kind": "ScalarField",
+  "name": "avatarUrl",
+  "storageKey": null
+},
+v14 = {
+  "alias": null,
+  "args": null,
+  "concreteType": "TextFacet",
+  "kind": "LinkedField",
+  "name": "facets",
+  "plural": true,
+  "selections": [
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "start",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "end",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "kind",
+      "storageKey": null
+    },
+    (v11/*:: as any*/),
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "url",
+      "storageKey": null
+    }
+  ],
+  "storageKey": null
+},
+v15 = {
+  "alias": null,
+  "args": null,
   "concreteType": "Viewer",
   "kind": "LinkedField",
   "name": "viewer",
@@ -228,10 +275,12 @@ return {
                         "plural": false,
                         "selections": [
                           (v11/*:: as any*/),
-                          (v12/*:: as any*/)
+                          (v12/*:: as any*/),
+                          (v13/*:: as any*/)
                         ],
                         "storageKey": null
-                      }
+                      },
+                      (v14/*:: as any*/)
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -242,7 +291,7 @@ return {
             ],
             "storageKey": null
           },
-          (v13/*:: as any*/)
+          (v15/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -301,10 +350,12 @@ return {
                     "selections": [
                       (v11/*:: as any*/),
                       (v12/*:: as any*/),
+                      (v13/*:: as any*/),
                       (v4/*:: as any*/)
                     ],
                     "storageKey": null
-                  }
+                  },
+                  (v14/*:: as any*/)
                 ],
                 "storageKey": null
               }
@@ -327,19 +378,19 @@ return {
               }
             ]
           },
-          (v13/*:: as any*/)
+          (v15/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "2a3b786eb8dfeb31af3f8f312de52caf",
-    "id": "f71514049f14bbb669ae742177743137a8cfa0b8efe48234053d79627ef8bc2c",
+    "cacheID": "dfd82807e347c22c484d9266211afce1",
+    "id": "d08dba8c4a286f67e562bec7e7e4d09f230a5300428f7f0cde59caffe87ed53a",
     "metadata": {},
     "name": "TimelineCreatePostMutation",
     "operationKind": "mutation",
-    "text": "mutation TimelineCreatePostMutation(\n  $input: CreatePostInput!\n) {\n  createPost(input: $input) {\n    timelineEdge {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    viewer {\n      id\n      user {\n        id\n        postCount\n      }\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    id\n  }\n}\n"
+    "text": "mutation TimelineCreatePostMutation(\n  $input: CreatePostInput!\n) {\n  createPost(input: $input) {\n    timelineEdge {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    viewer {\n      id\n      user {\n        id\n        postCount\n      }\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<3915e3e08f41b99eda60e4d7803de047>>
- * @relayHash 6b2a7f251de9801187fe0960aabca06d
+ * @generated SignedSource<<08280caaffbc24d6ce01ced5d042a358>>
+ * @relayHash 4ad849695f2708c00cab44eb32e0cbe3
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 0c6eef7ae3cfff5692b83473b44b0335d00330a4ca2c6c64452fef69df144db2
+// @relayRequestID 77781b816844ecab5875397255086bb102ecd22ecba471c7dfe9cde61763988d
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -63,7 +63,7 @@ v1 = [
   {
     "kind": "Literal",
     "name": "last",
-    "value": 100
+    "value": 50
   }
 ],
 v2 = {
@@ -146,6 +146,53 @@ v12 = {
 v13 = {
   "alias": null,
   "args": null,
+  "kind": "ScalarField",
+  "name": "avatarUrl",
+  "storageKey": null
+},
+v14 = {
+  "alias": null,
+  "args": null,
+  "concreteType": "TextFacet",
+  "kind": "LinkedField",
+  "name": "facets",
+  "plural": true,
+  "selections": [
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "start",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "end",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "kind",
+      "storageKey": null
+    },
+    (v11/*:: as any*/),
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "url",
+      "storageKey": null
+    }
+  ],
+  "storageKey": null
+},
+v15 = {
+  "alias": null,
+  "args": null,
   "concreteType": "PageInfo",
   "kind": "LinkedField",
   "name": "pageInfo",
@@ -215,10 +262,12 @@ return {
                         "plural": false,
                         "selections": [
                           (v11/*:: as any*/),
-                          (v12/*:: as any*/)
+                          (v12/*:: as any*/),
+                          (v13/*:: as any*/)
                         ],
                         "storageKey": null
-                      }
+                      },
+                      (v14/*:: as any*/)
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -229,7 +278,7 @@ return {
             ],
             "storageKey": null
           },
-          (v13/*:: as any*/)
+          (v15/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -286,33 +335,35 @@ return {
                     "selections": [
                       (v11/*:: as any*/),
                       (v12/*:: as any*/),
+                      (v13/*:: as any*/),
                       (v4/*:: as any*/)
                     ],
                     "storageKey": null
-                  }
+                  },
+                  (v14/*:: as any*/)
                 ],
                 "storageKey": null
               }
             ],
             "storageKey": null
           },
-          (v13/*:: as any*/)
+          (v15/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "6b2a7f251de9801187fe0960aabca06d",
-    "id": "0c6eef7ae3cfff5692b83473b44b0335d00330a4ca2c6c64452fef69df144db2",
+    "cacheID": "4ad849695f2708c00cab44eb32e0cbe3",
+    "id": "77781b816844ecab5875397255086bb102ecd22ecba471c7dfe9cde61763988d",
     "metadata": {},
     "name": "TimelineNewPostsQuery",
     "operationKind": "query",
-    "text": "query TimelineNewPostsQuery(\n  $before: String!\n  $group: String\n) {\n  timeline(last: 100, before: $before, group: $group) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    id\n  }\n}\n"
+    "text": "query TimelineNewPostsQuery(\n  $before: String!\n  $group: String\n) {\n  timeline(last: 50, before: $before, group: $group) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "2c5ccc2478d2233360f25558f3e0b4e2";
+(node as any).hash = "d78ca5d50df78c8189b1fd5c3edb2f7a";
 
 export default node;

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<abc2c520c43acbdb902c119ab1446972>>
- * @relayHash 41b40b9e6e38d5556fb64c64976c4eda
+ * @generated SignedSource<<5c2b61b9874c6274ab5c13bbdbfc72c4>>
+ * @relayHash 7b8299d712feb31e18fa0e306d2151cb
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID ea8f2111913c2ced5651ba2bc88c8dccbc49810b99ce09b34c9556d1e41a0dcf
+// @relayRequestID 5e7e5c262027277197f4dc5b544d8ca27f97a309e0f18a2d594a7030c4f675bb
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -74,6 +74,13 @@ v5 = {
   "args": null,
   "kind": "ScalarField",
   "name": "id",
+  "storageKey": null
+},
+v6 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
   "storageKey": null
 };
 return {
@@ -196,13 +203,7 @@ return {
                     "name": "author",
                     "plural": false,
                     "selections": [
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "handle",
-                        "storageKey": null
-                      },
+                      (v6/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -210,7 +211,54 @@ return {
                         "name": "name",
                         "storageKey": null
                       },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "avatarUrl",
+                        "storageKey": null
+                      },
                       (v5/*:: as any*/)
+                    ],
+                    "storageKey": null
+                  },
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "TextFacet",
+                    "kind": "LinkedField",
+                    "name": "facets",
+                    "plural": true,
+                    "selections": [
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "start",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "end",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "kind",
+                        "storageKey": null
+                      },
+                      (v6/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "url",
+                        "storageKey": null
+                      }
                     ],
                     "storageKey": null
                   },
@@ -288,12 +336,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "41b40b9e6e38d5556fb64c64976c4eda",
-    "id": "ea8f2111913c2ced5651ba2bc88c8dccbc49810b99ce09b34c9556d1e41a0dcf",
+    "cacheID": "7b8299d712feb31e18fa0e306d2151cb",
+    "id": "5e7e5c262027277197f4dc5b544d8ca27f97a309e0f18a2d594a7030c4f675bb",
     "metadata": {},
     "name": "TimelinePageQuery",
     "operationKind": "query",
-    "text": "query TimelinePageQuery(\n  $after: String\n  $first: Int\n  $group: String\n  $isFirst: Boolean = true\n) {\n  ...Timeline_query_3QaKFG\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    id\n  }\n}\n\nfragment Timeline_query_3QaKFG on Query {\n  timeline(group: $group, first: $first, after: $after) {\n    pollCursor @include(if: $isFirst)\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query TimelinePageQuery(\n  $after: String\n  $first: Int\n  $group: String\n  $isFirst: Boolean = true\n) {\n  ...Timeline_query_3QaKFG\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Timeline_query_3QaKFG on Query {\n  timeline(group: $group, first: $first, after: $after) {\n    pollCursor @include(if: $isFirst)\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<775d50190d8ff1fa62ec8bda1de59e5c>>
- * @relayHash 67a3f0e8a83380edcdb3c71b0b365669
+ * @generated SignedSource<<3f62ce6898984e9f0dcf55014f8082ee>>
+ * @relayHash bac71461c0120d966d30e305bf8222f7
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID e62a6f06aaab97ff64bf218f6b6766ce50959085cf662827b4b540bb98d70ecf
+// @relayRequestID b5e17e27102e096fd0828954ad313d76d71a732fdc6556b48b3827b8d4b62964
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -48,6 +48,13 @@ v2 = {
   "args": null,
   "kind": "ScalarField",
   "name": "id",
+  "storageKey": null
+},
+v3 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
   "storageKey": null
 };
 return {
@@ -154,13 +161,7 @@ return {
                     "name": "author",
                     "plural": false,
                     "selections": [
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "handle",
-                        "storageKey": null
-                      },
+                      (v3/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -168,7 +169,54 @@ return {
                         "name": "name",
                         "storageKey": null
                       },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "avatarUrl",
+                        "storageKey": null
+                      },
                       (v2/*:: as any*/)
+                    ],
+                    "storageKey": null
+                  },
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "TextFacet",
+                    "kind": "LinkedField",
+                    "name": "facets",
+                    "plural": true,
+                    "selections": [
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "start",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "end",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "kind",
+                        "storageKey": null
+                      },
+                      (v3/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "url",
+                        "storageKey": null
+                      }
                     ],
                     "storageKey": null
                   },
@@ -246,12 +294,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "67a3f0e8a83380edcdb3c71b0b365669",
-    "id": "e62a6f06aaab97ff64bf218f6b6766ce50959085cf662827b4b540bb98d70ecf",
+    "cacheID": "bac71461c0120d966d30e305bf8222f7",
+    "id": "b5e17e27102e096fd0828954ad313d76d71a732fdc6556b48b3827b8d4b62964",
     "metadata": {},
     "name": "TimelineQuery",
     "operationKind": "query",
-    "text": "query TimelineQuery(\n  $group: String\n) {\n  ...Timeline_query_3NJIoa\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    id\n  }\n}\n\nfragment Timeline_query_3NJIoa on Query {\n  timeline(group: $group, first: 20) {\n    pollCursor\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query TimelineQuery(\n  $group: String\n) {\n  ...Timeline_query_3NJIoa\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Timeline_query_3NJIoa on Query {\n  timeline(group: $group, first: 20) {\n    pollCursor\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

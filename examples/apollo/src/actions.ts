@@ -13,10 +13,12 @@ import { useMemo } from 'react'
 /** The ids of posts of the viewer that polls count, because the held pollCursor does not cover them. */
 export const ownPosts = makeVar<readonly string[]>([])
 
+// #region apollo-input
 /** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
 const inputOf = <Input extends object>(input: Input) => {
   return { input: { ...input, clientMutationId: crypto.randomUUID() } }
 }
+// #endregion
 
 /** Removes an object from every list in the cache. */
 function drop(cache: ApolloCache, __typename: string, id: string): void {
@@ -35,6 +37,7 @@ function createActions(client: ApolloClient) {
     options: ApolloClient.MutateOptions<Data, Variables>,
   ) => client.mutate(options).catch(reportProblem)
 
+  // #region apollo-optimistic
   const like = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
     const post = {
       __typename: 'Post' as const,
@@ -48,6 +51,7 @@ function createActions(client: ApolloClient) {
       optimisticResponse: { result: { post } },
     })
   }
+  // #endregion
 
   const follow = (followee: UserProfileFragment) => {
     const { id, viewerFollows, followerCount, viewerGroups } = followee
@@ -85,6 +89,7 @@ function createActions(client: ApolloClient) {
       refetchQueries: [documents.SessionDocument],
     })
 
+  // #region apollo-create
   const publish = (text: string) =>
     client.mutate({
       mutation: documents.PublishPostDocument,
@@ -101,6 +106,7 @@ function createActions(client: ApolloClient) {
         if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
       },
     })
+  // #endregion
 
   const deletePost = ({ id }: ShownPost) =>
     send({

@@ -19,6 +19,7 @@ interface Page {
   readonly pollCursor?: string | null
 }
 
+// #region apollo-timeline
 /**
  * A timeline in the cache: pages after a cursor go below, new posts before a pollCursor go on top. New posts may repeat
  * posts that are held, and only pages without `after` have a pollCursor.
@@ -37,6 +38,7 @@ function timelinePolicy(): FieldPolicy {
     },
   }
 }
+// #endregion
 
 const createCache = () =>
   new InMemoryCache({
@@ -47,6 +49,7 @@ const createCache = () =>
     },
   })
 
+// #region apollo-client
 /** A client of a viewer. Each viewer has a cache of their own. */
 export function createClient(handle: string): ApolloClient {
   const signIn = new SetContextLink(({ headers }) => {
@@ -66,3 +69,4 @@ export function createClient(handle: string): ApolloClient {
     cache: createCache(),
   })
 }
+// #endregion

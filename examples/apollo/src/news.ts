@@ -18,6 +18,7 @@ const pageMax = 50
 const heldTimeline = (client: ApolloClient, group: Group) =>
   client.readQuery({ query: HomeTimelineDocument, variables: group })?.timeline
 
+// #region apollo-new-posts
 /** Puts the posts that are new since a pollCursor on top. */
 async function readNews(client: ApolloClient, group: Group, since: string): Promise<void> {
   const variables = { ...group, last: pageMax, before: since }
@@ -26,6 +27,7 @@ async function readNews(client: ApolloClient, group: Group, since: string): Prom
   const { pageInfo, pollCursor } = data?.timeline ?? {}
   if (pageInfo?.hasPreviousPage && pollCursor) await readNews(client, group, pollCursor)
 }
+// #endregion
 
 /** Reads as many posts as are held again, and shows them all at once, so that the page does not jump. */
 async function readAgain(client: ApolloClient, group: Group): Promise<void> {
@@ -61,6 +63,7 @@ export function useNews(group: Group) {
     setNews(undefined)
     if (isHome) ownPosts([])
   }
+  // #region apollo-polling
   usePolling(async () => {
     if (!since) return
     const { data } = await client.query({
@@ -78,6 +81,7 @@ export function useNews(group: Group) {
     if (since) await readNews(client, group, since)
     startAgain()
   }
+  // #endregion
   const count = news?.hasMore ? news.count : Math.max(0, (news?.count ?? 0) - (isHome ? own : 0))
   return { count, hasMore: news?.hasMore ?? false, showNews }
 }

@@ -47,7 +47,6 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
     `,
     userRef,
   )
-  // #region relay-follow
   const follow = useAction<ProfileFollowMutation>(graphql`
     mutation ProfileFollowMutation($input: FollowUserInput!) {
       followUser(input: $input) {
@@ -77,8 +76,6 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
       },
     )
   }
-  // #endregion
-  // #region relay-block
   const block = useAction<ProfileBlockMutation>(graphql`
     mutation ProfileBlockMutation($input: BlockUserInput!) {
       blockUser(input: $input) { user { ...Profile_user } }
@@ -94,7 +91,6 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
     await change({ user: { id } }, { updater: readAgain })
     await reload()
   }
-  // #endregion
   const setGroups = useAction<ProfileGroupsMutation>(graphql`
     mutation ProfileGroupsMutation($input: SetFollowGroupsInput!) {
       setFollowGroups(input: $input) { user { id viewerGroups } viewer { ...main_viewer } }

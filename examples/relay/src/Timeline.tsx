@@ -128,9 +128,11 @@ export function Timeline({ group, fetchKey }: { group: string | undefined; fetch
   )
 }
 
+// #region relay-first-page
 const firstPage = graphql`
   query TimelineQuery($group: String) { ...Timeline_query @arguments(group: $group, first: 20) }
 `
+// #endregion
 const newsQuery = graphql`
   query TimelineNewsQuery($since: String!, $group: String) {
     timelineNews(since: $since, group: $group) { count hasMore changed pollCursor }

@@ -7,9 +7,9 @@ import { first } from './list.ts'
 
 type User = documents.UserProfileFragment
 
-// #region urql-mutations
 /** What the viewer does. The cache shows likes and follows at once, and takes them back after a failure. */
 function createActions(client: Client) {
+  // #region urql-mutations
   /** Each attempt has its own clientMutationId. The repeats of the network have the same. */
   const mutate = async <Data, Input>(
     document: TypedDocumentNode<Data, { input: Input }>,
@@ -19,8 +19,8 @@ function createActions(client: Client) {
     const { error } = await client.mutation(document, { input })
     if (error) throw reasonOf(error)
   }
-  const report = (done: Promise<unknown>) => done.catch(reportProblem)
   // #endregion
+  const report = (done: Promise<unknown>) => done.catch(reportProblem)
   return {
     createUser: (name: string) => report(mutate(documents.CreateUserDocument, { name })),
     publish: (text: string) => mutate(documents.PublishPostDocument, { text }),

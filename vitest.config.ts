@@ -20,7 +20,7 @@ export default defineConfig({
     // Decorators run when a module is loaded, whichever of them a test imports first.
     setupFiles: ['reflect-metadata'],
     // At night, tests try all their cases.
-    testTimeout: process.env.FEEDLINE_RUNS ? 150_000 : 30_000,
+    testTimeout: process.env.FEEDLINE_RUNS ? 150_000 : 60_000,
     hookTimeout: 120_000,
     reporters: ['default', 'json'],
     outputFile: { json: 'test-results/vitest.json' },

@@ -19,6 +19,8 @@ import { pageSizeMax } from '../lib/page.ts'
 import { pageSizeDefault } from './connection.ts'
 import {
   commandPrice,
+  facetValuePrice,
+  facetValues,
   fanoutPrice,
   fieldCommands,
   fieldPrices,
@@ -42,7 +44,7 @@ export interface PricedOperation {
 
 /** What an operation costs. */
 export interface Price {
-  /** The values that the response may hold: for each field, the product of the page sizes above it. */
+  /** The values that the response may hold: for each field, the product of the page sizes above it. A small value counts in part. */
   readonly values: number
   /** The commands that the operation may send, without those of FANOUT_ON_READ for further followees. */
   readonly commands: number
@@ -60,7 +62,7 @@ export const costOf = (
   { values, commands, timelines }: Omit<Price, 'mutations'>,
   followees: number,
 ): number =>
-  values * valuePrice +
+  Math.ceil(values * valuePrice) +
   commands * commandPrice +
   timelines * Math.floor(followees / followeesPerPrice) * fanoutPrice
 
@@ -137,7 +139,8 @@ class Pricing {
     const below = node.selectionSet
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
-    const own = 1 + (fieldPrices[coordinate] ?? 0) / valuePrice
+    const value = facetValues.has(coordinate) ? facetValuePrice : valuePrice
+    const own = (value + (fieldPrices[coordinate] ?? 0)) / valuePrice
     return own + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
   }
 

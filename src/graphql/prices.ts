@@ -6,6 +6,15 @@ import { optionalFields } from '../users/users.ts'
 /** What one value of a response costs. All other prices are multiples of it. */
 export const valuePrice = 1
 
+/**
+ * What a value costs that is a few bytes of a text, which is priced as well: the fields of a facet but its user. A page
+ * of 100 posts with ten facets each would otherwise cost more than a request may.
+ */
+export const facetValuePrice = 0.2
+export const facetValues: ReadonlySet<string> = new Set(
+  ['start', 'end', 'kind', 'handle', 'tag', 'url'].map((field) => `TextFacet.${field}`),
+)
+
 /** What a MongoDB command costs. It takes about as long as twenty values. */
 export const commandPrice = 20
 

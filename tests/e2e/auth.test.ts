@@ -172,14 +172,17 @@ describe('private data', () => {
     const ids: string[] = []
     for (const name of ['ann', 'bob', 'cat', 'dan', 'eve']) {
       await done(name, `createUser(input: {name: "${name}"}) { user { handle } }`)
-      const published = `createPost(input: {text: "by ${name}"}) { post { id } }`
+      const published = `createPost(input: {text: "by @${name}"}) { post { id } }`
       ids.push((await done(name, published)).createPost.post.id)
     }
     for (const name of ['ann', 'bob', 'cat']) {
       for (const postId of ids.slice(0, 3)) {
         await done(name, `likePost(input: {postId: "${postId}"}) { changed }`)
         await done(name, `sharePost(input: {postId: "${postId}"}) { changed }`)
-        await done(name, `addComment(input: {postId: "${postId}", text: "x"}) { comment { id } }`)
+        await done(
+          name,
+          `addComment(input: {postId: "${postId}", text: "@${name}"}) { comment { id } }`,
+        )
       }
     }
     await done('ann', `${follow('dan')} ${follow('cat')} ${follow('bob')}`)
@@ -209,7 +212,7 @@ describe('private data', () => {
       '{ user(handle: "ann") { name followingCount posts { edges { node { text } } } following { edges { node { handle viewerFollows viewerGroups viewerHasMuted } } } } viewer { handle } }',
     )
     expect(errors).toEqual([])
-    expect(data.user.posts.edges[0].node.text).toBe('by ann')
+    expect(data.user.posts.edges[0].node.text).toBe('by @ann')
     expect(data.user.following.edges[0].node).toEqual({
       handle: 'bob',
       viewerFollows: false,

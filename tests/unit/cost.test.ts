@@ -1,6 +1,7 @@
 import { isInterfaceType, isObjectType, parse } from 'graphql'
 import { expect, test } from 'vitest'
 import { costOf, priceOperation } from '../../src/graphql/cost.ts'
+import { limits } from '../../src/graphql/limits.ts'
 import {
   fieldCommands,
   fieldPrices,
@@ -155,4 +156,16 @@ test('every field that may send commands has a price, and no other', () => {
   ]
   const ofUser = fields.filter(({ name }) => name.startsWith('User.')).map(({ name }) => name)
   expect(ofUser.filter((name) => !(name in loads)).sort()).toEqual(ofLoads)
+})
+
+test('a page of 100 posts with all fields of PostCard costs less than a request may', () => {
+  const name = '__typename'
+  const price = priceOf(`{ timeline(last: 100) { edges { cursor ${name} node {
+    id text facets { start end kind handle tag url ${name} } createdAt
+    attachments { url kind alt width height blurhash ${name} }
+    author { id handle name avatarUrl viewerFollows ${name} }
+    likeCount commentCount shareCount viewerHasLiked viewerHasShared viewerCanDelete ${name}
+  } } pageInfo { startCursor endCursor hasNextPage hasPreviousPage ${name} } pollCursor ${name} } }`)
+  const followees = 1_000
+  expect(costOf(price, followees)).toBeLessThan(limits.cost)
 })

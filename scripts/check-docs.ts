@@ -61,19 +61,27 @@ async function findLinkProblems(file: string, text: string): Promise<string[]> {
 /** Checks paths in backticks, also within commands. A path that begins with a folder of the repository must exist. */
 function findPathProblems(file: string, text: string): string[] {
   const spans = Array.from(removeFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
-  const repositoryPath = /(?<![\w./-])(?:\.ci|deploy|docs|schema|scripts|src|tests)\/[\w./-]*\w/g
+  const repositoryPath =
+    /(?<![\w./-])(?:\.ci|deploy|docs|examples|schema|scripts|src|tests)\/[\w./-]*\w/g
   const named = new Set(spans.flatMap((code) => code.match(repositoryPath) ?? []))
   const missing = [...named].filter((path) => !existsSync(join(root, path)))
   return missing.map((path) => `${file}: ${path} does not exist`)
 }
 
-function findScriptProblems(file: string, text: string, scripts: ReadonlySet<string>): string[] {
+/** Checks `npm run SCRIPT`, also with `-w FOLDER`. */
+async function findScriptProblems(file: string, text: string): Promise<string[]> {
   const named = [
-    ...text.matchAll(/\bnpm run ([\w:-]+)/g),
+    ...text.matchAll(/\bnpm run ([\w:-]+)(?: -w ([\w/-]+))?/g),
     ...text.matchAll(/\bnpm (test|start)\b/g),
   ]
-  const unknown = new Set(named.map(([, name = '']) => name).filter((name) => !scripts.has(name)))
-  return [...unknown].map((name) => `${file}: package.json has no script ${name}`)
+  const problems = await Promise.all(
+    named.map(async ([, name = '', folder = '']) => {
+      const manifest = join(folder, 'package.json')
+      const { scripts } = JSON.parse(await read(manifest)) as { scripts: Record<string, string> }
+      return name in scripts ? [] : [`${file}: ${manifest} has no script ${name}`]
+    }),
+  )
+  return [...new Set(problems.flat())]
 }
 
 /** Reads the variables in the first column of the tables in README's section "Configuration". */
@@ -100,15 +108,13 @@ function findVariableProblems(readme: string): string[] {
 }
 
 const files = await findDocuments()
-const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> }
-const names = new Set(Object.keys(scripts))
 const problems = findVariableProblems(await read('README.md'))
 for (const file of files) {
   const text = await read(file)
   problems.push(
     ...(await findLinkProblems(file, text)),
     ...findPathProblems(file, text),
-    ...findScriptProblems(file, text, names),
+    ...(await findScriptProblems(file, text)),
   )
 }
 for (const problem of problems) console.error(problem)

@@ -44,6 +44,9 @@ export default defineConfig({
           globalSetup: 'tests/support/global-setup.ts',
           testTimeout: 90_000,
           fileParallelism: false,
+          // A browser on a busy machine may miss a moment that a test waits for.
+          retry: 1,
+          sequence: { groupOrder: 2 },
         },
       },
       {

@@ -2,16 +2,6 @@ import { serverUrl } from '@feedline/example-ui'
 import { commitMutation, type GraphQLTaggedNode, useRelayEnvironment } from 'react-relay'
 import * as runtime from 'relay-runtime'
 
-/** An error that the server reports. The message is for people, the code for programs. */
-class ReportedError extends Error {
-  constructor(
-    message: string,
-    readonly code: string | undefined,
-  ) {
-    super(message)
-  }
-}
-
 type Answer = runtime.GraphQLResponse & {
   readonly errors?: readonly { message: string; extensions?: { code?: string } }[]
 }
@@ -56,7 +46,8 @@ async function send(
 const retriesMax = 2
 const isTemporary = (error: unknown) =>
   navigator.onLine &&
-  (error instanceof TypeError || (error instanceof ReportedError && error.code === 'UNAVAILABLE'))
+  error instanceof Error &&
+  (error instanceof TypeError || error.cause === 'UNAVAILABLE')
 
 /** Repeats what may succeed later. A mutation keeps its clientMutationId, so it takes effect once. */
 const fetchWith =
@@ -67,7 +58,7 @@ const fetchWith =
         const answer = await send(request, operation, variables)
         const [error] = answer.errors ?? []
         // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
-        if (error) throw new ReportedError(error.message, error.extensions?.code)
+        if (error) throw new Error(error.message, { cause: error.extensions?.code })
         return answer
       } catch (error) {
         if (attempt === retriesMax || !isTemporary(error)) throw error

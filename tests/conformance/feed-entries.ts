@@ -35,7 +35,7 @@ export function describeFeedEntries(fixture: FeedFixture): void {
       { likeCount: 2, commentCount: 0, shareCount: 0 },
     ]
     const whole = posts.map((post, n) => {
-      return { ...post, ...counts[n], attachments: [], createdAt: timeOf(post.id) }
+      return { ...post, ...counts[n], attachments: [], facets: [], createdAt: timeOf(post.id) }
     })
     expect(await of('content')).toEqual(whole)
   })

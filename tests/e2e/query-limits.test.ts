@@ -7,6 +7,9 @@ import { limits as constants } from '../../src/graphql/limits.ts'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
+import { blurhashLengthMax } from '../../src/posts/blurhash.ts'
+import { pixelsMax } from '../../src/posts/content.ts'
+import { facetsMax } from '../../src/posts/facets.ts'
 import { useApp } from '../support/app.ts'
 import { handle } from '../support/services.ts'
 
@@ -83,10 +86,13 @@ test.each(Object.entries(requests))(
   },
 )
 
-test('the limits of documents, lists and polls are the constants that their own tests exceed', () => {
+test('the limits of documents, lists, polls and contents are the constants that their own tests exceed', () => {
   const others = Object.entries(limits).filter(([name]) => !(name in requests))
   expect(Object.fromEntries(others)).toEqual({
     groupsMax: groupsPerUserMax,
+    attachmentPixelsMax: pixelsMax,
+    blurhashLengthMax,
+    facetsMax,
     pageSizeDefault,
     newsCountMax: newsMax,
     documentDepthMax: constants.depth,

@@ -15,7 +15,7 @@ import {
 import { type Setting, small } from './model/setting.ts'
 
 const histories = lawRuns(6)
-const budgetMs = 60_000 + histories * 5_000
+const budgetMs = 180_000 + histories * 5_000
 const harness = useServices()
 const asked = ['CACHE', 'INBOX'] as const
 const tally = new Map<string, number>()

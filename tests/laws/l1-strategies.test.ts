@@ -14,7 +14,7 @@ import { type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const histories = lawRuns(6)
-const budgetMs = 60_000 + histories * 3_000
+const budgetMs = 180_000 + histories * 3_000
 
 const settings = {
   'every strategy but HYBRID': {

@@ -12,7 +12,7 @@ import { PollSimulation } from './model/poll-simulation.ts'
 import { type Setting, small } from './model/setting.ts'
 
 const histories = lawRuns(8)
-const budgetMs = 60_000 + histories * 3_000
+const budgetMs = 180_000 + histories * 3_000
 
 /** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
 const shownAt: Record<string, string> = {

@@ -99,6 +99,8 @@ test('the mentioned users of a page are read together, and the price covers the 
   const [author] = many
   if (!author) throw new Error('there are users')
   await openAccounts(app.services, many)
+  // The jobs of the tests above send commands too.
+  await app.rest()
   const mint = new IdMint(Date.now)
   await app.services.collections.posts.insertMany(
     many.map((one, n) => {

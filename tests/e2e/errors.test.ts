@@ -272,35 +272,3 @@ test.each([
   expect(errors.length).toBeGreaterThan(0)
   for (const { message } of errors) expect(message).not.toMatch(/did you mean/i)
 })
-
-test('names with a meaning in JavaScript or MongoDB are ordinary names', async () => {
-  const groups = ['$ne', '$where', '__proto__', 'a.b', 'constructor', '{"$ne":null}']
-  const set = await app.send({
-    as: 'ann',
-    query:
-      'mutation ($i: SetFollowGroupsInput!) { setFollowGroups(input: $i) { groups clientMutationId } }',
-    variables: { i: { user: { handle: 'bob' }, groups, clientMutationId: '__proto__' } },
-  })
-  expect(set.errors).toEqual([])
-  expect(set.data.setFollowGroups).toEqual({ groups, clientMutationId: '__proto__' })
-  await app.services.posts.create(handle('bob'), { text: 'seen' })
-  for (const [group, seen] of [...groups.map((name) => [name, 1]), ['toString', 0], ['$gt', 0]]) {
-    const { data } = await app.send({
-      as: 'ann',
-      query: 'query ($g: String!) { timeline(group: $g) { edges { cursor } } }',
-      variables: { g: group },
-    })
-    expect([group, data.timeline.edges.length]).toEqual([group, seen])
-  }
-})
-
-test.each([
-  ['__proto__', '{"__proto__":{"h":"ann"}}'],
-  ['a prototype', '{"constructor":{"prototype":{"h":"ann"}}}'],
-])('a body with %s is refused and changes no prototype', async (_, variables) => {
-  const { status, errors } = await app.send({
-    body: `{"query":${JSON.stringify(read)},"variables":${variables}}`,
-  })
-  expect([status, errors[0]?.extensions.code]).toEqual([400, 'BAD_REQUEST'])
-  expect(({} as Record<string, unknown>).h).toBeUndefined()
-})

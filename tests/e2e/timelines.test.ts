@@ -19,8 +19,8 @@ const fans = Array.from({ length: 5 }, (_, n) => handle(`fan${n}`))
 const publish = async (as: string, text: string) =>
   (await app.ask(as, operations.CreatePostDocument, { input: { text } })).createPost.post.id
 
-const follow = (as: string, whom: string) =>
-  app.ask(as, operations.FollowUserDocument, { input: { user: { handle: whom } } })
+const follow = (as: string, other: string) =>
+  app.ask(as, operations.FollowUserDocument, { input: { user: { handle: other } } })
 
 async function page(strategy: FeedStrategyName, first = 10) {
   const { timeline } = await app.ask(reader, operations.TimelineDocument, { first, strategy })

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { isTimeExpired, isUnreachable } from '../../src/db/errors.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
@@ -11,6 +10,7 @@ import { lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 import { beginnings, diceOf, drift, people } from './model/drift.ts'
+import { onceUnlocked } from './model/locked-writes.ts'
 import { type Account, child, endAll, kill } from './processes/reconcile-child.ts'
 
 const kills = Number(process.env.FEEDLINE_KILLS ?? 3)
@@ -62,23 +62,6 @@ const leases = (leasedUntil: Date) =>
       { $set: { leasedUntil } },
     ),
   )
-
-/**
- * Repeats a write that waits for a killed process. Its transaction keeps locks for up to 7.5 s, and a command times out
- * after 3 s.
- */
-async function onceUnlocked(write: () => Promise<unknown>): Promise<void> {
-  const giveUpAt = performance.now() + 15_000
-  for (;;) {
-    try {
-      await write()
-      return
-    } catch (error) {
-      const isLocked = isUnreachable(error) || isTimeExpired(error)
-      if (!isLocked || performance.now() > giveUpAt) throw error
-    }
-  }
-}
 
 const run = () => reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false })
 

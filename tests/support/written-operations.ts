@@ -4,10 +4,24 @@ import { Kind, type OperationDefinitionNode, parse } from 'graphql'
 
 const folder = join(import.meta.dirname, '../../schema/operations')
 
-/** All operations of schema/operations, as their files define them. */
-export async function readOperations(): Promise<OperationDefinitionNode[]> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.graphql'))
-  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))
+/** The files of schema/operations, by the test file of tests/e2e that executes their operations. */
+export const filesByTest = {
+  operations: ['engagement', 'limits', 'node', 'post', 'timeline'],
+  'people-operations': ['account', 'relation', 'user', 'viewer'],
+  'app-operations': ['app'],
+} as const
+
+/** The names of all files, without their ending. */
+export const readFileNames = async (): Promise<string[]> =>
+  (await readdir(folder)).flatMap((name) =>
+    name.endsWith('.graphql') ? [name.slice(0, -'.graphql'.length)] : [],
+  )
+
+/** The operations of some files of schema/operations, as the files define them. */
+export async function readOperations(names: readonly string[]): Promise<OperationDefinitionNode[]> {
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(folder, `${name}.graphql`), 'utf8')),
+  )
   return texts
     .flatMap((text) => parse(text).definitions)
     .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)

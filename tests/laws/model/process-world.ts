@@ -57,18 +57,14 @@ export async function openWorld({ services, clock }: ServicesHarness, followers:
     const some = edges.slice(at, at + 2_000)
     await services.transactions.run((tx) => services.edges.insert(tx, some))
   }
+  const counters = (user: UserId) => ({
+    followers: audiences.find(([followee]) => followee === user)?.[1].length ?? 0,
+    following: 0,
+  })
   const { user_stats } = services.collections
   await user_stats.bulkWrite(
     [...new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))].map((_id) => ({
-      updateOne: {
-        filter: { _id },
-        update: {
-          $set: {
-            followers: pairs.filter(({ followee }) => followee === _id).length,
-            following: 0,
-          },
-        },
-      },
+      updateOne: { filter: { _id }, update: { $set: counters(_id) } },
     })),
   )
   // A first page ends above the oldest stored entry. Below it, pages show posts before their delivery.

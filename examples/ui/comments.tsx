@@ -1,6 +1,6 @@
 import { Link } from './address.tsx'
 import { Avatar } from './avatar.tsx'
-import { Composer } from './composer.tsx'
+import { Composer, type ComposerProps } from './composer.tsx'
 import type { ShownUser } from './post-card.tsx'
 import { type Facet, RichText } from './rich-text.tsx'
 import { Time } from './time.tsx'
@@ -18,7 +18,7 @@ export interface CommentsProps {
   readonly comments: readonly ShownComment[]
   /** Undefined if the list is complete. */
   readonly onMore: (() => void) | undefined
-  readonly onAdd: (text: string) => Promise<unknown>
+  readonly onAdd: ComposerProps['onSend']
   readonly onDelete: (comment: ShownComment) => void
 }
 

@@ -1,14 +1,19 @@
 import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from 'react'
 import { reportProblem } from './problems.tsx'
 
-/** The most characters of a post and of a comment, as a server counts them: code points. */
+/** The most characters of a post and of a comment, as the server counts them: an emoji with its parts is one. */
 const charactersMax = 300
+const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
+const countCharacters = (text: string) => [...characters.segment(text)].length
 
 export interface ComposerProps {
   readonly label: string
   readonly button: string
-  /** Sends the text. If it fails, the text stays, and the problem is reported. */
-  readonly onSend: (text: string) => Promise<unknown>
+  /**
+   * Sends the text. If it fails, the text stays, and the problem is reported. A second attempt with the same text has the
+   * same `clientMutationId`, because the first may have taken effect without an answer.
+   */
+  readonly onSend: (text: string, clientMutationId: string) => Promise<unknown>
 }
 
 /** A text field with a button. Ctrl or Command with Enter sends too. */
@@ -17,13 +22,24 @@ export function Composer({ label, button, onSend }: ComposerProps) {
   const form = useRef<HTMLFormElement>(null)
   const [text, setText] = useState('')
   const [isSending, setSending] = useState(false)
-  const left = charactersMax - [...text].length
+  const sent = useRef({ text: '', clientMutationId: '' })
+  const left = charactersMax - countCharacters(text.trim())
   const isReady = text.trim() !== '' && left >= 0 && !isSending
   const send = async (event: FormEvent) => {
     event.preventDefault()
     if (!isReady) return
     setSending(true)
-    await onSend(text.trim()).then(() => setText(''), reportProblem)
+    const draft = text.trim()
+    if (sent.current.text !== draft) {
+      sent.current = { text: draft, clientMutationId: crypto.randomUUID() }
+    }
+    try {
+      await onSend(draft, sent.current.clientMutationId)
+      sent.current = { text: '', clientMutationId: '' }
+      setText('')
+    } catch (error) {
+      reportProblem(error)
+    }
     setSending(false)
   }
   const sendByKey = (event: KeyboardEvent) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { postNodeId } from '../../src/graphql/node-id.ts'
 import { handle } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
@@ -105,6 +106,37 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await second.shows(['by carol'])
     await first.poll()
     await first.shows(['by carol'])
+  })
+
+  test('a block hides the comments of the blocked user on a post that was opened before', async () => {
+    const { alice, bob, carol, write } = await createWorld(app)
+    const [post] = await write(carol, ['by carol'])
+    if (!post) return expect.fail('a post')
+    await app.services.engagements.add('comments', handle(bob), post, { text: 'by bob' })
+    const path = `/posts/${postNodeId(post)}`
+    const { page, shows } = await open(alice, { path, polls: false })
+    const comments = page.getByTestId('comment')
+    await expect.poll(() => comments.count()).toBe(1)
+    await comments.getByRole('link', { name: bob }).click()
+    await page.getByRole('button', { name: 'Block' }).click()
+    await page.getByRole('button', { name: 'Unblock' }).waitFor()
+    await page.goBack()
+    await shows(['by carol'])
+    await expect.poll(() => comments.count()).toBe(0)
+  })
+
+  test('a post that was opened and then deleted cannot be opened again', async () => {
+    const { alice, write } = await createWorld(app)
+    await write(alice, ['deleted'])
+    const { page, post, shows } = await open(alice, { polls: false })
+    await shows(['deleted'])
+    await post('deleted').getByRole('link', { name: '0 comments' }).click()
+    await page.getByRole('textbox', { name: 'Write a comment' }).waitFor()
+    await page.goBack()
+    await post('deleted').getByRole('button', { name: 'Delete' }).click()
+    await shows([])
+    await page.goForward()
+    await page.getByText('There is no such post').waitFor()
   })
 
   test('a follow shows at once, changes the number, and brings the posts to the home timeline', async () => {

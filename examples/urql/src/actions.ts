@@ -2,8 +2,7 @@ import * as documents from '@feedline/client'
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { type Client, type TypedDocumentNode, useClient } from 'urql'
-import { ask, reasonOf } from './client.ts'
-import { first } from './list.ts'
+import { reasonOf } from './client.ts'
 
 type User = documents.UserProfileFragment
 
@@ -38,11 +37,11 @@ function createActions(client: Client) {
           user: { id },
         }),
       ),
-    block: ({ id, handle, viewerHasBlocked }: User) =>
+    block: ({ id, viewerHasBlocked }: User) =>
       report(
         mutate(viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument, {
           user: { id },
-        }).then(() => ask(client, documents.ProfilePageDocument, { handle, first })),
+        }),
       ),
     setGroups: ({ id }: User, groups: readonly string[]) =>
       report(mutate(documents.SetFollowGroupsDocument, { user: { id }, groups: [...groups] })),

@@ -28,6 +28,9 @@ const dropPages = (cache: Cache, parent: graphcache.Entity, fieldName: string) =
 
 const edgesOf = (cache: Cache, page: string) => cache.resolve(page, 'edges') as string[]
 
+const endCursorOf = (cache: Cache, page: string) =>
+  cache.resolve(cache.resolve(page, 'pageInfo') as string, 'endCursor')
+
 /** Removes an object from every page of a list. */
 function removeNode(cache: Cache, parent: graphcache.Entity, list: string, node: string): void {
   for (const { page } of pagesOf(cache, parent, list)) {
@@ -49,12 +52,19 @@ const timeline: graphcache.Resolver = (parent, args, cache, info) => {
   return { ...merged, pollCursor: cursors.findLast(Boolean) ?? null } as graphcache.DataFields
 }
 
-/** A first page that is read again replaces all pages of its list. */
+/**
+ * A first page that is read again replaces all pages of its list. A next page that was asked for before, and is answered
+ * after that, would leave a gap, so it is dropped.
+ */
 const replacePages: graphcache.UpdateResolver = (_result, args, cache, info) => {
-  if (args.after || args.before) return
-  for (const held of pagesOf(cache, info.parentKey, info.fieldName)) {
-    const isOther = held.args.after || held.args.before
-    if (isOther && held.args.group === args.group) cache.invalidate(info.parentKey, held.fieldKey)
+  const pages = pagesOf(cache, info.parentKey, info.fieldName).filter(
+    (held) => held.args.group === args.group,
+  )
+  const isNext = pages.some(({ page }) => endCursorOf(cache, page) === args.after)
+  if (args.before || (args.after && isNext)) return
+  for (const { fieldKey, args: held } of pages) {
+    const isOutdated = args.after ? held.after === args.after : held.after || held.before
+    if (isOutdated) cache.invalidate(info.parentKey, fieldKey)
   }
 }
 // #endregion
@@ -86,11 +96,15 @@ const dropTimelines = (cache: Cache) => dropPages(cache, 'Query', 'timeline')
 const createPost = (result: documents.PublishPostMutation, _args: unknown, cache: Cache) => {
   const { timelineEdge, viewer } = result.createPost ?? {}
   if (!timelineEdge?.node) return
-  ownPosts.add(timelineEdge.node.id)
-  const pages = pagesOf(cache, 'Query', 'timeline').filter(({ args }) => !args.group && !args.after)
-  const top = pages.findLast(({ args }) => args.before) ?? pages[0]
   const edge = `TimelineEdge:${timelineEdge.cursor}`
-  if (top) cache.link(top.page, 'edges', [edge, ...edgesOf(cache, top.page)])
+  const pages = pagesOf(cache, 'Query', 'timeline').filter(({ args }) => !args.group && !args.after)
+  // A page that was read while the answer was on its way has the post already.
+  const isHeld = pages.some(({ page }) => edgesOf(cache, page).includes(edge))
+  const top = pages.findLast(({ args }) => args.before) ?? pages[0]
+  if (top && !isHeld) {
+    cache.link(top.page, 'edges', [edge, ...edgesOf(cache, top.page)])
+    ownPosts.add(timelineEdge.node.id)
+  }
   dropPages(cache, `User:${viewer?.user?.id}`, 'posts')
 }
 
@@ -99,6 +113,8 @@ const deletePost = (result: documents.DeletePostMutation, _args: unknown, cache:
   ownPosts.delete(deletedPostId)
   removeNode(cache, 'Query', 'timeline', `Post:${deletedPostId}`)
   removeNode(cache, `User:${viewer?.user?.id}`, 'posts', `Post:${deletedPostId}`)
+  cache.link('Query', 'post', { id: deletedPostId }, null)
+  cache.invalidate({ __typename: 'Post', id: deletedPostId })
 }
 
 const addComment = (result: documents.WriteCommentMutation, _args: unknown, cache: Cache) => {
@@ -114,7 +130,12 @@ const deleteComment = (result: documents.DeleteCommentMutation, _args: unknown, 
 }
 // #endregion
 
-const reload = (_result: unknown, _args: unknown, cache: Cache) => dropTimelines(cache)
+const reloadTimelines = (_result: unknown, _args: unknown, cache: Cache) => dropTimelines(cache)
+
+/** A block changes every list, so all that is shown is read again. */
+const reloadAll = (_result: unknown, _args: unknown, cache: Cache) => {
+  for (const { fieldKey } of cache.inspectFields('Query')) cache.invalidate('Query', fieldKey)
+}
 
 // #region urql-cache
 /** Each viewer has a cache of their own. */
@@ -151,10 +172,10 @@ export const createCache = () =>
         deletePost,
         addComment,
         deleteComment,
-        followUser: reload,
-        unfollowUser: reload,
-        blockUser: reload,
-        unblockUser: reload,
+        followUser: reloadTimelines,
+        unfollowUser: reloadTimelines,
+        blockUser: reloadAll,
+        unblockUser: reloadAll,
         setFollowGroups: (_result, _args, cache) => {
           dropPages(cache, cache.resolve('Query', 'viewer') as string, 'groups')
           dropTimelines(cache)

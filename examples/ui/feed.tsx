@@ -85,6 +85,23 @@ function More({ isLoading, onMore }: { isLoading: boolean; onMore: () => void })
   )
 }
 
+const ignore = () => undefined
+
+/** A list whose first page loads. */
+export const Loading = () => (
+  <Feed
+    label="Loading"
+    posts={[]}
+    hasMore={false}
+    isLoading
+    error={null}
+    onMore={ignore}
+    onLike={ignore}
+    onDelete={ignore}
+    empty=""
+  />
+)
+
 /** Grey posts while the first page loads. */
 function Skeleton() {
   return (

@@ -1,5 +1,6 @@
 import { type FormEvent, useId } from 'react'
 import { Avatar } from './avatar.tsx'
+import { Mutuals, type ShownMutuals } from './people.tsx'
 import type { ShownUser } from './post-card.tsx'
 
 export interface ShownProfile extends ShownUser {
@@ -12,6 +13,7 @@ export interface ShownProfile extends ShownUser {
   readonly followsViewer: boolean
   readonly viewerHasBlocked: boolean
   readonly viewerGroups: readonly string[]
+  readonly mutuals: ShownMutuals
 }
 
 export interface ProfileProps {
@@ -45,6 +47,7 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
         <Count id="follower-count" value={user.followerCount} unit="followers" />
         <Count id="following-count" value={user.followingCount} unit="following" />
       </p>
+      {isViewer ? null : <Mutuals {...user.mutuals} />}
       {user.viewerFollows ? (
         <Groups key={user.viewerGroups.join()} names={user.viewerGroups} onSave={onGroups} />
       ) : null}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
-import { handle } from '../support/services.ts'
+import { handle, openAccounts } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
 import { createWorld } from './world.ts'
@@ -156,6 +156,38 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await traffic.delay(0)
     await page.getByRole('link', { name: 'Home' }).click()
     await shows(['by carol'])
+  })
+
+  test('suggestions name followees of followees, and a followed one leaves them and is in the home timeline', async () => {
+    const { alice, bob, carol, write } = await createWorld(app)
+    const [dora, emil] = [handle(`dora-${alice}`), handle(`emil-${alice}`)]
+    await openAccounts(app.services, [dora, emil])
+    for (const followee of [dora, emil]) await app.services.follows.follow(handle(bob), followee)
+    await app.services.follows.follow(handle(carol), dora)
+    await write(dora, ['by dora'])
+    const { page, shows } = await open(alice, { polls: false })
+    const suggestions = page.getByRole('complementary', { name: 'Suggestions' })
+    const names = suggestions.getByTestId('suggestion')
+    await expect
+      .poll(() => names.allInnerTexts())
+      .toEqual([
+        expect.stringMatching(new RegExp(`${dora}\\s+2 in common`)),
+        expect.stringMatching(new RegExp(`${emil}\\s+1 in common`)),
+      ])
+    await suggestions.getByRole('button', { name: `Follow ${dora}` }).click()
+    await expect.poll(() => names.allInnerTexts()).toEqual([expect.stringContaining(emil)])
+    await shows(['by dora'])
+  })
+
+  test('a profile shows who is in common, with links', async () => {
+    const { alice, bob, carol } = await createWorld(app)
+    await app.services.follows.follow(handle(bob), handle(carol))
+    const { page } = await open(alice, { path: `/users/${bob}`, polls: false })
+    await expect
+      .poll(() => page.getByTestId('mutuals').textContent())
+      .toBe(`1 in common: @${carol}`)
+    await page.getByRole('link', { name: `@${carol}` }).click()
+    await page.getByRole('heading', { level: 1, name: carol }).waitFor()
   })
 
   test('groups of a followee are saved, linked, and have a timeline of their own', async () => {

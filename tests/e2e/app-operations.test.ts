@@ -41,6 +41,21 @@ test('an app reads and writes its pages with the documents of its own', async ()
   expect(viewer).toMatchObject({ user: { followingCount: 0 }, groups: { edges: [] } })
 })
 
+test('an app suggests followees of followees, and a profile names the followees in common', async () => {
+  await open('app-ann', 'app-ben', 'app-cleo')
+  const follow = (reader: string, handle: string) =>
+    ask(reader, operations.AddFollowDocument, { input: { user: { handle } } })
+  await follow('app-ann', 'app-ben')
+  await follow('app-ben', 'app-cleo')
+  const { viewer } = await ask('app-ann', operations.SuggestionsDocument)
+  expect(viewer?.suggestions.edges).toMatchObject([
+    { commonCount: 1, node: { handle: 'app-cleo', viewerFollows: false } },
+  ])
+  await follow('app-ann', 'app-cleo')
+  const { user } = await ask('app-ann', operations.ProfilePageDocument, { handle: 'app-ben' })
+  expect(user?.mutuals).toMatchObject({ totalCount: 1, edges: [{ node: { handle: 'app-cleo' } }] })
+})
+
 test('this file executes every operation of its files in schema/operations', async () => {
   const names = (await readOperations(filesByTest['app-operations'])).map(({ name }) => name?.value)
   expect(names.length).toBeGreaterThan(8)

@@ -20,6 +20,9 @@ const inputOf = <Input extends object>(input: Input) => {
 }
 // #endregion
 
+/** A suggested user has no numbers and no groups. */
+type Followee = Pick<UserProfileFragment, 'id' | 'viewerFollows'> & Partial<UserProfileFragment>
+
 /** Removes an object from every list in the cache. */
 function drop(cache: ApolloCache, __typename: string, id: string): void {
   cache.evict({ id: cache.identify({ __typename, id }) ?? '' })
@@ -53,8 +56,8 @@ function createActions(client: ApolloClient) {
   }
   // #endregion
 
-  const follow = (followee: UserProfileFragment) => {
-    const { id, viewerFollows, followerCount, viewerGroups } = followee
+  const follow = (followee: Followee) => {
+    const { id, viewerFollows, followerCount, viewerGroups = [] } = followee
     const viewer = client.readQuery({ query: documents.SessionDocument })?.viewer
     if (!viewer) return
     const user = {

@@ -4,6 +4,7 @@ import { Composer, Feed, NewPosts, nodesOf, useLoadMore } from '@feedline/exampl
 import { useMemo } from 'react'
 import { useActions } from './actions.ts'
 import { useNews } from './news.ts'
+import { SuggestionList } from './suggestions.tsx'
 
 /** The home timeline with the composer, or the timeline of a group. */
 export function TimelinePage({ group }: { group?: string | undefined }) {
@@ -29,6 +30,7 @@ export function TimelinePage({ group }: { group?: string | undefined }) {
         onDelete={deletePost}
         empty="No posts yet. Follow someone, or write the first."
       />
+      {group === undefined && timeline ? <SuggestionList /> : null}
     </>
   )
 }

@@ -4,7 +4,7 @@ import type { Post_post$key } from './__generated__/Post_post.graphql.ts'
 import type { PostDeleteMutation } from './__generated__/PostDeleteMutation.graphql.ts'
 import type { PostLikeMutation } from './__generated__/PostLikeMutation.graphql.ts'
 import type { PostUnlikeMutation } from './__generated__/PostUnlikeMutation.graphql.ts'
-import { useAction } from './environment.ts'
+import { showValues, useAction } from './environment.ts'
 
 type Edges = readonly { readonly node: Post_post$key | null | undefined }[]
 
@@ -28,22 +28,22 @@ export const readPost = (ref: Post_post$key): ShownPost =>
 export function usePostActions() {
   // #region relay-optimistic
   const like = useAction<PostLikeMutation>(graphql`
-    mutation PostLikeMutation($input: LikePostInput!) @raw_response_type {
+    mutation PostLikeMutation($input: LikePostInput!) {
       likePost(input: $input) { post { id likeCount viewerHasLiked } }
     }
   `)
   const unlike = useAction<PostUnlikeMutation>(graphql`
-    mutation PostUnlikeMutation($input: UnlikePostInput!) @raw_response_type {
+    mutation PostUnlikeMutation($input: UnlikePostInput!) {
       unlikePost(input: $input) { post { id likeCount viewerHasLiked } }
     }
   `)
   const toggleLike = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
-    if (!viewerHasLiked) {
-      const post = { id, likeCount: likeCount + 1, viewerHasLiked: true }
-      return like({ postId: id }, { optimisticResponse: { likePost: { post } } })
+    const change = viewerHasLiked ? unlike : like
+    const shown = {
+      likeCount: likeCount + (viewerHasLiked ? -1 : 1),
+      viewerHasLiked: !viewerHasLiked,
     }
-    const post = { id, likeCount: likeCount - 1, viewerHasLiked: false }
-    return unlike({ postId: id }, { optimisticResponse: { unlikePost: { post } } })
+    return change({ postId: id }, showValues(id, shown))
   }
   // #endregion
   // #region relay-delete

@@ -1,11 +1,12 @@
 import { Comments, navigate, PostCard, reportProblem } from '@feedline/example-ui'
-import { graphql, readInlineData, useLazyLoadQuery, usePaginationFragment } from 'react-relay'
+import { graphql, readInlineData, usePaginationFragment } from 'react-relay'
 import type { PostPage_comment$key } from './__generated__/PostPage_comment.graphql.ts'
 import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql.ts'
 import type { PostPageAddCommentMutation } from './__generated__/PostPageAddCommentMutation.graphql.ts'
 import type { PostPageCommentsQuery } from './__generated__/PostPageCommentsQuery.graphql.ts'
 import type { PostPageDeleteCommentMutation } from './__generated__/PostPageDeleteCommentMutation.graphql.ts'
 import type { PostPageQuery } from './__generated__/PostPageQuery.graphql.ts'
+import { usePageData } from './boundary.tsx'
 import { useAction } from './environment.ts'
 import { readPost, usePostActions } from './Post.ts'
 
@@ -21,16 +22,15 @@ const readComment = (ref: PostPage_comment$key) =>
     ref,
   )
 
-export function PostPage({ id, fetchKey }: { id: string; fetchKey: number }) {
+export function PostPage({ id }: { id: string }) {
   const { onLike, onDelete } = usePostActions()
-  const { post } = useLazyLoadQuery<PostPageQuery>(
+  const { post } = usePageData<PostPageQuery>(
     graphql`
       query PostPageQuery($id: ID!) {
         post(id: $id) { ...Post_post ...PostPage_comments @arguments(first: 20) }
       }
     `,
     { id },
-    { fetchKey },
   )
   if (!post) return <p className="end">There is no such post</p>
   return (

@@ -9,25 +9,23 @@ import type { TimelineNewPostsQuery } from './__generated__/TimelineNewPostsQuer
 import type { TimelineNewsQuery } from './__generated__/TimelineNewsQuery.graphql.ts'
 import type { TimelinePageQuery } from './__generated__/TimelinePageQuery.graphql.ts'
 import type { TimelineQuery } from './__generated__/TimelineQuery.graphql.ts'
+import { Boundary, useNextPage, usePageData } from './boundary.tsx'
 import { useAction } from './environment.ts'
 import { readPosts, usePostActions } from './Post.ts'
+import { SuggestionList } from './SuggestionList.tsx'
 
 const noNews = { count: 0, hasMore: false }
 /** Posts that this app wrote and shows, and that the poll cursor does not cover. */
 const ownPosts = new Set<string>()
 
 /** The home timeline or, with a group, the timeline of that group. */
-export function Timeline({ group, fetchKey }: { group: string | undefined; fetchKey: number }) {
+export function Timeline({ group }: { group: string | undefined }) {
   const environment = relay.useRelayEnvironment()
-  const [error, setError] = useState<Error | null>(null)
   const [news, setNews] = useState(noNews)
   const actions = usePostActions()
   // #region relay-pagination
-  const query = relay.useLazyLoadQuery<TimelineQuery>(firstPage, { group }, { fetchKey })
-  const { data, loadNext, hasNext, isLoadingNext } = relay.usePaginationFragment<
-    TimelinePageQuery,
-    Timeline_query$key
-  >(
+  const query = usePageData<TimelineQuery>(firstPage, { group })
+  const list = relay.usePaginationFragment<TimelinePageQuery, Timeline_query$key>(
     graphql`
       fragment Timeline_query on Query
       @argumentDefinitions(
@@ -47,9 +45,9 @@ export function Timeline({ group, fetchKey }: { group: string | undefined; fetch
     `,
     query,
   )
-  const loadMore = () =>
-    loadNext(20, { onComplete: setError, UNSTABLE_extraVariables: { isFirst: false } })
+  const pages = useNextPage(list, { isFirst: false })
   // #endregion
+  const { data } = list
   const connection = data.timeline?.__id ?? ''
   const since = data.timeline?.pollCursor ?? ''
   const posts = readPosts(data.timeline?.edges)
@@ -59,6 +57,8 @@ export function Timeline({ group, fetchKey }: { group: string | undefined; fetch
     ownPosts.clear()
     setNews(noNews)
   }
+  const reload = () =>
+    relay.fetchQuery<TimelineQuery>(environment, firstPage, { group }).toPromise()
   const poll = async () => {
     const variables = { since, group }
     const answer = await relay
@@ -67,7 +67,7 @@ export function Timeline({ group, fetchKey }: { group: string | undefined; fetch
     const next = answer?.timelineNews
     if (!next) return
     if (next.changed) {
-      await relay.fetchQuery<TimelineQuery>(environment, firstPage, { group }).toPromise()
+      await reload()
       return showAll()
     }
     relay.commitLocalUpdate(environment, (store) => {
@@ -115,15 +115,17 @@ export function Timeline({ group, fetchKey }: { group: string | undefined; fetch
       )}
       <NewPosts {...news} count={news.count - own} onShow={() => readNews().catch(reportProblem)} />
       <Feed
+        {...pages}
+        {...actions}
         label={isHome ? 'Home timeline' : `Timeline of ${group}`}
         posts={posts}
-        hasMore={hasNext}
-        isLoading={isLoadingNext}
-        error={error}
-        onMore={loadMore}
         empty="No posts yet. Follow someone, or write the first."
-        {...actions}
       />
+      {isHome ? (
+        <Boundary fallback={null}>
+          <SuggestionList onFollowed={reload} />
+        </Boundary>
+      ) : null}
     </>
   )
 }

@@ -79,14 +79,21 @@ type Effects<M extends runtime.MutationParameters> = Pick<
   'optimisticResponse' | 'optimisticUpdater' | 'updater'
 > & { readonly connections?: readonly string[] }
 
-/** A mutation as a function of its input. Each call has its own clientMutationId. */
+/** A mutation as a function of its input. Each call has its own clientMutationId, unless the input has one. */
 export function useAction<M extends runtime.MutationParameters>(mutation: GraphQLTaggedNode) {
   const environment = useRelayEnvironment()
-  return (given: Omit<M['variables']['input'], 'clientMutationId'>, effects: Effects<M> = {}) =>
+  return (given: M['variables']['input'] & object, effects: Effects<M> = {}) =>
     new Promise<M['response']>((onCompleted, onError) => {
       const { connections, ...config } = effects
-      const input = { ...given, clientMutationId: crypto.randomUUID() }
+      const input = { clientMutationId: crypto.randomUUID(), ...given }
       const variables = { input, connections }
       commitMutation<M>(environment, { mutation, variables, onCompleted, onError, ...config })
     })
 }
+
+/** Shows values of an object before the server has answered. */
+export const showValues = (id: string, values: Record<string, number | boolean>) => ({
+  optimisticUpdater: (store: runtime.RecordSourceProxy) => {
+    for (const [name, value] of Object.entries(values)) store.get(id)?.setValue(value, name)
+  },
+})

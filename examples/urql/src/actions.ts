@@ -31,7 +31,7 @@ function createActions(client: Client) {
           postId: id,
         }),
       ),
-    follow: ({ id, viewerFollows }: User) =>
+    follow: ({ id, viewerFollows }: Pick<User, 'id' | 'viewerFollows'>) =>
       report(
         mutate(viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument, {
           user: { id },

@@ -83,7 +83,9 @@ const setFollowed =
   (viewerFollows: boolean) =>
   ({ input }: { input: schema.FollowUserInput }, cache: Cache) => {
     const user = { __typename: 'User', id: input.user.id ?? '' }
-    const followerCount = Number(cache.resolve(user, 'followerCount')) + (viewerFollows ? 1 : -1)
+    // A suggested user has no numbers in the cache.
+    const held = cache.resolve(user, 'followerCount')
+    const followerCount = typeof held === 'number' ? held + (viewerFollows ? 1 : -1) : undefined
     const viewerGroups = viewerFollows ? cache.resolve(user, 'viewerGroups') : []
     const __typename = viewerFollows ? 'FollowUserPayload' : 'UnfollowUserPayload'
     return { __typename, user: { ...user, followerCount, viewerFollows, viewerGroups } }
@@ -130,7 +132,10 @@ const deleteComment = (result: documents.DeleteCommentMutation, _args: unknown, 
 }
 // #endregion
 
-const reloadTimelines = (_result: unknown, _args: unknown, cache: Cache) => dropTimelines(cache)
+/** Only an answer drops the timelines, because the server would not know the follow yet. */
+const reloadTimelines: graphcache.UpdateResolver = (_result, _args, cache, info) => {
+  if (!info.optimistic) dropTimelines(cache)
+}
 
 /** A block changes every list, so all that is shown is read again. */
 const reloadAll = (_result: unknown, _args: unknown, cache: Cache) => {

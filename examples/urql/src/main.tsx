@@ -1,8 +1,7 @@
 import '@feedline/example-ui/style.css'
 import { SessionDocument } from '@feedline/client'
-import { Problem, Shell, SignIn, SignUp, useAddress, useHandle } from '@feedline/example-ui'
-import { StrictMode, useMemo } from 'react'
-import { createRoot } from 'react-dom/client'
+import { Pages, renderApp, Session } from '@feedline/example-ui'
+import { useState } from 'react'
 import { Provider, useQuery } from 'urql'
 import { useActions } from './actions.ts'
 import { createClient, reasonOf } from './client.ts'
@@ -10,18 +9,10 @@ import { PostPage } from './post-page.tsx'
 import { ProfilePage } from './profile-page.tsx'
 import { TimelinePage } from './timeline-page.tsx'
 
-function App() {
-  const handle = useHandle()
-  const client = useMemo(() => createClient(handle), [handle])
-  if (!handle) {
-    return (
-      <Shell groups={[]}>
-        <SignIn />
-      </Shell>
-    )
-  }
+function Viewer({ handle }: { handle: string }) {
+  const [client] = useState(() => createClient(handle))
   return (
-    <Provider value={client} key={handle}>
+    <Provider value={client}>
       <SignedIn handle={handle} />
     </Provider>
   )
@@ -30,30 +21,17 @@ function App() {
 function SignedIn({ handle }: { handle: string }) {
   const [{ data, error }, execute] = useQuery({ query: SessionDocument })
   const { createUser } = useActions()
-  const viewer = data?.viewer
-  const groups = viewer?.groups.edges.flatMap(({ node }) => node?.name ?? []) ?? []
-  const retry = () => execute({ requestPolicy: 'network-only' })
   return (
-    <Shell groups={groups}>
-      {error && !data ? <Problem error={reasonOf(error)} onRetry={retry} /> : null}
-      {viewer && !viewer.user ? <SignUp handle={handle} onCreate={createUser} /> : null}
-      {viewer?.user ? <Page /> : null}
-    </Shell>
+    <Session
+      handle={handle}
+      viewer={data?.viewer}
+      error={reasonOf(error)}
+      onRetry={() => execute({ requestPolicy: 'network-only' })}
+      onCreate={createUser}
+    >
+      <Pages timeline={TimelinePage} profile={ProfilePage} post={PostPage} />
+    </Session>
   )
 }
 
-function Page() {
-  const [section, name = ''] = useAddress()
-  if (section === 'users') return <ProfilePage key={name} handle={name} />
-  if (section === 'posts') return <PostPage key={name} id={name} />
-  return <TimelinePage key={name} group={section === 'groups' ? name : undefined} />
-}
-
-const root = document.getElementById('root')
-if (root) {
-  createRoot(root).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  )
-}
+renderApp(Viewer)

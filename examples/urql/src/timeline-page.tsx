@@ -6,6 +6,7 @@ import { useActions } from './actions.ts'
 import { ownPosts } from './cache.ts'
 import { ask } from './client.ts'
 import { first, nodesOf, useList } from './list.ts'
+import { SuggestionList } from './suggestions.tsx'
 
 const noNews = { count: 0, hasMore: false, pollCursor: undefined }
 
@@ -70,6 +71,7 @@ export function TimelinePage({ group }: { group?: string | undefined }) {
         onDelete={deletePost}
         empty="No posts yet. Follow someone, or write the first."
       />
+      {isHome && data?.timeline ? <SuggestionList /> : null}
     </>
   )
 }

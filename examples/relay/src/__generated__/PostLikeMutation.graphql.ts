@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<80ecb51bc7a57a11727df2b93a7ca0c7>>
+ * @generated SignedSource<<185fcfaf77ef5f8cbe9f9d2b59c49d59>>
  * @relayHash 15a4a3a069bad57d8b2ce7ad78179cc0
  * @lightSyntaxTransform
  */
@@ -27,17 +27,7 @@ export type PostLikeMutation$data = {
     } | null | undefined;
   } | null | undefined;
 };
-export type PostLikeMutation$rawResponse = {
-  readonly likePost: {
-    readonly post: {
-      readonly id: string;
-      readonly likeCount: number;
-      readonly viewerHasLiked: boolean;
-    } | null | undefined;
-  } | null | undefined;
-};
 export type PostLikeMutation = {
-  rawResponse: PostLikeMutation$rawResponse;
   response: PostLikeMutation$data;
   variables: PostLikeMutation$variables;
 };
@@ -129,6 +119,6 @@ return {
 };
 })();
 
-(node as any).hash = "8a13f959f491657686ab321fe9d1a2b6";
+(node as any).hash = "087ce735cbaafd97d96b705c13239beb";
 
 export default node;

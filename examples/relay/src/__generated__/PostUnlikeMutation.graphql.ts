@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<46711f14acb47d7001e347d152ff9199>>
+ * @generated SignedSource<<7e6d192664fde182a463ee2aece7291b>>
  * @relayHash e5da878b8d02f6d9182f84eae8d16dd2
  * @lightSyntaxTransform
  */
@@ -27,17 +27,7 @@ export type PostUnlikeMutation$data = {
     } | null | undefined;
   } | null | undefined;
 };
-export type PostUnlikeMutation$rawResponse = {
-  readonly unlikePost: {
-    readonly post: {
-      readonly id: string;
-      readonly likeCount: number;
-      readonly viewerHasLiked: boolean;
-    } | null | undefined;
-  } | null | undefined;
-};
 export type PostUnlikeMutation = {
-  rawResponse: PostUnlikeMutation$rawResponse;
   response: PostUnlikeMutation$data;
   variables: PostUnlikeMutation$variables;
 };
@@ -129,6 +119,6 @@ return {
 };
 })();
 
-(node as any).hash = "308517e642df02bbf57a424b98a2506e";
+(node as any).hash = "67709b1197ba19385938d79be465b7ce";
 
 export default node;

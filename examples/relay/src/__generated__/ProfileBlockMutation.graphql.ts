@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<c57f98fb9768e1093386587862a0eec9>>
- * @relayHash 2536a20246bd202e1070cbba2458cbb4
+ * @generated SignedSource<<f7bd9089718a3826c669743ebdb40d93>>
+ * @relayHash 5d43c18a1e69d24186b27067716c3650
  * @lightSyntaxTransform
  */
 
@@ -8,10 +8,9 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 40aecdd848ac57b095c5e8acd87e0e33bd5fefadcbf0ad263301af5975d92e61
+// @relayRequestID 0c62896942577b3b452a248be66e3886c6801b6b17e247b2359a4d17c82ca598
 
 import type { ConcreteRequest } from 'relay-runtime';
-import type { FragmentRefs } from "relay-runtime";
 export type BlockUserInput = {
   clientMutationId?: string | null | undefined;
   user: UserRef;
@@ -29,7 +28,8 @@ export type ProfileBlockMutation$variables = {
 export type ProfileBlockMutation$data = {
   readonly blockUser: {
     readonly user: {
-      readonly " $fragmentSpreads": FragmentRefs<"Profile_user">;
+      readonly id: string;
+      readonly viewerHasBlocked: boolean;
     } | null | undefined;
   } | null | undefined;
 };
@@ -48,9 +48,46 @@ var v0 = [
 ],
 v1 = [
   {
-    "kind": "Variable",
-    "name": "input",
-    "variableName": "input"
+    "alias": null,
+    "args": [
+      {
+        "kind": "Variable",
+        "name": "input",
+        "variableName": "input"
+      }
+    ],
+    "concreteType": "BlockUserPayload",
+    "kind": "LinkedField",
+    "name": "blockUser",
+    "plural": false,
+    "selections": [
+      {
+        "alias": null,
+        "args": null,
+        "concreteType": "User",
+        "kind": "LinkedField",
+        "name": "user",
+        "plural": false,
+        "selections": [
+          {
+            "alias": null,
+            "args": null,
+            "kind": "ScalarField",
+            "name": "id",
+            "storageKey": null
+          },
+          {
+            "alias": null,
+            "args": null,
+            "kind": "ScalarField",
+            "name": "viewerHasBlocked",
+            "storageKey": null
+          }
+        ],
+        "storageKey": null
+      }
+    ],
+    "storageKey": null
   }
 ];
 return {
@@ -59,35 +96,7 @@ return {
     "kind": "Fragment",
     "metadata": null,
     "name": "ProfileBlockMutation",
-    "selections": [
-      {
-        "alias": null,
-        "args": (v1/*:: as any*/),
-        "concreteType": "BlockUserPayload",
-        "kind": "LinkedField",
-        "name": "blockUser",
-        "plural": false,
-        "selections": [
-          {
-            "alias": null,
-            "args": null,
-            "concreteType": "User",
-            "kind": "LinkedField",
-            "name": "user",
-            "plural": false,
-            "selections": [
-              {
-                "args": null,
-                "kind": "FragmentSpread",
-                "name": "Profile_user"
-              }
-            ],
-            "storageKey": null
-          }
-        ],
-        "storageKey": null
-      }
-    ],
+    "selections": (v1/*:: as any*/),
     "type": "Mutation",
     "abstractKey": null
   },
@@ -96,133 +105,19 @@ return {
     "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Operation",
     "name": "ProfileBlockMutation",
-    "selections": [
-      {
-        "alias": null,
-        "args": (v1/*:: as any*/),
-        "concreteType": "BlockUserPayload",
-        "kind": "LinkedField",
-        "name": "blockUser",
-        "plural": false,
-        "selections": [
-          {
-            "alias": null,
-            "args": null,
-            "concreteType": "User",
-            "kind": "LinkedField",
-            "name": "user",
-            "plural": false,
-            "selections": [
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "id",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "handle",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "name",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "bio",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "avatarUrl",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "bannerUrl",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "followerCount",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "followingCount",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "postCount",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "viewerFollows",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "followsViewer",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "viewerHasBlocked",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "viewerGroups",
-                "storageKey": null
-              }
-            ],
-            "storageKey": null
-          }
-        ],
-        "storageKey": null
-      }
-    ]
+    "selections": (v1/*:: as any*/)
   },
   "params": {
-    "cacheID": "2536a20246bd202e1070cbba2458cbb4",
-    "id": "40aecdd848ac57b095c5e8acd87e0e33bd5fefadcbf0ad263301af5975d92e61",
+    "cacheID": "5d43c18a1e69d24186b27067716c3650",
+    "id": "0c62896942577b3b452a248be66e3886c6801b6b17e247b2359a4d17c82ca598",
     "metadata": {},
     "name": "ProfileBlockMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileBlockMutation(\n  $input: BlockUserInput!\n) {\n  blockUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "mutation ProfileBlockMutation(\n  $input: BlockUserInput!\n) {\n  blockUser(input: $input) {\n    user {\n      id\n      viewerHasBlocked\n    }\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "f62318c75113ed53aa1289759c9af7f0";
+(node as any).hash = "b1ec01332f48fea52391422376d992ef";
 
 export default node;

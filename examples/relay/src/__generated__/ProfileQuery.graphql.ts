@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<349cb12b09656e049da1cf0ab0c8d67f>>
- * @relayHash ef05b27e50e14c23204e1c1da79263be
+ * @generated SignedSource<<6f31902df290b4424cb01fe47e02792b>>
+ * @relayHash b2080a024fbc2f53da63635ea8c36a09
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 4a7d3df4085f297df977686f8e28873c77adfcb977a5152896d1c7f36cbd02b2
+// @relayRequestID 833aeb34a9e1f57a1573244fe8bcf4e033431fa966c55d9ebb15eb3c500b1278
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -187,6 +187,54 @@ return {
             "kind": "ScalarField",
             "name": "viewerGroups",
             "storageKey": null
+          },
+          {
+            "alias": null,
+            "args": [
+              {
+                "kind": "Literal",
+                "name": "first",
+                "value": 3
+              }
+            ],
+            "concreteType": "MutualConnection",
+            "kind": "LinkedField",
+            "name": "mutuals",
+            "plural": false,
+            "selections": [
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
+                "name": "totalCount",
+                "storageKey": null
+              },
+              {
+                "alias": null,
+                "args": null,
+                "concreteType": "UserEdge",
+                "kind": "LinkedField",
+                "name": "edges",
+                "plural": true,
+                "selections": [
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "User",
+                    "kind": "LinkedField",
+                    "name": "node",
+                    "plural": false,
+                    "selections": [
+                      (v4/*:: as any*/),
+                      (v3/*:: as any*/)
+                    ],
+                    "storageKey": null
+                  }
+                ],
+                "storageKey": null
+              }
+            ],
+            "storageKey": "mutuals(first:3)"
           },
           {
             "alias": null,
@@ -373,12 +421,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "ef05b27e50e14c23204e1c1da79263be",
-    "id": "4a7d3df4085f297df977686f8e28873c77adfcb977a5152896d1c7f36cbd02b2",
+    "cacheID": "b2080a024fbc2f53da63635ea8c36a09",
+    "id": "833aeb34a9e1f57a1573244fe8bcf4e033431fa966c55d9ebb15eb3c500b1278",
     "metadata": {},
     "name": "ProfileQuery",
     "operationKind": "query",
-    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n  mutuals(first: 3) {\n    totalCount\n    edges {\n      node {\n        handle\n        id\n      }\n    }\n  }\n}\n"
   }
 };
 })();

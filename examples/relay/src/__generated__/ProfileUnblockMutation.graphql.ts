@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<5cb3ffa04152646e39af5ef0cc9a03ac>>
- * @relayHash 326def63e419a41390e4461c6c8f017d
+ * @generated SignedSource<<5c76df6efe1ba35127fdb2e4e13922b0>>
+ * @relayHash a16a474b47acfea92450af9bbe63dab4
  * @lightSyntaxTransform
  */
 
@@ -8,10 +8,9 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID e7fa686632ad4779b3ccd852b205dc407fa7cfb8b6297d98434c40c4274803b3
+// @relayRequestID d30dcb288ff9e0773711621c86196000ebb9b985f1dcfc310d0e11b0f46b1d62
 
 import type { ConcreteRequest } from 'relay-runtime';
-import type { FragmentRefs } from "relay-runtime";
 export type UnblockUserInput = {
   clientMutationId?: string | null | undefined;
   user: UserRef;
@@ -29,7 +28,8 @@ export type ProfileUnblockMutation$variables = {
 export type ProfileUnblockMutation$data = {
   readonly unblockUser: {
     readonly user: {
-      readonly " $fragmentSpreads": FragmentRefs<"Profile_user">;
+      readonly id: string;
+      readonly viewerHasBlocked: boolean;
     } | null | undefined;
   } | null | undefined;
 };
@@ -48,9 +48,46 @@ var v0 = [
 ],
 v1 = [
   {
-    "kind": "Variable",
-    "name": "input",
-    "variableName": "input"
+    "alias": null,
+    "args": [
+      {
+        "kind": "Variable",
+        "name": "input",
+        "variableName": "input"
+      }
+    ],
+    "concreteType": "UnblockUserPayload",
+    "kind": "LinkedField",
+    "name": "unblockUser",
+    "plural": false,
+    "selections": [
+      {
+        "alias": null,
+        "args": null,
+        "concreteType": "User",
+        "kind": "LinkedField",
+        "name": "user",
+        "plural": false,
+        "selections": [
+          {
+            "alias": null,
+            "args": null,
+            "kind": "ScalarField",
+            "name": "id",
+            "storageKey": null
+          },
+          {
+            "alias": null,
+            "args": null,
+            "kind": "ScalarField",
+            "name": "viewerHasBlocked",
+            "storageKey": null
+          }
+        ],
+        "storageKey": null
+      }
+    ],
+    "storageKey": null
   }
 ];
 return {
@@ -59,35 +96,7 @@ return {
     "kind": "Fragment",
     "metadata": null,
     "name": "ProfileUnblockMutation",
-    "selections": [
-      {
-        "alias": null,
-        "args": (v1/*:: as any*/),
-        "concreteType": "UnblockUserPayload",
-        "kind": "LinkedField",
-        "name": "unblockUser",
-        "plural": false,
-        "selections": [
-          {
-            "alias": null,
-            "args": null,
-            "concreteType": "User",
-            "kind": "LinkedField",
-            "name": "user",
-            "plural": false,
-            "selections": [
-              {
-                "args": null,
-                "kind": "FragmentSpread",
-                "name": "Profile_user"
-              }
-            ],
-            "storageKey": null
-          }
-        ],
-        "storageKey": null
-      }
-    ],
+    "selections": (v1/*:: as any*/),
     "type": "Mutation",
     "abstractKey": null
   },
@@ -96,133 +105,19 @@ return {
     "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Operation",
     "name": "ProfileUnblockMutation",
-    "selections": [
-      {
-        "alias": null,
-        "args": (v1/*:: as any*/),
-        "concreteType": "UnblockUserPayload",
-        "kind": "LinkedField",
-        "name": "unblockUser",
-        "plural": false,
-        "selections": [
-          {
-            "alias": null,
-            "args": null,
-            "concreteType": "User",
-            "kind": "LinkedField",
-            "name": "user",
-            "plural": false,
-            "selections": [
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "id",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "handle",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "name",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "bio",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "avatarUrl",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "bannerUrl",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "followerCount",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "followingCount",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "postCount",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "viewerFollows",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "followsViewer",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "viewerHasBlocked",
-                "storageKey": null
-              },
-              {
-                "alias": null,
-                "args": null,
-                "kind": "ScalarField",
-                "name": "viewerGroups",
-                "storageKey": null
-              }
-            ],
-            "storageKey": null
-          }
-        ],
-        "storageKey": null
-      }
-    ]
+    "selections": (v1/*:: as any*/)
   },
   "params": {
-    "cacheID": "326def63e419a41390e4461c6c8f017d",
-    "id": "e7fa686632ad4779b3ccd852b205dc407fa7cfb8b6297d98434c40c4274803b3",
+    "cacheID": "a16a474b47acfea92450af9bbe63dab4",
+    "id": "d30dcb288ff9e0773711621c86196000ebb9b985f1dcfc310d0e11b0f46b1d62",
     "metadata": {},
     "name": "ProfileUnblockMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileUnblockMutation(\n  $input: UnblockUserInput!\n) {\n  unblockUser(input: $input) {\n    user {\n      ...Profile_user\n      id\n    }\n  }\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n}\n"
+    "text": "mutation ProfileUnblockMutation(\n  $input: UnblockUserInput!\n) {\n  unblockUser(input: $input) {\n    user {\n      id\n      viewerHasBlocked\n    }\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "38d9a1b4334b377eb78f1eda4d59ceb3";
+(node as any).hash = "6e51d872c89c55ae6d7204b98d02b35b";
 
 export default node;

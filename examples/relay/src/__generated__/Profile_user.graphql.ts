@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<e6bcd3d9845a6053ae0f7b705a2c1747>>
+ * @generated SignedSource<<5e169214390987881a6a6b42d653dfa6>>
  * @lightSyntaxTransform
  */
 
@@ -18,6 +18,14 @@ export type Profile_user$data = {
   readonly followsViewer: boolean;
   readonly handle: string;
   readonly id: string;
+  readonly mutuals: {
+    readonly edges: ReadonlyArray<{
+      readonly node: {
+        readonly handle: string;
+      } | null | undefined;
+    }>;
+    readonly totalCount: number;
+  };
   readonly name: string;
   readonly postCount: number | null | undefined;
   readonly viewerFollows: boolean;
@@ -30,7 +38,15 @@ export type Profile_user$key = {
   readonly " $fragmentSpreads": FragmentRefs<"Profile_user">;
 };
 
-const node: ReaderFragment = {
+const node: ReaderFragment = (function(){
+var v0 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
+  "storageKey": null
+};
+return {
   "argumentDefinitions": [],
   "kind": "Fragment",
   "metadata": null,
@@ -43,13 +59,7 @@ const node: ReaderFragment = {
       "name": "id",
       "storageKey": null
     },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "handle",
-      "storageKey": null
-    },
+    (v0/*:: as any*/),
     {
       "alias": null,
       "args": null,
@@ -126,12 +136,60 @@ const node: ReaderFragment = {
       "kind": "ScalarField",
       "name": "viewerGroups",
       "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": [
+        {
+          "kind": "Literal",
+          "name": "first",
+          "value": 3
+        }
+      ],
+      "concreteType": "MutualConnection",
+      "kind": "LinkedField",
+      "name": "mutuals",
+      "plural": false,
+      "selections": [
+        {
+          "alias": null,
+          "args": null,
+          "kind": "ScalarField",
+          "name": "totalCount",
+          "storageKey": null
+        },
+        {
+          "alias": null,
+          "args": null,
+          "concreteType": "UserEdge",
+          "kind": "LinkedField",
+          "name": "edges",
+          "plural": true,
+          "selections": [
+            {
+              "alias": null,
+              "args": null,
+              "concreteType": "User",
+              "kind": "LinkedField",
+              "name": "node",
+              "plural": false,
+              "selections": [
+                (v0/*:: as any*/)
+              ],
+              "storageKey": null
+            }
+          ],
+          "storageKey": null
+        }
+      ],
+      "storageKey": "mutuals(first:3)"
     }
   ],
   "type": "User",
   "abstractKey": null
 };
+})();
 
-(node as any).hash = "9c30d806e215e3813b087bd3475a9cef";
+(node as any).hash = "c7ef2f2a6077449e17f120e7b62c1cc7";
 
 export default node;

@@ -1,0 +1,28 @@
+import { reportProblem, Suggestions } from '@feedline/example-ui'
+import { graphql } from 'react-relay'
+import type { SuggestionListQuery } from './__generated__/SuggestionListQuery.graphql.ts'
+import { usePageData } from './boundary.tsx'
+import { useFollow } from './Follow.ts'
+
+/** Users whom the viewer may want to follow. The store keeps them for the visit. */
+export function SuggestionList({ onFollowed }: { onFollowed: () => Promise<unknown> }) {
+  const { viewer } = usePageData<SuggestionListQuery>(
+    graphql`
+      query SuggestionListQuery {
+        viewer {
+          suggestions(first: 10) {
+            edges { commonCount node { id handle name avatarUrl viewerFollows } }
+          }
+        }
+      }
+    `,
+    {},
+  )
+  const follow = useFollow()
+  return (
+    <Suggestions
+      edges={viewer?.suggestions.edges}
+      onFollow={(user) => follow(user).then(onFollowed).catch(reportProblem)}
+    />
+  )
+}

@@ -1,0 +1,74 @@
+import { type ComponentType, type ReactNode, StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { useAddress } from './address.tsx'
+import { Problem } from './problems.tsx'
+import { useHandle } from './session.ts'
+import { Shell } from './shell.tsx'
+import { SignIn, SignUp } from './sign-in.tsx'
+
+/** Shows the app in the page. `Viewer` is what a signed-in user sees. Each user has one of their own. */
+export function renderApp(Viewer: ComponentType<{ handle: string }>): void {
+  const root = document.getElementById('root')
+  if (!root) return
+  createRoot(root).render(
+    <StrictMode>
+      <App viewer={Viewer} />
+    </StrictMode>,
+  )
+}
+
+function App({ viewer: Viewer }: { viewer: ComponentType<{ handle: string }> }) {
+  const handle = useHandle()
+  if (handle) return <Viewer key={handle} handle={handle} />
+  return (
+    <Shell groups={[]}>
+      <SignIn />
+    </Shell>
+  )
+}
+
+export interface SessionProps {
+  readonly handle: string
+  /** Nothing before the server has answered. */
+  readonly viewer:
+    | {
+        readonly user: object | null | undefined
+        readonly groups: {
+          readonly edges: readonly { readonly node: { readonly name: string } | null | undefined }[]
+        }
+      }
+    | null
+    | undefined
+  readonly error?: unknown
+  readonly onRetry?: () => void
+  /** Creates an account with a name. */
+  readonly onCreate: (name: string) => void
+  readonly children: ReactNode
+}
+
+/** The frame of a viewer: the pages, or the form of a new account. */
+export function Session({ handle, viewer, error, onRetry, onCreate, children }: SessionProps) {
+  const groups = viewer?.groups.edges.flatMap(({ node }) => node?.name ?? []) ?? []
+  return (
+    <Shell groups={groups}>
+      {error && !viewer && onRetry ? <Problem error={error} onRetry={onRetry} /> : null}
+      {viewer && !viewer.user ? <SignUp handle={handle} onCreate={onCreate} /> : null}
+      {viewer?.user ? children : null}
+    </Shell>
+  )
+}
+
+export interface PagesProps {
+  /** The home timeline or, with a group, the timeline of that group. */
+  readonly timeline: ComponentType<{ group: string | undefined }>
+  readonly profile: ComponentType<{ handle: string }>
+  readonly post: ComponentType<{ id: string }>
+}
+
+/** The page of the current address. */
+export function Pages({ timeline: Timeline, profile: Profile, post: Post }: PagesProps) {
+  const [section, name = ''] = useAddress()
+  if (section === 'users') return <Profile key={name} handle={name} />
+  if (section === 'posts') return <Post key={name} id={name} />
+  return <Timeline key={name} group={section === 'groups' ? name : undefined} />
+}

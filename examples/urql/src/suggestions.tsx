@@ -1,0 +1,11 @@
+import { SuggestionsDocument } from '@feedline/client'
+import { Suggestions } from '@feedline/example-ui'
+import { useQuery } from 'urql'
+import { useActions } from './actions.ts'
+
+/** Users whom the viewer may want to follow. The cache keeps them for the visit. */
+export function SuggestionList() {
+  const [{ data }] = useQuery({ query: SuggestionsDocument })
+  const { follow } = useActions()
+  return <Suggestions edges={data?.viewer?.suggestions.edges} onFollow={follow} />
+}

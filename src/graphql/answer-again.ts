@@ -8,7 +8,8 @@ import type { UserId } from '../lib/ids.ts'
 import { fillTemplate } from './answer-template.ts'
 import type { Context } from './context.ts'
 import { Keeping, type KeptAnswer, type KeptAnswers } from './kept-answers.ts'
-import { isObject, readDocumentName } from './named-documents.ts'
+import { isObject, readDocumentName, readMembers } from './named-documents.ts'
+import type { PersistedDocuments } from './persisted-documents.ts'
 import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
@@ -28,6 +29,7 @@ export interface AnswerAgainParts {
   readonly versions: Versions
   readonly summaries: EngagementSummaries
   readonly limiter: RateLimiter
+  readonly persisted: PersistedDocuments
   readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
 }
 
@@ -37,7 +39,7 @@ export interface AnswerAgainParts {
  * memory, and those of {@link EngagementSummaries} if it has holes. Call it before the route is added.
  */
 export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): void {
-  const { answers, versions, summaries, limiter, viewerOf } = parts
+  const { answers, versions, summaries, limiter, persisted, viewerOf } = parts
   http.decorateRequest('keeping', undefined)
   http.decorateRequest('kept', undefined)
   http.addHook('preHandler', async (request, reply) => {
@@ -48,7 +50,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     if (viewer === undefined || key === undefined) return
     const keeping = new Keeping(versions, key)
     request.keeping = keeping
-    const kept = answers.find(key)
+    const kept = registersDocument(request, persisted) ? undefined : answers.find(key)
     if (!kept) return answers.countServed(false)
     const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
     // If any of this fails, the execution of the request names the fault.
@@ -91,6 +93,14 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     reply.code(304).removeHeader('content-length').removeHeader('content-type')
     return null
   })
+}
+
+/** Whether a request brings a document that its execution stores. */
+function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
+  // Most requests by GET have no document, and need not be parsed.
+  if (request.method === 'GET' && !/[?&]query=/.test(request.url)) return false
+  const name = readDocumentName(readMembers(request))
+  return name?.query !== undefined && name.hash !== undefined && !persisted.has(name.hash)
 }
 
 /** Charges a kept answer, if the rate limits allow it and nothing has changed since. A charge counts also otherwise. */

@@ -19,6 +19,7 @@ import { pageSizeMax } from '../lib/page.ts'
 import { pageSizeDefault } from './connection.ts'
 import {
   commandPrice,
+  existence,
   facetValuePrice,
   facetValues,
   fanoutPrice,
@@ -106,6 +107,9 @@ class Pricing {
       if (load) needed.add(load)
       ofType.set(field.type, (ofType.get(field.type) ?? 0) + this.priceField(field))
     }
+    const exists = existence[type.name]
+    if (exists && ![...needed].some(({ name }) => exists.others.includes(name)))
+      needed.add(exists.load)
     for (const { commands } of needed) this.commands += commands
     // An object has one type, so of the fragments on other types only the largest counts.
     const own = ofType.get(type) ?? 0
@@ -116,10 +120,11 @@ class Pricing {
   private priceField(field: SelectedField): number {
     const { node, type } = field
     const definition = fieldsOfType(type)[node.name.value]
-    // __typename, or introspection, which sends no command and has a limit of its own.
-    if (!definition) return 1
-    const given = this.argumentsOf(definition, node)
     const coordinate = coordinateOf(field)
+    const value = facetValues.has(coordinate) ? facetValuePrice : valuePrice
+    // __typename, or introspection, which sends no command and has a limit of its own.
+    if (!definition) return value / valuePrice
+    const given = this.argumentsOf(definition, node)
     const page = pageCommands[coordinate]
     const probes = page === undefined ? [] : this.probesOf(node, definition, given)
     if (type === this.priced.schema.getMutationType()) {
@@ -139,7 +144,6 @@ class Pricing {
     const below = node.selectionSet
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
-    const value = facetValues.has(coordinate) ? facetValuePrice : valuePrice
     const own = (value + (fieldPrices[coordinate] ?? 0)) / valuePrice
     return own + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
   }

@@ -28,12 +28,18 @@ const stackOverflow = /^Maximum call stack size/
 const selectionLimit = /recursively requests too many selections/
 const introspectionRefusal = /^GraphQL introspection is not allowed/
 const hashMismatch = /^provided sha does not match query$/
-const suggestion = / Did you mean [^?]*\?/g
 
 /** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
 export const messageLengthMax = 400
 
-const shorten = (message: string): string =>
+/** graphql-js ends a message with the names of the schema that it suggests. No regular expression: it may be quadratic. */
+export function withoutSuggestion(message: string): string {
+  const at = message.endsWith('?') ? message.lastIndexOf(' Did you mean ') : -1
+  return at < 0 ? message : message.slice(0, at)
+}
+
+/** A message of at most {@link messageLengthMax} characters. */
+export const shorten = (message: string): string =>
   message.length <= messageLengthMax
     ? message
     : `${message.slice(0, messageLengthMax - 1).toWellFormed()}…`
@@ -68,7 +74,7 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
     )
   }
   if (requestErrorCodes.has(code)) {
-    return new DomainError(code as ErrorCode, given.message.replaceAll(suggestion, ''))
+    return new DomainError(code as ErrorCode, withoutSuggestion(given.message))
   }
   if (thrown instanceof GraphQLError && isArgumentError(thrown)) {
     const [, argument = ''] = /"([^"]*)"/.exec(thrown.message) ?? []

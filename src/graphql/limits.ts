@@ -8,11 +8,13 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from 'graphql'
+import { badInputs, DomainError } from '../errors.ts'
 import type { Context } from './context.ts'
 import { costOf, priceOperation } from './cost.ts'
 import { requestError } from './errors.ts'
 import type { PersistedDocuments } from './persisted-documents.ts'
 import type { Charge, RateLimiter } from './rate-limit.ts'
+import { findWrongVariables } from './variables.ts'
 
 /** The limits of a request. Each is checked before execution. */
 export const limits = {
@@ -60,10 +62,19 @@ const nameLengthRule: ValidationRule = (context) => {
   }
 }
 
+const noOperation = (name: string | undefined) =>
+  new DomainError(
+    'OPERATION_RESOLUTION_FAILURE',
+    name === undefined
+      ? 'Must provide operation name if query contains multiple operations.'
+      : `Unknown operation named "${name}".`,
+  )
+
 /** The validation rules of limits that depend only on the document. */
 export const limitRules = [
   maxDepthRule({ ...armorOptions('depth'), flattenFragments: true }),
-  maxAliasesRule(armorOptions('aliases')),
+  // By default, aliases of __typename do not count.
+  maxAliasesRule({ ...armorOptions('aliases'), allowList: [] }),
   maxDirectivesRule(armorOptions('directives')),
   nameLengthRule,
 ]
@@ -84,14 +95,12 @@ export const costPlugin = (
     return {
       didResolveOperation: async (resolved) => {
         const { schema, document, operation, request, contextValue, queryHash, source } = resolved
-        if (!operation) return
-        const { coerced, errors } = getVariableValues(
-          schema,
-          operation.variableDefinitions ?? [],
-          request.variables ?? {},
-        )
-        // The execution refuses invalid variables and names them.
-        if (errors) return
+        // Apollo stores a document whose operation is not refused here.
+        if (!operation) throw requestError(noOperation(request.operationName))
+        const definitions = operation.variableDefinitions ?? []
+        const given = request.variables ?? {}
+        const { coerced, errors } = getVariableValues(schema, definitions, given)
+        if (errors) throw requestError(badInputs(findWrongVariables(schema, definitions, given)))
         const fragments = document.definitions.filter((one) => one.kind === 'FragmentDefinition')
         const price = priceOperation({ schema, operation, fragments, variables: coerced })
         const followees = price.timelines > 1 ? await contextValue.countFollowees() : 0
@@ -106,13 +115,13 @@ export const costPlugin = (
         const storing = resolved.metrics.persistedQueryRegister
           ? Math.min(persisted.priceOf(queryHash, source), limits.cost - requested)
           : 0
-        const charged = price.mutations === 0 && contextValue.keeping?.chargeOf(requested)
-        charge = charged
-          ? charged.charge
-          : await limiter.charge(contextValue, {
-              cost: requested + storing,
-              mutations: price.mutations,
-            })
+        const charged =
+          price.mutations === 0 ? contextValue.keeping?.chargeOf(requested) : undefined
+        charge = charged?.charge
+        const due = (charged ? 0 : requested) + storing
+        if (due > 0 && !charge?.refusal) {
+          charge = await limiter.charge(contextValue, { cost: due, mutations: price.mutations })
+        }
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
         contextValue.keeping?.noteCost(requested)

@@ -47,7 +47,7 @@ export function findTrusted(
   request: FastifyRequest,
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
-  const name = readDocumentName(readBody(request))
+  const name = readDocumentName(readMembers(request))
   if (!name) throw badName('extensions.persistedQuery must have version 1 and a sha256Hash')
   const { query, ids, hash } = name
   const isRequired = trusted?.isRequired === true
@@ -75,7 +75,7 @@ const notInList = () =>
   )
 
 /** The members of a request, from its body or from its URL. Apollo refuses malformed ones. */
-function readBody({ method, url, body }: FastifyRequest): Fields {
+export function readMembers({ method, url, body }: FastifyRequest): Fields {
   if (method === 'POST') return isObject(body) ? body : {}
   const parameters = new URL(url, 'http://localhost').searchParams
   const fields = Object.fromEntries(

@@ -28,10 +28,14 @@ export async function readNodes(ctx: Context, refs: readonly NodeRef[], selectio
   })
 }
 
-/** The posts by their global ids. */
+/** The posts by their global ids. Those of a deleted account are absent before they are purged. */
 async function readPosts(ctx: Context, refs: readonly PostRef[], selection: Selection) {
-  const found = await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
-  const existing = found.filter((post) => post !== null)
+  const { loaders } = ctx
+  const [found, live] = await Promise.all([
+    Promise.all(refs.map((ref) => loaders.post.load(ref))),
+    Promise.all(refs.map(({ author }) => loaders.live.load(author))),
+  ])
+  const existing = found.flatMap((post, at) => (post && live[at] ? [post] : []))
   const presented = await presentPosts(ctx, existing, selection)
   return new Map([...presented].map(([ref, post]) => [postNodeId(ref), post]))
 }

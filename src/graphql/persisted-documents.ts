@@ -40,11 +40,18 @@ export class PersistedDocuments {
     return this.texts.delete(key)
   }
 
-  /** The cost of storing a document, so that a client cannot remove those of other clients cheaply. 0 if it is stored. */
-  priceOf(hash: string, text: string): number {
+  /** Whether the document of this hash is stored. */
+  has(hash: string): boolean {
     return this.texts.has(`${apolloPrefix}${hash}`)
-      ? 0
-      : Math.ceil(Buffer.byteLength(text) / bytesPerPrice)
+  }
+
+  /**
+   * The cost of storing a document, so that a client cannot remove those of other clients cheaply. 0 if it is stored, or
+   * will not be.
+   */
+  priceOf(hash: string, text: string): number {
+    const bytes = Buffer.byteLength(text)
+    return bytes > documentBytesMax || this.has(hash) ? 0 : Math.ceil(bytes / bytesPerPrice)
   }
 }
 

@@ -114,12 +114,12 @@ export const presentViewer = (handle: UserId) => ({
   handle,
 })
 
-/** One user, as in {@link presentUsers}. Null without an account or without selected fields. */
+/** One user, as in {@link presentUsers}. Null without an account, or if the field is not selected. */
 export async function presentUser(
   ctx: Context,
   handle: UserId,
   selection: Selection,
 ): Promise<User | null> {
-  if (!selection.any) return null
+  if (!selection.isSelected) return null
   return (await presentUsers(ctx, [handle], selection)).get(handle) ?? null
 }

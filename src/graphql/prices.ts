@@ -12,7 +12,9 @@ export const valuePrice = 1
  */
 export const facetValuePrice = 0.2
 export const facetValues: ReadonlySet<string> = new Set(
-  ['start', 'end', 'kind', 'handle', 'tag', 'url'].map((field) => `TextFacet.${field}`),
+  ['__typename', 'start', 'end', 'kind', 'handle', 'tag', 'url'].map(
+    (field) => `TextFacet.${field}`,
+  ),
 )
 
 /** What a MongoDB command costs. It takes about as long as twenty values. */
@@ -40,14 +42,10 @@ export const profileFields = ['name', ...optionalFields, 'createdAt'] as const
 export const loads: Readonly<Record<string, Load>> = {
   // The account, and the blocks that hide it.
   ...loadedBy({ name: 'profile', commands: 2 }, 'User', profileFields),
-  // Without a profile, the counters decide whether the account exists.
   ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
-    'id',
-    'handle',
     'followerCount',
     'followingCount',
     'postCount',
-    'isViewer',
   ]),
   ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),
   ...loadedBy({ name: 'followsViewer', commands: 1 }, 'User', ['followsViewer']),
@@ -74,6 +72,14 @@ export const loads: Readonly<Record<string, Load>> = {
   ...loadedBy({ name: 'engagement', commands: 2 }, 'Post', [...viewerFields.keys()]),
 }
 
+/**
+ * What decides whether an object exists. Other loads answer it as well, by their names: the
+ * profile or the counters of an account.
+ */
+export const existence: Readonly<Record<string, { load: Load; others: readonly string[] }>> = {
+  User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
+}
+
 /** What several fields of an object need. */
 export interface Load {
   readonly name: string
@@ -91,13 +97,11 @@ export const fieldCommands: Readonly<Record<string, number>> = {
   // The objects of each type, and the blocks that hide them.
   'Query.node': 10,
   'Query.nodes': 10,
-  'Query.post': 2,
+  'Query.post': 3,
   // The follows that a block ends, beyond those of any mutation.
   'Mutation.blockUser': 3,
   'Query.whyInTimeline': 6,
   'Query.whyNotInTimeline': 6,
-  // Whether the accounts exist, and the blocks that hide them.
-  'TextFacet.user': 2,
   // The watermark, a page, and versions.
   'Query.timelineNews': 26,
   'TimelineConnection.pending': 2,
@@ -105,11 +109,12 @@ export const fieldCommands: Readonly<Record<string, number>> = {
 }
 
 /**
- * What a field costs for each object beyond its commands, because they examine more index keys than they return items.
+ * What a field costs for each object beyond its commands, because they examine more index keys, or
+ * have larger replies of MongoDB, than they return items.
  */
 export const fieldPrices: Readonly<Record<string, number>> = {
-  // Up to 1,000 keys for each user.
-  'User.mutuals': 40,
+  // Up to 1,000 keys for each user, and as many handles of up to 64 characters.
+  'User.mutuals': 150,
   // Up to 25,000 keys.
   'Viewer.suggestions': 700,
 }

@@ -12,8 +12,8 @@ import { describedSchemaOf } from './assemble.ts'
 
 /** The selected fields below a field, with fragments, aliases and directives resolved. `__typename` is left out. */
 export interface Selection {
-  /** Whether any field is selected. */
-  readonly any: boolean
+  /** Whether the field itself is selected, whatever is selected below it. */
+  readonly isSelected: boolean
   /** Whether at least one of `names` is selected. */
   has(...names: readonly string[]): boolean
   /** Whether a field other than `names` is selected. */
@@ -41,7 +41,7 @@ function selectionFrom(scope: Scope, uses: readonly Pick<Use, 'type' | 'nodes'>[
   )
   const asked = new Set(fields.map(({ name }) => name))
   return {
-    any: fields.length > 0,
+    isSelected: uses.length > 0,
     has: (...names) => names.some((name) => asked.has(name)),
     beyond: (...names) => [...asked].some((name) => !names.includes(name)),
     of: (name, ...rest) => {

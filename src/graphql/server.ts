@@ -29,6 +29,7 @@ import { refuseWrongHosts } from '../http/request-target.ts'
 import { limitRequestTime } from '../http/request-time.ts'
 import { traceRequests } from '../http/request-trace.ts'
 import { addSecurityHeaders, securityHeaders } from '../http/security-headers.ts'
+import { limitSlowReaders } from '../http/slow-readers.ts'
 import { receiveLimits, UnreadableRequests } from '../http/slow-senders.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
@@ -94,6 +95,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const { production, operations } = parts.config
   const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
+  limitSlowReaders(http, operations.receiveMs)
   traceRequests(http)
   addSecurityHeaders(http)
   await allowOrigins(http, parts.config.http.corsOrigins, parts.config)
@@ -128,7 +130,6 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     csrfPrevention: false,
     persistedQueries: { cache: persisted },
     documentStore: createDocumentCache(),
-    hideSchemaDetailsFromClientErrors: true,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     parseOptions: { maxTokens: limits.tokens },
@@ -163,7 +164,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     keptMsMax: keptMsMaxOf(config.feed),
   })
   const { versions, summaries } = services
-  answerAgain(http, { answers, versions, summaries, limiter, viewerOf })
+  answerAgain(http, { answers, versions, summaries, limiter, persisted, viewerOf })
   await http.register(fastifyApollo(apollo), {
     method: ['GET', 'POST'],
     context: async (request) => {

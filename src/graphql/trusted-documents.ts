@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { type GraphQLSchema, parse, specifiedRules, validate } from 'graphql'
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  type SelectionNode,
+  specifiedRules,
+  validate,
+} from 'graphql'
 import { z } from 'zod'
 import { ConfigError } from '../config.ts'
 import { limitRules, limits } from './limits.ts'
@@ -42,7 +50,7 @@ export class TrustedDocuments {
     return this.texts.size
   }
 
-  /** The text by an id of the file, or by the SHA-256 of the text, which may begin with `sha256:`. */
+  /** The text by an id of the file, or by the SHA-256 of the text. `sha256:` may be in front of either. */
   find(id: string): string | undefined {
     return this.byId.get(id) ?? this.byId.get(id.replace(/^sha256:/, ''))
   }
@@ -103,14 +111,46 @@ function readDocuments(text: string): ReadonlyMap<string, string> | string {
   return documents.size < entries.length ? 'has an id twice' : documents
 }
 
+/** What a server in production refuses. */
+const rules = [
+  ...specifiedRules,
+  ...limitRules,
+  knownOperationTypes,
+  NoSchemaIntrospectionCustomRule,
+]
+
+/** Apollo's limit of selections, which is no rule that others can use. The document must be valid. */
+function hasTooManySelections({ definitions }: DocumentNode): boolean {
+  const ofFragments = new Map<string, number>()
+  const sum = (selections: readonly SelectionNode[] = []): number =>
+    selections.reduce((total, node) => {
+      if (node.kind === 'FragmentSpread') return total + 1 + ofFragment(node.name.value)
+      return total + 1 + sum(node.selectionSet?.selections)
+    }, 0)
+  const ofFragment = (name: string): number => {
+    const known = ofFragments.get(name)
+    if (known !== undefined) return known
+    const fragments = definitions.filter((one) => one.kind === 'FragmentDefinition')
+    const fragment = fragments.find((one) => one.name.value === name)
+    const count = sum(fragment?.selectionSet.selections)
+    ofFragments.set(name, count)
+    return count
+  }
+  return definitions.some(
+    (one) =>
+      one.kind === 'OperationDefinition' && sum(one.selectionSet.selections) > limits.selections,
+  )
+}
+
 /** @returns what is wrong with a document: the first problem. */
 export function findProblem(schema: GraphQLSchema, text: string): string | undefined {
   try {
     const document = parse(text, { maxTokens: limits.tokens })
     if (document.definitions.every(({ kind }) => kind !== 'OperationDefinition'))
       return 'it has no operation'
-    return validate(schema, document, [...specifiedRules, ...limitRules, knownOperationTypes])[0]
-      ?.message
+    const [problem] = validate(schema, document, rules)
+    if (problem) return problem.message
+    return hasTooManySelections(document) ? 'it requests too many selections' : undefined
   } catch (error) {
     return (error as Error).message
   }

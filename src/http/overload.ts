@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorCodes } from '../errors.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { refusalOf, retryAfterSeconds } from './error-body.ts'
-import { RequestQueue } from './request-queue.ts'
+import { type AdmittedRequest, RequestQueue } from './request-queue.ts'
 
 /** The requests that wait for each request that is executed. */
 const waitingPerRunning = 4
@@ -15,7 +15,8 @@ const adjustMs = 50
 /**
  * Bounds the requests to /graphql that are served at once, fewer while the event loop has no idle time, and the requests
  * that wait. Refuses others with UNAVAILABLE, status 503 and Retry-After, before their body is read if the queue is full
- * when they arrive. A request whose client leaves gives up its place.
+ * when they arrive. A request gives up its place when its answer is sent, whether the client reads it or not, and when
+ * its client leaves.
  * @param runningMax how many requests are served at once, at most. Up to this number, every request is admitted.
  */
 export function limitRequests(http: FastifyInstance, runningMax: number): void {
@@ -32,14 +33,23 @@ export function limitRequests(http: FastifyInstance, runningMax: number): void {
     if (isGraphql(request) && queue.isFull) refuse(request, reply)
     else done()
   })
+  const places = new WeakMap<FastifyRequest, AdmittedRequest>()
   http.addHook('preHandler', async (request, reply) => {
     if (!isGraphql(request)) return
     // The end of a request whose client has left already would not be noticed.
     const admitted = reply.raw.destroyed ? undefined : queue.enter()
-    if (admitted) reply.raw.once('close', () => queue.leave(admitted))
+    if (admitted) {
+      places.set(request, admitted)
+      reply.raw.once('close', () => queue.leave(admitted))
+    }
     const isTurn = await admitted?.turn
     // At its deadline, a request that waits has been answered.
     if (!isTurn && !reply.sent) await refuse(request, reply)
+  })
+  http.addHook('onSend', (request, _, _payload, done) => {
+    const admitted = places.get(request)
+    if (admitted) queue.leave(admitted)
+    done()
   })
 }
 

@@ -25,7 +25,8 @@ class Page {
       // A browser asks each time, because another release has another page.
       'cache-control': 'no-cache',
       etag: etagOf(text),
-      vary: 'accept-encoding',
+      // Pages of other origins may read it outside production.
+      vary: 'accept-encoding, origin',
     }
   }
 

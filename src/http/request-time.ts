@@ -16,7 +16,7 @@ export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): v
   http.addHook('preHandler', (request, reply, done) => {
     const time = new RequestTime(ms)
     const timer = setTimeout(() => {
-      if (reply.sent) return
+      if (reply.sent || reply.raw.headersSent) return
       const late = new RequestEnded(
         'The request took too long. Repeat a mutation with the same clientMutationId.',
       )

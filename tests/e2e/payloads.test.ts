@@ -192,6 +192,54 @@ describe('an edge in a payload', () => {
   })
 })
 
+describe.each(['__typename', 'id @include(if: false)'])(
+  'an object of which only %s is selected is not null',
+  (some) => {
+    const input = () => `input: { postId: "${postNodeId(post)}" }`
+    const other = 'input: { user: { handle: "you" } }'
+    const isSome = expect.any(Object)
+
+    test.each([
+      ['likePost', 'likeEdge'],
+      ['sharePost', 'shareEdge'],
+    ])('%s', async (name, edge) => {
+      const data = await mutate(
+        `${name}(${input()}) { ${edge} { node { ${some} } } post { ${some} } }`,
+      )
+      expect(data).toEqual({ [name]: { [edge]: { node: isSome }, post: isSome } })
+    })
+
+    test('addComment', async () => {
+      const { addComment } = await mutate(`
+        addComment(input: { postId: "${postNodeId(post)}", text: "a" }) {
+          comment { ${some} } commentEdge { node { ${some} } } post { ${some} } }`)
+      const node = isSome
+      expect(addComment).toEqual({ comment: node, commentEdge: { node }, post: isSome })
+    })
+
+    test('followUser, createPost, updateUser', async () => {
+      const data = await mutate(`
+        followUser(${other}) { user { ${some} } viewer { ${some} } }
+        createPost(input: { text: "b" }) { post { ${some} } timelineEdge { node { ${some} } } }
+        updateUser(input: { name: "c" }) { user { ${some} } }`)
+      expect(data).toEqual({
+        followUser: { user: isSome, viewer: isSome },
+        createPost: { post: isSome, timelineEdge: { node: isSome } },
+        updateUser: { user: isSome },
+      })
+    })
+
+    test('the users and posts of queries', async () => {
+      const data = await run(`{
+        user(handle: "you") { ${some} } none: user(handle: "none") { ${some} }
+        viewer { user { ${some} } } post(id: "${postNodeId(post)}") { ${some} } }`)
+      expect(data).toEqual({
+        ...{ user: isSome, none: null, viewer: { user: isSome }, post: isSome },
+      })
+    })
+  },
+)
+
 describe('the parts of a payload that need no data cost no command', () => {
   const input = () => `input: { postId: "${postNodeId(post)}" }`
   const commandsOf = async (fields: string) =>

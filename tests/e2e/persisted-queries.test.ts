@@ -100,6 +100,18 @@ describe('is not stored', () => {
     expect(await codeOf(app, 'POST', { hash })).toBe('200 PERSISTED_QUERY_NOT_FOUND')
   })
 
+  test.each([
+    ['an operation that it does not have', { operationName: 'Other' }],
+    ['wrong variables', { variables: { handle: 5 } }],
+  ])('a document with %s', async (_, asked) => {
+    const query = `query One($handle: String = "ann") { user(handle: $handle) { id } } # ${_}`
+    const hash = hashOf(query)
+    expect(await codeOf(app, 'POST', { hash, query, ...asked })).toMatch(/^200 (OP|BAD_USER)/)
+    expect(await codeOf(app, 'POST', { hash })).toBe('200 PERSISTED_QUERY_NOT_FOUND')
+    expect(await codeOf(app, 'POST', { hash, query })).toBe('200 OK')
+    expect(await codeOf(app, 'POST', { hash })).toBe('200 OK')
+  })
+
   test('a document under the hash of another one', async () => {
     const [query, other] = ['{ viewer { handle } } # 1', '{ viewer { handle } } # 2']
     const hash = hashOf(other)
@@ -139,6 +151,13 @@ describe('a client with a rate limit', () => {
     expect(stored - again).toBeLessThan(100)
   })
 
+  test('is not charged for the storage of a document that is too large to be stored', async () => {
+    const query = `{ viewer { handle } } # ${'x'.repeat(40_000)}`
+    const before = remainingOf((await ask(limited, 'POST', { query, as: 'ann' })).headers)
+    const { headers } = await ask(limited, 'POST', { hash: hashOf(query), query, as: 'ann' })
+    expect(before - remainingOf(headers)).toBeLessThan(100)
+  })
+
   test('stores nothing beyond its limit', async () => {
     const codes: string[] = []
     for (let n = 0; n < 6; n++) {
@@ -175,6 +194,23 @@ describe('kept answers', () => {
       expect([again.status, again.text]).toEqual([304, ''])
     },
   )
+
+  test('do not answer a request that brings the document again after the server forgot it', async () => {
+    const query = '{ timeline { edges { node { id text } } } }'
+    const asked = { hash: hashOf(query), as: 'ben' }
+    for (let times = 0; times < 3; times++) await ask(app, 'POST', { ...asked, query })
+    for (let n = 0; n < 300; n++) {
+      const other = `{ viewer { handle } } # ${n} ${'x'.repeat(32_000)}`
+      await ask(app, 'POST', { query: other, hash: hashOf(other), as: 'ann' })
+    }
+    for (const method of ['POST', 'GET'] as const) {
+      expect(await codeOf(app, method, asked)).toBe(
+        method === 'POST' ? '200 PERSISTED_QUERY_NOT_FOUND' : '200 OK',
+      )
+      expect(await codeOf(app, method, { ...asked, query })).toBe('200 OK')
+      expect(await codeOf(app, method, asked)).toBe('200 OK')
+    }
+  })
 
   test('are of the document that a request names, whatever was asked before', async () => {
     const names = [timeline, others, several, 'query C { x }']

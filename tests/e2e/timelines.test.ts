@@ -1,6 +1,9 @@
 import * as operations from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { postNodeId } from '../../src/graphql/node-id.ts'
+import type { PostId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -175,5 +178,16 @@ describe('whyInTimeline and whyNotInTimeline', () => {
     const post = await publish(fans[0] as string, 'last words')
     await app.ask(fans[0], operations.DeleteUserDocument, { input: {} })
     expect((await why(post)).out).toContain('AUTHOR_DELETED')
+  })
+
+  test('a post of a deleted account that is not purged yet does not exist, whatever is selected', async () => {
+    const ref = { id: app.services.mint.next<PostId>(), author: handle('deleted') }
+    const stored = { _id: toObjectId(ref.id), author: ref.author, text: 'last words' }
+    await app.services.collections.posts.insertOne(stored)
+    for (const below of ['id', 'text', 'author { handle }', '__typename']) {
+      const query = `query ($id: ID!) { post(id: $id) { ${below} } node(id: $id) { ... on Post { ${below} } } }`
+      const { data } = await app.send({ as: reader, query, variables: { id: postNodeId(ref) } })
+      expect(data).toEqual({ post: null, node: null })
+    }
   })
 })

@@ -219,6 +219,16 @@ describe('the file of trusted documents', () => {
       { a: `{ ${Array.from({ length: 31 }, (_, n) => `a${n}: viewer { handle }`).join(' ')} }` },
       ['has a wrong document "a": The document exceeds the limit of 30 aliases'],
     ],
+    [
+      'a document with more than 2,000 selections',
+      { a: `{ ${'...F '.repeat(70)} } fragment F on Query { ${'viewer { handle } '.repeat(15)} }` },
+      ['has a wrong document "a": it requests too many selections'],
+    ],
+    [
+      'introspection',
+      { a: '{ __schema { queryType { name } } }' },
+      [expect.stringMatching(/^has a wrong document "a": GraphQL introspection/)],
+    ],
   ])('is refused at start: %s', async (_, content, problems) => {
     expect(await problemsOf(write('wrong.json', content))).toEqual(problems)
   })

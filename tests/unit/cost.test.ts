@@ -36,39 +36,45 @@ test.each([
     { values: 4, commands: 2 },
   ],
   ['fields of two loads', user('name postCount'), { values: 3, commands: 4 }],
-  ['a page', user('followers(first: 5) { edges { cursor } }'), { values: 12, commands: 3 }],
-  ['a page by default', user('followers { edges { cursor } }'), { values: 42, commands: 3 }],
-  ['an empty page', user('followers(first: 0) { edges { cursor } }'), { values: 4, commands: 3 }],
+  ['a page', user('followers(first: 5) { edges { cursor } }'), { values: 12, commands: 4 }],
+  ['a page by default', user('followers { edges { cursor } }'), { values: 42, commands: 4 }],
+  ['an empty page', user('followers(first: 0) { edges { cursor } }'), { values: 4, commands: 4 }],
   [
     'a page of an invalid size',
     user('posts(first: 1000) { edges { cursor } }'),
-    { values: 42, commands: 3 },
+    { values: 42, commands: 4 },
   ],
-  ['liked posts', user('likedPosts(last: 2) { edges { cursor } }'), { values: 6, commands: 12 }],
+  ['liked posts', user('likedPosts(last: 2) { edges { cursor } }'), { values: 6, commands: 13 }],
   [
     'a list of each item of a page',
     user('followers(first: 5) { edges { node { posts(first: 3) { edges { cursor } } } } }'),
-    { values: 47, commands: 6 },
+    { values: 47, commands: 8 },
   ],
   [
     'the followees in common with each user of a page',
     user('followers(first: 5) { edges { node { mutuals(first: 3) { totalCount } } } }'),
-    { values: 232, commands: 6 },
+    { values: 782, commands: 8 },
   ],
   [
     'both probes of a page',
     user('posts(first: 1, after: "x", before: "x") { pageInfo { hasNextPage hasPreviousPage } }'),
-    { values: 5, commands: 9 },
+    { values: 5, commands: 10 },
   ],
   [
     'a probe that needs no read',
     user('posts(first: 1, after: "x") { pageInfo { hasNextPage } }'),
-    { values: 4, commands: 3 },
+    { values: 4, commands: 4 },
   ],
   [
     'a field that a directive leaves out',
     user('name @skip(if: true) handle @include(if: false)'),
-    { values: 1, commands: 0 },
+    { values: 1, commands: 1 },
+  ],
+  ['a user of whom nothing is selected', user('__typename'), { values: 2, commands: 1 }],
+  [
+    'whether the viewer can follow a user who exists',
+    user('viewerCanFollow'),
+    { values: 2, commands: 2 },
   ],
   [
     'a fragment',
@@ -95,7 +101,7 @@ test('variables and their defaults set the price', () => {
   const query =
     'query ($n: Int, $all: Boolean!) { user(handle: "ann") { name @include(if: $all) followers(first: $n) { edges { cursor } } } }'
   expect(priceOf(query, { n: 3, all: true })).toMatchObject({ values: 9, commands: 5 })
-  expect(priceOf(query, { n: 3, all: false })).toMatchObject({ values: 8, commands: 3 })
+  expect(priceOf(query, { n: 3, all: false })).toMatchObject({ values: 8, commands: 4 })
   expect(priceOf(query, { all: false })).toMatchObject({ values: 42 })
 })
 
@@ -150,6 +156,9 @@ test('every field that may send commands has a price, and no other', () => {
   const ofLoads = [
     'User.followers',
     'User.following',
+    'User.handle',
+    'User.id',
+    'User.isViewer',
     'User.likedPosts',
     'User.mutuals',
     'User.posts',

@@ -87,7 +87,7 @@ function parseNewName(given: string | null | undefined): string | undefined {
  */
 async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo) {
   const selection = selectionOf(info).of('user')
-  if (!selection.any) return user
+  if (!selection.isSelected) return user
   const presented = await presentUser(ctx, user.handle, selection)
   if (!presented) throw noAccount()
   const { bio, avatarUrl, bannerUrl } = user

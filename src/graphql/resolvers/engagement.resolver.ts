@@ -159,9 +159,11 @@ export const engagementResolvers = [
 ]
 
 async function presentPost(ctx: Context, post: PostRef, selection: Selection) {
-  return selection.any ? ((await presentPostRefs(ctx, [post], selection)).get(post) ?? null) : null
+  if (!selection.isSelected) return null
+  return (await presentPostRefs(ctx, [post], selection)).get(post) ?? null
 }
 
 async function presentEngagement(ctx: Context, entry: Engagement, selection: Selection) {
-  return selection.any ? (await presentEngagements(ctx, [entry], selection)).get(entry) : null
+  if (!selection.isSelected) return null
+  return (await presentEngagements(ctx, [entry], selection)).get(entry)
 }

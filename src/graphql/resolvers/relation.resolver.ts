@@ -114,7 +114,7 @@ async function mutateOther<Result extends object>(
     parse: { other: () => parseUserRef('input.user', user) },
     ...(check && { check }),
     // A user is the same input by id, by handle, and under the name that the field had before.
-    identify: ({ other }) => ({ ...rest, handle: other }),
+    identify: ({ other }) => ({ handle: other, ...rest }),
     run: async ({ viewer, other, idempotencyKey }) => ({
       ...(await run(viewer, other, idempotencyKey)),
       other,

@@ -1,0 +1,43 @@
+import {
+  coerceInputValue,
+  type GraphQLSchema,
+  isInputType,
+  isNonNullType,
+  typeFromAST,
+  type VariableDefinitionNode,
+} from 'graphql'
+import type { WrongArgument } from '../errors.ts'
+import { shorten, withoutSuggestion } from './errors.ts'
+
+/** Variables hold up to 100 KB, so that many of them could be wrong. */
+const wrongMax = 20
+
+/**
+ * Finds what graphql-js refuses in the variables of a request: the first 20 places, each by the path from the name of its
+ * variable, such as `input.text`. Sends no command.
+ */
+export function findWrongVariables(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  given: Readonly<Record<string, unknown>>,
+): readonly WrongArgument[] {
+  const wrong: WrongArgument[] = []
+  const note = (argument: string, problem: string) => {
+    if (wrong.length < wrongMax) wrong.push({ argument, message: shorten(problem) })
+  }
+  for (const { variable, type: typeNode, defaultValue } of definitions) {
+    const name = variable.name.value
+    const type = typeFromAST(schema, typeNode)
+    if (!isInputType(type)) continue
+    if (!Object.hasOwn(given, name)) {
+      if (isNonNullType(type) && !defaultValue) note(name, 'is required')
+    } else if (given[name] === null && isNonNullType(type)) {
+      note(name, 'must not be null')
+    } else {
+      coerceInputValue(given[name], type, (path, _, { message }) =>
+        note([name, ...path].join('.'), withoutSuggestion(message)),
+      )
+    }
+  }
+  return wrong
+}

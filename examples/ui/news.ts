@@ -17,6 +17,9 @@ export interface TimelinePage {
   }
 }
 
+/** The part of a list that tells what it holds. */
+export type HeldTimeline = Pick<TimelinePage, 'pollCursor' | 'edges'>
+
 /** The first posts, or those before a poll cursor, which are new. */
 export interface PageArguments {
   readonly first?: number
@@ -30,7 +33,7 @@ type Maybe<Value> = Value | null | undefined
 /** A timeline of a viewer, in the cache of a GraphQL client and on the server. */
 export interface Timeline<Page extends TimelinePage> {
   /** The list in the cache, with the `pollCursor` of the page that was written last. Nothing before the first page. */
-  held(): Maybe<TimelinePage>
+  held(): Maybe<HeldTimeline>
   poll(since: string): Promise<Maybe<PollAnswer>>
   /** Reads a page, and leaves the list in the cache as it is. */
   read(args: PageArguments): Promise<Maybe<Page>>
@@ -51,7 +54,7 @@ const pageMax = 50
 const reloadMin = 20
 const reloadMax = 200
 
-const idsOf = (page: Maybe<TimelinePage>) => page?.edges.flatMap(({ node }) => node?.id ?? []) ?? []
+const idsOf = (page: Maybe<HeldTimeline>) => page?.edges.flatMap(({ node }) => node?.id ?? []) ?? []
 
 /**
  * Keeps a timeline up to date: announces the new posts of others, shows them when the user asks, and loads the list again

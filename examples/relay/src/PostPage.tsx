@@ -91,7 +91,7 @@ function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
     <Comments
       comments={comments.edges.flatMap(({ node }) => (node ? readComment(node) : []))}
       onMore={hasNext ? () => loadNext(20, { onComplete }) : undefined}
-      onAdd={(text) => add({ postId, text }, { connections })}
+      onAdd={(text, clientMutationId) => add({ postId, text, clientMutationId }, { connections })}
       onDelete={({ id }) => void remove({ commentId: id }, { connections }).catch(reportProblem)}
     />
   )

@@ -1,95 +1,70 @@
-import { Composer, Feed, NewPosts, reportProblem, usePolling } from '@feedline/example-ui'
-import { useState } from 'react'
+import {
+  type PageArguments,
+  type Timeline as TimelineList,
+  TimelineView,
+  useNews,
+} from '@feedline/example-ui'
 import * as relay from 'react-relay'
 import { graphql } from 'react-relay'
-import { ConnectionHandler, type RecordSourceProxy } from 'relay-runtime'
-import type { Timeline_query$key } from './__generated__/Timeline_query.graphql.ts'
+import {
+  ConnectionHandler,
+  type Environment,
+  getFragment,
+  getSingularSelector,
+  type RecordSourceProxy,
+} from 'relay-runtime'
+import type {
+  Timeline_query$data,
+  Timeline_query$key,
+} from './__generated__/Timeline_query.graphql.ts'
 import type { TimelineCreatePostMutation } from './__generated__/TimelineCreatePostMutation.graphql.ts'
-import type { TimelineNewPostsQuery } from './__generated__/TimelineNewPostsQuery.graphql.ts'
 import type { TimelineNewsQuery } from './__generated__/TimelineNewsQuery.graphql.ts'
 import type { TimelinePageQuery } from './__generated__/TimelinePageQuery.graphql.ts'
 import type { TimelineQuery } from './__generated__/TimelineQuery.graphql.ts'
+import type { TimelineReadQuery } from './__generated__/TimelineReadQuery.graphql.ts'
 import { Boundary, useNextPage, usePageData } from './boundary.tsx'
 import { useAction } from './environment.ts'
 import { readPosts, usePostActions } from './Post.ts'
 import { SuggestionList } from './SuggestionList.tsx'
 
-const noNews = { count: 0, hasMore: false }
-/** Posts that this app wrote and shows, and that the poll cursor does not cover. */
-const ownPosts = new Set<string>()
+// #region relay-first-page
+const firstPage = graphql`
+  query TimelineQuery($group: String) { ...Timeline_query @arguments(group: $group, first: 20) }
+`
+// #endregion
+// #region relay-pagination
+const timelineFragment = graphql`
+  fragment Timeline_query on Query
+  @argumentDefinitions(
+    group: { type: "String" }
+    first: { type: "Int" }
+    after: { type: "String" }
+    isFirst: { type: "Boolean", defaultValue: true }
+  )
+  @refetchable(queryName: "TimelinePageQuery") {
+    timeline(group: $group, first: $first, after: $after)
+      @connection(key: "Timeline_timeline", filters: ["group"]) {
+      __id
+      pollCursor @include(if: $isFirst)
+      edges { node { id ...Post_post } }
+    }
+  }
+`
+// #endregion
 
 /** The home timeline or, with a group, the timeline of that group. */
 export function Timeline({ group }: { group: string | undefined }) {
   const environment = relay.useRelayEnvironment()
-  const [news, setNews] = useState(noNews)
-  const actions = usePostActions()
-  // #region relay-pagination
+  // #region relay-list
   const query = usePageData<TimelineQuery>(firstPage, { group })
   const list = relay.usePaginationFragment<TimelinePageQuery, Timeline_query$key>(
-    graphql`
-      fragment Timeline_query on Query
-      @argumentDefinitions(
-        group: { type: "String" }
-        first: { type: "Int" }
-        after: { type: "String" }
-        isFirst: { type: "Boolean", defaultValue: true }
-      )
-      @refetchable(queryName: "TimelinePageQuery") {
-        timeline(group: $group, first: $first, after: $after)
-          @connection(key: "Timeline_timeline", filters: ["group"]) {
-          __id
-          pollCursor @include(if: $isFirst)
-          edges { node { id ...Post_post } }
-        }
-      }
-    `,
+    timelineFragment,
     query,
   )
   const pages = useNextPage(list, { isFirst: false })
   // #endregion
-  const { data } = list
-  const connection = data.timeline?.__id ?? ''
-  const since = data.timeline?.pollCursor ?? ''
-  const posts = readPosts(data.timeline?.edges)
-
-  // #region relay-polling
-  const showAll = () => {
-    ownPosts.clear()
-    setNews(noNews)
-  }
-  const reload = () =>
-    relay.fetchQuery<TimelineQuery>(environment, firstPage, { group }).toPromise()
-  const poll = async () => {
-    const variables = { since, group }
-    const answer = await relay
-      .fetchQuery<TimelineNewsQuery>(environment, newsQuery, variables)
-      .toPromise()
-    const next = answer?.timelineNews
-    if (!next) return
-    if (next.changed) {
-      await reload()
-      return showAll()
-    }
-    relay.commitLocalUpdate(environment, (store) => {
-      store.get(connection)?.setValue(next.pollCursor, 'pollCursor')
-    })
-    setNews(next)
-  }
-  const readNews = async (before = since): Promise<void> => {
-    const variables = { before, group }
-    const answer = await relay
-      .fetchQuery<TimelineNewPostsQuery>(environment, newPosts, variables)
-      .do({
-        next: () =>
-          relay.commitLocalUpdate(environment, (store) => prepend(store, connection, variables)),
-      })
-      .toPromise()
-    const { pageInfo, pollCursor } = answer?.timeline ?? {}
-    return pageInfo?.hasPreviousPage && pollCursor ? readNews(pollCursor) : showAll()
-  }
-  usePolling(poll)
-  // #endregion
-
+  const { timeline } = list.data
+  const news = useNews(environment, group, () => openTimeline(environment, query, group))
   // #region relay-create
   const create = useAction<TimelineCreatePostMutation>(graphql`
     mutation TimelineCreatePostMutation($input: CreatePostInput!, $connections: [ID!]!) {
@@ -99,29 +74,24 @@ export function Timeline({ group }: { group: string | undefined }) {
       }
     }
   `)
-  const send = async (text: string) => {
-    const { createPost } = await create({ text }, { connections: [connection] })
-    ownPosts.add(createPost?.timelineEdge.node?.id ?? '')
+  const publish = async (text: string, clientMutationId: string) => {
+    const connections = timeline ? [timeline.__id] : []
+    const { createPost } = await create({ text, clientMutationId }, { connections })
+    return createPost?.timelineEdge.node?.id
   }
   // #endregion
-  const isHome = group === undefined
-  const own = isHome ? posts.filter(({ id }) => ownPosts.has(id)).length : 0
+  const reload = () => relay.fetchQuery(environment, firstPage, { group }).toPromise()
   return (
     <>
-      {isHome ? (
-        <Composer label="What is new?" button="Post" onSend={send} />
-      ) : (
-        <h1 className="title">{group}</h1>
-      )}
-      <NewPosts {...news} count={news.count - own} onShow={() => readNews().catch(reportProblem)} />
-      <Feed
+      <TimelineView
         {...pages}
-        {...actions}
-        label={isHome ? 'Home timeline' : `Timeline of ${group}`}
-        posts={posts}
-        empty="No posts yet. Follow someone, or write the first."
+        {...usePostActions()}
+        group={group}
+        news={news}
+        posts={readPosts(timeline?.edges)}
+        onSend={(...draft) => news.publish(() => publish(...draft))}
       />
-      {isHome ? (
+      {group === undefined ? (
         <Boundary fallback={null}>
           <SuggestionList onFollowed={reload} />
         </Boundary>
@@ -130,43 +100,77 @@ export function Timeline({ group }: { group: string | undefined }) {
   )
 }
 
-// #region relay-first-page
-const firstPage = graphql`
-  query TimelineQuery($group: String) { ...Timeline_query @arguments(group: $group, first: 20) }
-`
-// #endregion
 const newsQuery = graphql`
   query TimelineNewsQuery($since: String!, $group: String) {
     timelineNews(since: $since, group: $group) { count hasMore changed pollCursor }
   }
 `
-const newPosts = graphql`
-  query TimelineNewPostsQuery($before: String!, $group: String) {
-    timeline(last: 50, before: $before, group: $group) {
+/** It has no connection, so the list in the store stays as it is. */
+const readQuery = graphql`
+  query TimelineReadQuery(
+    $group: String, $first: Int, $after: String, $last: Int, $before: String
+  ) {
+    timeline(group: $group, first: $first, after: $after, last: $last, before: $before) {
       pollCursor
       edges { cursor node { id ...Post_post } }
-      pageInfo { hasPreviousPage }
+      pageInfo { endCursor hasNextPage hasPreviousPage }
     }
   }
 `
 
-// #region relay-prepend
-/** Puts the posts of a page in front of the list, in their order, and keeps the poll cursor of the page. */
-function prepend(
-  store: RecordSourceProxy,
-  connectionId: string,
-  args: TimelineNewPostsQuery['variables'],
-) {
-  const connection = store.get(connectionId)
-  const page = store.getRoot().getLinkedRecord('timeline', { last: 50, ...args })
-  if (!connection || !page) return
-  for (const served of page.getLinkedRecords('edges')?.toReversed() ?? []) {
-    const edge = ConnectionHandler.buildConnectionEdge(store, connection, served)
-    const id = served.getLinkedRecord('node')?.getDataID()
-    if (!id || !edge) continue
-    ConnectionHandler.deleteNode(connection, id)
-    ConnectionHandler.insertEdgeBefore(connection, edge)
+type Page = NonNullable<TimelineReadQuery['response']['timeline']>
+
+// #region relay-polling
+/** A timeline in the store and on the server. */
+function openTimeline(
+  environment: Environment,
+  query: Timeline_query$key,
+  group: string | undefined,
+): TimelineList<Page> {
+  const held = () => {
+    const selector = getSingularSelector(getFragment(timelineFragment), query)
+    return selector && (environment.lookup(selector).data as Timeline_query$data).timeline
   }
-  connection.setValue(page.getValue('pollCursor'), 'pollCursor')
+  return {
+    held,
+    poll: async (since) => {
+      const variables = { since, group }
+      const poll = relay.fetchQuery<TimelineNewsQuery>(environment, newsQuery, variables)
+      return (await poll.toPromise())?.timelineNews
+    },
+    read: async (args) => {
+      const variables = { ...args, group }
+      const read = relay.fetchQuery<TimelineReadQuery>(environment, readQuery, variables)
+      return (await read.toPromise())?.timeline
+    },
+    write: (args, page) =>
+      relay.commitLocalUpdate(environment, (store) => {
+        writePage(store, held()?.__id ?? '', args, page)
+      }),
+  }
+}
+// #endregion
+
+// #region relay-prepend
+/** Puts the posts of a page in front of the list or, without `before`, in its place. */
+function writePage(store: RecordSourceProxy, list: string, args: PageArguments, page: Page): void {
+  const connection = store.get(list)
+  if (!connection) return
+  const edges = page.edges.flatMap(({ cursor, node }) => {
+    const post = node && store.get(node.id)
+    if (!post) return []
+    const edge = ConnectionHandler.createEdge(store, connection, post, 'TimelineEdge')
+    return edge.setValue(cursor, 'cursor')
+  })
+  const ids = new Set(page.edges.map(({ node }) => node?.id))
+  const older = (connection.getLinkedRecords('edges') ?? []).filter(
+    (edge) => !ids.has(edge?.getLinkedRecord('node')?.getDataID()),
+  )
+  connection.setLinkedRecords(args.before ? [...edges, ...older] : edges, 'edges')
+  connection.setValue(page.pollCursor, 'pollCursor')
+  if (args.before) return
+  const pageInfo = connection.getLinkedRecord('pageInfo')
+  pageInfo?.setValue(page.pageInfo.endCursor, 'endCursor')
+  pageInfo?.setValue(page.pageInfo.hasNextPage, 'hasNextPage')
 }
 // #endregion

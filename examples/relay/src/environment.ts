@@ -7,38 +7,24 @@ type Answer = runtime.GraphQLResponse & {
 }
 
 // #region relay-request
-type Request = (method: 'GET' | 'POST', body: Record<string, unknown>) => Promise<Answer>
-
-const requestAs =
-  (handle: string): Request =>
-  async (method, body) => {
-    const headers = {
-      ...(method === 'POST' && { 'content-type': 'application/json' }),
-      authorization: `Dev ${handle}`,
-    }
-    const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
-    const parts = Object.entries(body).map(([name, value]) => [name, text(value)])
-    const answer =
-      method === 'POST'
-        ? await fetch(serverUrl, { method, headers, body: JSON.stringify(body) })
-        : await fetch(`${serverUrl}?${new URLSearchParams(parts)}`, { headers })
-    return answer.json()
-  }
-// #endregion
-
-// #region relay-persisted
-/** Sends a query by its hash, and its text only to a server that does not know the hash. Mutations have both. */
+/** Sends a query by GET with its hash, and its text only to a server that does not know the hash. Mutations have both. */
 async function send(
-  request: Request,
-  { id, text: query, name, operationKind }: runtime.RequestParameters,
+  handle: string,
+  { id, text: query, name: operationName, operationKind }: runtime.RequestParameters,
   variables: runtime.Variables,
 ): Promise<Answer> {
+  const authorization = `Dev ${handle}`
   const extensions = { persistedQuery: { version: 1, sha256Hash: id } }
-  const body = { operationName: name, variables, extensions }
-  if (operationKind !== 'query') return request('POST', { ...body, query })
-  const answer = await request('GET', body)
-  const isUnknown = answer.errors?.[0]?.extensions?.code === 'PERSISTED_QUERY_NOT_FOUND'
-  return isUnknown ? request('POST', { ...body, query }) : answer
+  if (operationKind === 'query') {
+    const [values, hash] = [JSON.stringify(variables), JSON.stringify(extensions)]
+    const search = new URLSearchParams({ operationName, variables: values, extensions: hash })
+    const answer = await fetch(`${serverUrl}?${search}`, { headers: { authorization } })
+    const body: Answer = await answer.json()
+    if (body.errors?.[0]?.extensions?.code !== 'PERSISTED_QUERY_NOT_FOUND') return body
+  }
+  const headers = { authorization, 'content-type': 'application/json' }
+  const body = JSON.stringify({ operationName, query, variables, extensions })
+  return (await fetch(serverUrl, { method: 'POST', headers, body })).json()
 }
 // #endregion
 
@@ -50,12 +36,12 @@ const isTemporary = (error: unknown) =>
   (error instanceof TypeError || error.cause === 'UNAVAILABLE')
 
 /** Repeats what may succeed later. A mutation keeps its clientMutationId, so it takes effect once. */
-const fetchWith =
-  (request: Request): runtime.FetchFunction =>
+const fetchAs =
+  (handle: string): runtime.FetchFunction =>
   async (operation, variables) => {
     for (let attempt = 0; ; attempt++) {
       try {
-        const answer = await send(request, operation, variables)
+        const answer = await send(handle, operation, variables)
         const [error] = answer.errors ?? []
         // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
         if (error) throw new Error(error.message, { cause: error.extensions?.code })
@@ -70,7 +56,7 @@ const fetchWith =
 
 export const createEnvironment = (handle: string) =>
   new runtime.Environment({
-    network: runtime.Network.create(fetchWith(requestAs(handle))),
+    network: runtime.Network.create(fetchAs(handle)),
     store: new runtime.Store(new runtime.RecordSource()),
   })
 

@@ -4,50 +4,55 @@ import { useMemo } from 'react'
 import { type Client, type TypedDocumentNode, useClient } from 'urql'
 import { reasonOf } from './client.ts'
 
-type User = documents.UserProfileFragment
+type User = Pick<documents.UserProfileFragment, 'id' | 'viewerFollows'>
+type Profile = documents.UserProfileFragment
 
 /** What the viewer does. The cache shows likes and follows at once, and takes them back after a failure. */
 function createActions(client: Client) {
   // #region urql-mutations
-  /** Each attempt has its own clientMutationId. The repeats of the network have the same. */
-  const mutate = async <Data, Input>(
+  /** Each attempt has its own clientMutationId, unless the input has one. The repeats of the network have the same. */
+  const send = async <Data, Input>(
     document: TypedDocumentNode<Data, { input: Input }>,
     given: Input,
-  ): Promise<void> => {
-    const input = { ...given, clientMutationId: crypto.randomUUID() }
-    const { error } = await client.mutation(document, { input })
+  ): Promise<Data | undefined> => {
+    const input = { clientMutationId: crypto.randomUUID(), ...given }
+    const { data, error } = await client.mutation(document, { input })
     if (error) throw reasonOf(error)
+    return data
   }
   // #endregion
-  const report = (done: Promise<unknown>) => done.catch(reportProblem)
+  /** Reports a failure, because the page has no place for it. */
+  const attempt = <Data, Input>(
+    document: TypedDocumentNode<Data, { input: Input }>,
+    input: Input,
+  ): Promise<unknown> => send(document, input).catch(reportProblem)
+
   return {
-    createUser: (name: string) => report(mutate(documents.CreateUserDocument, { name })),
-    publish: (text: string) => mutate(documents.PublishPostDocument, { text }),
-    addComment: (postId: string, text: string) =>
-      mutate(documents.WriteCommentDocument, { postId, text }),
-    like: ({ id, viewerHasLiked }: ShownPost) =>
-      report(
-        mutate(viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument, {
-          postId: id,
-        }),
-      ),
-    follow: ({ id, viewerFollows }: Pick<User, 'id' | 'viewerFollows'>) =>
-      report(
-        mutate(viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument, {
-          user: { id },
-        }),
-      ),
-    block: ({ id, viewerHasBlocked }: User) =>
-      report(
-        mutate(viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument, {
-          user: { id },
-        }),
-      ),
-    setGroups: ({ id }: User, groups: readonly string[]) =>
-      report(mutate(documents.SetFollowGroupsDocument, { user: { id }, groups: [...groups] })),
-    deletePost: ({ id }: ShownPost) => report(mutate(documents.DeletePostDocument, { postId: id })),
+    createUser: (name: string) => attempt(documents.CreateUserDocument, { name }),
+    /** Resolves to the id of the post. */
+    publish: async (text: string, clientMutationId: string) => {
+      const data = await send(documents.PublishPostDocument, { text, clientMutationId })
+      return data?.createPost?.timelineEdge.node?.id
+    },
+    addComment: (postId: string, text: string, clientMutationId: string) =>
+      send(documents.WriteCommentDocument, { postId, text, clientMutationId }),
+    like: ({ id: postId, viewerHasLiked }: ShownPost) => {
+      const document = viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument
+      return attempt(document, { postId })
+    },
+    follow: ({ id, viewerFollows }: User) => {
+      const document = viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument
+      return attempt(document, { user: { id } })
+    },
+    block: ({ id, viewerHasBlocked }: Profile) => {
+      const document = viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument
+      return attempt(document, { user: { id } })
+    },
+    setGroups: ({ id }: Profile, groups: readonly string[]) =>
+      attempt(documents.SetFollowGroupsDocument, { user: { id }, groups: [...groups] }),
+    deletePost: ({ id }: ShownPost) => attempt(documents.DeletePostDocument, { postId: id }),
     deleteComment: ({ id }: { readonly id: string }) =>
-      report(mutate(documents.DeleteCommentDocument, { commentId: id })),
+      attempt(documents.DeleteCommentDocument, { commentId: id }),
   }
 }
 

@@ -8,9 +8,6 @@ type Cache = graphcache.Cache
 /** What vite.config.ts reads from the emitted schema. */
 declare const FEEDLINE_SCHEMA: NonNullable<graphcache.CacheExchangeOpts['schema']>
 
-/** The posts of the viewer that polls count, because the held pollCursor does not cover them. */
-export const ownPosts = new Set<string>()
-
 /** The pages of a list, in the order in which they were read. */
 const pagesOf = (cache: Cache, parent: graphcache.Entity, fieldName: string) =>
   cache
@@ -103,16 +100,12 @@ const createPost = (result: documents.PublishPostMutation, _args: unknown, cache
   // A page that was read while the answer was on its way has the post already.
   const isHeld = pages.some(({ page }) => edgesOf(cache, page).includes(edge))
   const top = pages.findLast(({ args }) => args.before) ?? pages[0]
-  if (top && !isHeld) {
-    cache.link(top.page, 'edges', [edge, ...edgesOf(cache, top.page)])
-    ownPosts.add(timelineEdge.node.id)
-  }
+  if (top && !isHeld) cache.link(top.page, 'edges', [edge, ...edgesOf(cache, top.page)])
   dropPages(cache, `User:${viewer?.user?.id}`, 'posts')
 }
 
 const deletePost = (result: documents.DeletePostMutation, _args: unknown, cache: Cache) => {
   const { deletedPostId = '', viewer } = result.deletePost ?? {}
-  ownPosts.delete(deletedPostId)
   removeNode(cache, 'Query', 'timeline', `Post:${deletedPostId}`)
   removeNode(cache, `User:${viewer?.user?.id}`, 'posts', `Post:${deletedPostId}`)
   cache.link('Query', 'post', { id: deletedPostId }, null)
@@ -154,7 +147,6 @@ export const createCache = () =>
       FollowGroup: (group) => group.name as string,
       Attachment: () => null,
       TextFacet: () => null,
-      TimelineNews: () => null,
     },
     resolvers: {
       Query: { timeline },

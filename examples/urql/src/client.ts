@@ -1,14 +1,23 @@
 import { serverUrl } from '@feedline/example-ui'
 import { persistedExchange } from '@urql/exchange-persisted'
 import { retryExchange } from '@urql/exchange-retry'
+import type { DocumentNode } from 'graphql'
 import {
   type AnyVariables,
   Client,
   type CombinedError,
+  type Exchange,
   fetchExchange,
+  formatDocument,
+  type GraphQLRequest,
+  makeOperation,
+  makeResult,
+  mapExchange,
+  type Operation,
   type RequestPolicy,
   type TypedDocumentNode,
 } from 'urql'
+import { filter, map, merge, pipe, share } from 'wonka'
 import { createCache } from './cache.ts'
 
 // #region urql-retries
@@ -21,14 +30,55 @@ const isTemporary = ({ networkError, graphQLErrors }: CombinedError) =>
 const retries = retryExchange({ retryIf: isTemporary, maxNumberAttempts: 3, initialDelayMs: 300 })
 // #endregion
 
+// #region urql-given
+/** Answers a query itself that {@link give} sends. */
+const givenAnswers: Exchange =
+  ({ forward }) =>
+  (operations) => {
+    const shared = share(operations)
+    const isGiven = ({ kind, context }: Operation) => kind === 'query' && context.given?.data
+    const isSent = (operation: Operation) => !isGiven(operation)
+    const answer = (operation: Operation) => makeResult(operation, operation.context.given)
+    return merge([
+      pipe(shared, filter(isGiven), map(answer)),
+      pipe(shared, filter(isSent), forward),
+    ])
+  }
+
+/** Writes data into the cache, as if the server had answered a query with it. */
+export function give(client: Client, request: GraphQLRequest, data: object): void {
+  const given: { data?: object } = { data }
+  const answer = client.executeQuery(request, { requestPolicy: 'network-only', given })
+  answer.subscribe(() => undefined).unsubscribe()
+  // The cache keeps the operation, and asks the server when it repeats it.
+  delete given.data
+}
+// #endregion
+
 // #region urql-client
+const optionsOf = (handle: string) => ({
+  url: serverUrl,
+  fetchOptions: { headers: { authorization: `Dev ${handle}` } },
+})
+
 /** Sends queries by GET: first the hash, and the text only to a server that does not know the hash. */
+const network = [persistedExchange(), retries, fetchExchange]
+
+/** A client of a viewer, with a cache of its own. */
 export const createClient = (handle: string) =>
-  new Client({
-    url: serverUrl,
-    fetchOptions: { headers: { authorization: `Dev ${handle}` } },
-    exchanges: [createCache(), persistedExchange(), retries, fetchExchange],
-  })
+  new Client({ ...optionsOf(handle), exchanges: [createCache(), givenAnswers, ...network] })
+
+/** Asks for the types of objects, which Graphcache needs. */
+const withTypes = mapExchange({
+  onOperation: (operation) => {
+    const query = formatDocument(operation.query) as DocumentNode
+    return makeOperation(operation.kind, { ...operation, query })
+  },
+})
+
+/** A client that reads beside the cache. */
+export const createDirectClient = (handle: string) =>
+  new Client({ ...optionsOf(handle), exchanges: [withTypes, ...network] })
 // #endregion
 
 // #region urql-errors

@@ -6,10 +6,6 @@ import { ask, reasonOf } from './client.ts'
 /** The size of a page. The cache merges only pages with arguments, so each page names its size. */
 export const first = 20
 
-/** The nodes of a list, without those that were deleted while it was read. */
-export const nodesOf = <Node>(edges: readonly { node: Node | null }[] = []): Node[] =>
-  edges.flatMap(({ node }) => node ?? [])
-
 // #region urql-pagination
 /**
  * A page with a list, whose next pages the cache appends. Returns the data, and what the list shows about its pages.

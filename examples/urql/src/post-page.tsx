@@ -1,7 +1,7 @@
 import { PostPageDocument } from '@feedline/client'
-import { Comments, navigate, PostCard, Problem } from '@feedline/example-ui'
+import { Comments, navigate, nodesOf, PostCard, Problem } from '@feedline/example-ui'
 import { useActions } from './actions.ts'
-import { first, nodesOf, useList } from './list.ts'
+import { first, useList } from './list.ts'
 
 /** A post with its comments. */
 export function PostPage({ id }: { id: string }) {
@@ -24,7 +24,7 @@ export function PostPage({ id }: { id: string }) {
       <Comments
         comments={nodesOf(post.comments.edges)}
         onMore={pages.hasMore ? pages.onMore : undefined}
-        onAdd={(text) => addComment(id, text)}
+        onAdd={(text, clientMutationId) => addComment(id, text, clientMutationId)}
         onDelete={deleteComment}
       />
     </>

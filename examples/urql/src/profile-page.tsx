@@ -1,7 +1,7 @@
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, Profile, useHandle } from '@feedline/example-ui'
+import { Feed, nodesOf, Profile, useHandle } from '@feedline/example-ui'
 import { useActions } from './actions.ts'
-import { first, nodesOf, useList } from './list.ts'
+import { first, useList } from './list.ts'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {

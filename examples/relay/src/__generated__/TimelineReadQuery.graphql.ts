@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<08280caaffbc24d6ce01ced5d042a358>>
- * @relayHash 4ad849695f2708c00cab44eb32e0cbe3
+ * @generated SignedSource<<b1a66552c2fb16cda35755f6812ed167>>
+ * @relayHash 17c6b9843ed6f27b14674415ebf9992a
  * @lightSyntaxTransform
  */
 
@@ -8,15 +8,18 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 77781b816844ecab5875397255086bb102ecd22ecba471c7dfe9cde61763988d
+// @relayRequestID 4dc9dcc48bc41b581756884d4fdcd575fdff5af4d1d41184c8c1d4093fc5a2ff
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
-export type TimelineNewPostsQuery$variables = {
-  before: string;
+export type TimelineReadQuery$variables = {
+  after?: string | null | undefined;
+  before?: string | null | undefined;
+  first?: number | null | undefined;
   group?: string | null | undefined;
+  last?: number | null | undefined;
 };
-export type TimelineNewPostsQuery$data = {
+export type TimelineReadQuery$data = {
   readonly timeline: {
     readonly edges: ReadonlyArray<{
       readonly cursor: string;
@@ -26,30 +29,50 @@ export type TimelineNewPostsQuery$data = {
       } | null | undefined;
     }>;
     readonly pageInfo: {
+      readonly endCursor: string | null | undefined;
+      readonly hasNextPage: boolean;
       readonly hasPreviousPage: boolean;
     };
     readonly pollCursor: string | null | undefined;
   } | null | undefined;
 };
-export type TimelineNewPostsQuery = {
-  response: TimelineNewPostsQuery$data;
-  variables: TimelineNewPostsQuery$variables;
+export type TimelineReadQuery = {
+  response: TimelineReadQuery$data;
+  variables: TimelineReadQuery$variables;
 };
 
 const node: ConcreteRequest = (function(){
-var v0 = [
+var v0 = {
+  "defaultValue": null,
+  "kind": "LocalArgument",
+  "name": "after"
+},
+v1 = {
+  "defaultValue": null,
+  "kind": "LocalArgument",
+  "name": "before"
+},
+v2 = {
+  "defaultValue": null,
+  "kind": "LocalArgument",
+  "name": "first"
+},
+v3 = {
+  "defaultValue": null,
+  "kind": "LocalArgument",
+  "name": "group"
+},
+v4 = {
+  "defaultValue": null,
+  "kind": "LocalArgument",
+  "name": "last"
+},
+v5 = [
   {
-    "defaultValue": null,
-    "kind": "LocalArgument",
-    "name": "before"
+    "kind": "Variable",
+    "name": "after",
+    "variableName": "after"
   },
-  {
-    "defaultValue": null,
-    "kind": "LocalArgument",
-    "name": "group"
-  }
-],
-v1 = [
   {
     "kind": "Variable",
     "name": "before",
@@ -57,100 +80,105 @@ v1 = [
   },
   {
     "kind": "Variable",
+    "name": "first",
+    "variableName": "first"
+  },
+  {
+    "kind": "Variable",
     "name": "group",
     "variableName": "group"
   },
   {
-    "kind": "Literal",
+    "kind": "Variable",
     "name": "last",
-    "value": 50
+    "variableName": "last"
   }
 ],
-v2 = {
+v6 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "pollCursor",
   "storageKey": null
 },
-v3 = {
+v7 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "cursor",
   "storageKey": null
 },
-v4 = {
+v8 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "id",
   "storageKey": null
 },
-v5 = {
+v9 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "text",
   "storageKey": null
 },
-v6 = {
+v10 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "createdAt",
   "storageKey": null
 },
-v7 = {
+v11 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "likeCount",
   "storageKey": null
 },
-v8 = {
+v12 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "commentCount",
   "storageKey": null
 },
-v9 = {
+v13 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "viewerHasLiked",
   "storageKey": null
 },
-v10 = {
+v14 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "viewerCanDelete",
   "storageKey": null
 },
-v11 = {
+v15 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "handle",
   "storageKey": null
 },
-v12 = {
+v16 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "name",
   "storageKey": null
 },
-v13 = {
+v17 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "avatarUrl",
   "storageKey": null
 },
-v14 = {
+v18 = {
   "alias": null,
   "args": null,
   "concreteType": "TextFacet",
@@ -179,7 +207,7 @@ v14 = {
       "name": "kind",
       "storageKey": null
     },
-    (v11/*:: as any*/),
+    (v15/*:: as any*/),
     {
       "alias": null,
       "args": null,
@@ -190,7 +218,7 @@ v14 = {
   ],
   "storageKey": null
 },
-v15 = {
+v19 = {
   "alias": null,
   "args": null,
   "concreteType": "PageInfo",
@@ -198,6 +226,20 @@ v15 = {
   "name": "pageInfo",
   "plural": false,
   "selections": [
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "endCursor",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "hasNextPage",
+      "storageKey": null
+    },
     {
       "alias": null,
       "args": null,
@@ -210,20 +252,26 @@ v15 = {
 };
 return {
   "fragment": {
-    "argumentDefinitions": (v0/*:: as any*/),
+    "argumentDefinitions": [
+      (v0/*:: as any*/),
+      (v1/*:: as any*/),
+      (v2/*:: as any*/),
+      (v3/*:: as any*/),
+      (v4/*:: as any*/)
+    ],
     "kind": "Fragment",
     "metadata": null,
-    "name": "TimelineNewPostsQuery",
+    "name": "TimelineReadQuery",
     "selections": [
       {
         "alias": null,
-        "args": (v1/*:: as any*/),
+        "args": (v5/*:: as any*/),
         "concreteType": "TimelineConnection",
         "kind": "LinkedField",
         "name": "timeline",
         "plural": false,
         "selections": [
-          (v2/*:: as any*/),
+          (v6/*:: as any*/),
           {
             "alias": null,
             "args": null,
@@ -232,7 +280,7 @@ return {
             "name": "edges",
             "plural": true,
             "selections": [
-              (v3/*:: as any*/),
+              (v7/*:: as any*/),
               {
                 "alias": null,
                 "args": null,
@@ -241,18 +289,18 @@ return {
                 "name": "node",
                 "plural": false,
                 "selections": [
-                  (v4/*:: as any*/),
+                  (v8/*:: as any*/),
                   {
                     "kind": "InlineDataFragmentSpread",
                     "name": "Post_post",
                     "selections": [
-                      (v4/*:: as any*/),
-                      (v5/*:: as any*/),
-                      (v6/*:: as any*/),
-                      (v7/*:: as any*/),
                       (v8/*:: as any*/),
                       (v9/*:: as any*/),
                       (v10/*:: as any*/),
+                      (v11/*:: as any*/),
+                      (v12/*:: as any*/),
+                      (v13/*:: as any*/),
+                      (v14/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -261,13 +309,13 @@ return {
                         "name": "author",
                         "plural": false,
                         "selections": [
-                          (v11/*:: as any*/),
-                          (v12/*:: as any*/),
-                          (v13/*:: as any*/)
+                          (v15/*:: as any*/),
+                          (v16/*:: as any*/),
+                          (v17/*:: as any*/)
                         ],
                         "storageKey": null
                       },
-                      (v14/*:: as any*/)
+                      (v18/*:: as any*/)
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -278,7 +326,7 @@ return {
             ],
             "storageKey": null
           },
-          (v15/*:: as any*/)
+          (v19/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -288,19 +336,25 @@ return {
   },
   "kind": "Request",
   "operation": {
-    "argumentDefinitions": (v0/*:: as any*/),
+    "argumentDefinitions": [
+      (v3/*:: as any*/),
+      (v2/*:: as any*/),
+      (v0/*:: as any*/),
+      (v4/*:: as any*/),
+      (v1/*:: as any*/)
+    ],
     "kind": "Operation",
-    "name": "TimelineNewPostsQuery",
+    "name": "TimelineReadQuery",
     "selections": [
       {
         "alias": null,
-        "args": (v1/*:: as any*/),
+        "args": (v5/*:: as any*/),
         "concreteType": "TimelineConnection",
         "kind": "LinkedField",
         "name": "timeline",
         "plural": false,
         "selections": [
-          (v2/*:: as any*/),
+          (v6/*:: as any*/),
           {
             "alias": null,
             "args": null,
@@ -309,7 +363,7 @@ return {
             "name": "edges",
             "plural": true,
             "selections": [
-              (v3/*:: as any*/),
+              (v7/*:: as any*/),
               {
                 "alias": null,
                 "args": null,
@@ -318,13 +372,13 @@ return {
                 "name": "node",
                 "plural": false,
                 "selections": [
-                  (v4/*:: as any*/),
-                  (v5/*:: as any*/),
-                  (v6/*:: as any*/),
-                  (v7/*:: as any*/),
                   (v8/*:: as any*/),
                   (v9/*:: as any*/),
                   (v10/*:: as any*/),
+                  (v11/*:: as any*/),
+                  (v12/*:: as any*/),
+                  (v13/*:: as any*/),
+                  (v14/*:: as any*/),
                   {
                     "alias": null,
                     "args": null,
@@ -333,37 +387,37 @@ return {
                     "name": "author",
                     "plural": false,
                     "selections": [
-                      (v11/*:: as any*/),
-                      (v12/*:: as any*/),
-                      (v13/*:: as any*/),
-                      (v4/*:: as any*/)
+                      (v15/*:: as any*/),
+                      (v16/*:: as any*/),
+                      (v17/*:: as any*/),
+                      (v8/*:: as any*/)
                     ],
                     "storageKey": null
                   },
-                  (v14/*:: as any*/)
+                  (v18/*:: as any*/)
                 ],
                 "storageKey": null
               }
             ],
             "storageKey": null
           },
-          (v15/*:: as any*/)
+          (v19/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "4ad849695f2708c00cab44eb32e0cbe3",
-    "id": "77781b816844ecab5875397255086bb102ecd22ecba471c7dfe9cde61763988d",
+    "cacheID": "17c6b9843ed6f27b14674415ebf9992a",
+    "id": "4dc9dcc48bc41b581756884d4fdcd575fdff5af4d1d41184c8c1d4093fc5a2ff",
     "metadata": {},
-    "name": "TimelineNewPostsQuery",
+    "name": "TimelineReadQuery",
     "operationKind": "query",
-    "text": "query TimelineNewPostsQuery(\n  $before: String!\n  $group: String\n) {\n  timeline(last: 50, before: $before, group: $group) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
+    "text": "query TimelineReadQuery(\n  $group: String\n  $first: Int\n  $after: String\n  $last: Int\n  $before: String\n) {\n  timeline(group: $group, first: $first, after: $after, last: $last, before: $before) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "d78ca5d50df78c8189b1fd5c3edb2f7a";
+(node as any).hash = "a33c7344a3d98e29f98d9dfd4f7bead5";
 
 export default node;

@@ -1,0 +1,34 @@
+import { Composer, type ComposerProps } from './composer.tsx'
+import { Feed, type FeedProps } from './feed.tsx'
+import { NewPosts } from './new-posts.tsx'
+
+export interface TimelineViewProps extends Omit<FeedProps, 'label' | 'empty'> {
+  /** Undefined for the home timeline, which has the composer. */
+  readonly group: string | undefined
+  readonly news: {
+    readonly count: number
+    readonly hasMore: boolean
+    readonly show: () => Promise<unknown>
+  }
+  readonly onSend: ComposerProps['onSend']
+}
+
+/** The home timeline, or the timeline of a group. */
+export function TimelineView({ group, news, onSend, ...feed }: TimelineViewProps) {
+  const isHome = group === undefined
+  return (
+    <>
+      {isHome ? (
+        <Composer label="What is new?" button="Post" onSend={onSend} />
+      ) : (
+        <h1 className="title">{group}</h1>
+      )}
+      <NewPosts count={news.count} hasMore={news.hasMore} onShow={news.show} />
+      <Feed
+        {...feed}
+        label={isHome ? 'Home timeline' : `Timeline of ${group}`}
+        empty="No posts yet. Follow someone, or write the first."
+      />
+    </>
+  )
+}

@@ -35,6 +35,9 @@ export function useAddress(): readonly string[] {
   return path.split('/').filter(Boolean).map(decodeURIComponent)
 }
 
+/** The current path. */
+export const usePath = (): string => place.use().path
+
 /** A link to a page of this app. Without keys such as Ctrl, it does not load the app again. */
 export function Link({
   href,
@@ -45,6 +48,6 @@ export function Link({
     event.preventDefault()
     navigate(href)
   }
-  const current = place.use().path === href ? 'page' : undefined
+  const current = usePath() === href ? 'page' : undefined
   return <a {...rest} href={href} aria-current={current} onClick={open} />
 }

@@ -1,5 +1,5 @@
-export { Link, navigate, useAddress } from './address.tsx'
-export { Pages, type PagesProps, renderApp, Session } from './app.tsx'
+export { Link, navigate, usePath } from './address.tsx'
+export { Pages, renderApp, Session } from './app.tsx'
 export { Comments } from './comments.tsx'
 export { Composer } from './composer.tsx'
 export { Feed, type FeedProps, Loading } from './feed.tsx'

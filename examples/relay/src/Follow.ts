@@ -33,10 +33,8 @@ export function useFollow() {
   `)
   return ({ id, viewerFollows, followerCount }: Followee) => {
     const change = viewerFollows ? unfollow : follow
-    const shown = {
-      followerCount: (followerCount ?? 0) + (viewerFollows ? -1 : 1),
-      viewerFollows: !viewerFollows,
-    }
+    const step = viewerFollows ? -1 : 1
+    const shown = { followerCount: (followerCount ?? 0) + step, viewerFollows: !viewerFollows }
     return change({ user: { id } }, { updater: readAgain, ...showValues(id, shown) })
   }
 }

@@ -39,10 +39,8 @@ export function usePostActions() {
   `)
   const toggleLike = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
     const change = viewerHasLiked ? unlike : like
-    const shown = {
-      likeCount: likeCount + (viewerHasLiked ? -1 : 1),
-      viewerHasLiked: !viewerHasLiked,
-    }
+    const step = viewerHasLiked ? -1 : 1
+    const shown = { likeCount: likeCount + step, viewerHasLiked: !viewerHasLiked }
     return change({ postId: id }, showValues(id, shown))
   }
   // #endregion

@@ -20,19 +20,18 @@ const profileQuery = graphql`
 `
 
 export function Profile({ handle }: { handle: string }) {
-  const environment = relay.useRelayEnvironment()
   const { user } = usePageData<ProfileQuery>(profileQuery, { handle })
   if (!user) return <p className="end">There is no such user</p>
-  const reload = () => relay.fetchQuery(environment, profileQuery, { handle }).toPromise()
   return (
     <>
-      <Who userRef={user} reload={reload} />
+      <Who userRef={user} />
       <Posts userRef={user} />
     </>
   )
 }
 
-function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Promise<unknown> }) {
+function Who({ userRef }: { userRef: Profile_user$key }) {
+  const environment = relay.useRelayEnvironment()
   const user = relay.useFragment(
     graphql`
       fragment Profile_user on User {
@@ -59,13 +58,15 @@ function Who({ userRef, reload }: { userRef: Profile_user$key; reload: () => Pro
       setFollowGroups(input: $input) { user { id viewerGroups } viewer { ...main_viewer } }
     }
   `)
-  const input = { user: { id: user.id } }
+  const { id, handle } = user
+  const input = { user: { id } }
   const effects = { updater: readAgain }
+  const reload = () => relay.fetchQuery(environment, profileQuery, { handle }).toPromise()
   const report = (done: Promise<unknown>) => void done.catch(reportProblem)
   return (
     <ProfileView
       user={user}
-      isViewer={user.handle === viewerHandle()}
+      isViewer={handle === viewerHandle()}
       onFollow={() => report(follow(user))}
       onBlock={() => report((user.viewerHasBlocked ? unblock : block)(input, effects).then(reload))}
       onGroups={(groups) => report(setGroups({ ...input, groups }, effects))}

@@ -18,9 +18,9 @@ async function send(
   if (operationKind === 'query') {
     const [values, hash] = [JSON.stringify(variables), JSON.stringify(extensions)]
     const search = new URLSearchParams({ operationName, variables: values, extensions: hash })
-    const answer = await fetch(`${serverUrl}?${search}`, { headers: { authorization } })
-    const body: Answer = await answer.json()
-    if (body.errors?.[0]?.extensions?.code !== 'PERSISTED_QUERY_NOT_FOUND') return body
+    const response = await fetch(`${serverUrl}?${search}`, { headers: { authorization } })
+    const answer: Answer = await response.json()
+    if (answer.errors?.[0]?.extensions?.code !== 'PERSISTED_QUERY_NOT_FOUND') return answer
   }
   const headers = { authorization, 'content-type': 'application/json' }
   const body = JSON.stringify({ operationName, query, variables, extensions })

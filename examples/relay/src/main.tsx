@@ -1,6 +1,6 @@
 import '@feedline/example-ui/style.css'
 import * as ui from '@feedline/example-ui'
-import { type ComponentType, useState } from 'react'
+import { useState } from 'react'
 import { graphql, RelayEnvironmentProvider, useFragment } from 'react-relay'
 import type { main_viewer$key } from './__generated__/main_viewer.graphql.ts'
 import type { mainCreateUserMutation } from './__generated__/mainCreateUserMutation.graphql.ts'
@@ -23,6 +23,7 @@ function Viewer({ handle }: { handle: string }) {
 }
 
 function Session({ handle }: { handle: string }) {
+  const path = ui.usePath()
   const query = usePageData<mainQuery>(
     graphql`
       query mainQuery { viewer { ...main_viewer } }
@@ -46,23 +47,11 @@ function Session({ handle }: { handle: string }) {
   const onCreate = (name: string) => void create({ name }).catch(ui.reportProblem)
   return (
     <ui.Session handle={handle} viewer={viewer} onCreate={onCreate}>
-      <ui.Pages {...pages} />
+      <Boundary key={path}>
+        <ui.Pages timeline={Timeline} profile={Profile} post={PostPage} />
+      </Boundary>
     </ui.Session>
   )
-}
-
-const inBoundary =
-  <Props extends object>(Page: ComponentType<Props>) =>
-  (props: Props) => (
-    <Boundary>
-      <Page {...props} />
-    </Boundary>
-  )
-
-const pages: ui.PagesProps = {
-  timeline: inBoundary(Timeline),
-  profile: inBoundary(Profile),
-  post: inBoundary(PostPage),
 }
 
 ui.renderApp(Viewer)

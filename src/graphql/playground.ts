@@ -133,7 +133,7 @@ export function playgroundPage(): string {
   }
   return renderGraphiQL(options as Parameters<typeof renderGraphiQL>[0]).replace(
     '<meta charset="utf-8" />',
-    (charset) => charset + viewport + tabStyle,
+    (charset) => charset + viewport + tabStyle + restoreTab,
   )
 }
 
@@ -141,3 +141,11 @@ const viewport = '<meta name="viewport" content="width=device-width, initial-sca
 
 /** A tab moves when it gets the focus, so that the first click on it would be lost. */
 const tabStyle = '<style>.graphiql-tab { transform: none !important }</style>'
+
+/** GraphiQL stores its tabs at once, but the current query after the first edit. Without it, a reload adds an empty tab. */
+const restoreTab = `<script>
+  const { tabs = [], activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState') ?? '{}')
+  for (const name of tabs[activeTabIndex] ? ['query', 'variables', 'headers'] : []) {
+    localStorage.setItem('graphiql:' + name, tabs[activeTabIndex][name] ?? '')
+  }
+</script>`

@@ -1,0 +1,45 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { useApp } from '../support/app.ts'
+import { hasChromium, launchChromium } from './chromium.ts'
+
+describe.skipIf(!hasChromium)('playground', () => {
+  const app = useApp({ NODE_ENV: 'development' })
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launchChromium()
+  })
+  afterAll(() => browser?.close())
+
+  test('the page of the dev server has a tab for each example, also after a reload, and runs a query', async () => {
+    const page = await browser.newPage()
+    const problems: string[] = []
+    page.on('pageerror', ({ message }) => problems.push(message))
+    await page.goto(app.url)
+    const tabs = page.getByRole('tab')
+    const titles = () => tabs.allInnerTexts()
+    const expected = [
+      'AliceJoins',
+      'BobJoins',
+      'AliceFollowsBob',
+      'BobPosts',
+      'AliceReads',
+      'AlicePolls',
+      'AliceLikes',
+      'BobFails',
+    ]
+    await expect.poll(titles).toEqual(expected)
+    await page.reload()
+    await expect.poll(titles).toEqual(expected)
+    const result = page.getByRole('region', { name: 'Result Window' })
+    const run = async (title: string) => {
+      await page.getByRole('tab', { name: title }).click()
+      await page.getByRole('button', { name: /^Execute query/ }).click()
+    }
+    await run('AliceJoins')
+    await expect.poll(() => result.innerText()).toMatch(/"handle":\s"alice"/)
+    await run('AliceReads')
+    await expect.poll(() => result.innerText()).toContain('"pollCursor":')
+    expect(problems).toEqual([])
+  })
+})

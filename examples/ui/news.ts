@@ -86,6 +86,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
 
   readonly announcement = (): Announcement => (this.isCurrent(this.base) ? this.announced : nothing)
 
+  // #region ui-poll
   /** Polls once. Throws what the client throws. */
   readonly poll = async (): Promise<void> => {
     const { base, since } = this.sync()
@@ -94,7 +95,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     const own = this.ownHeld().length
     const answer = await this.timeline.poll(since)
     if (!answer || !this.isCurrent(base)) return
-    // Whether the answer counts a post that was published meanwhile is unknown. The next one does.
+    // Whether the answer counts a post that was published since is unknown. The next answer does.
     if (this.publishing > 0 || published !== this.published) return
     const { count, hasMore, changed, pollCursor } = answer
     // Fewer than there were: an own post may have been deleted, which a cursor that does not cover it cannot say.
@@ -104,7 +105,9 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     this.counted = count
     this.announce({ count: hasMore ? count : count - own, hasMore })
   }
+  // #endregion
 
+  // #region ui-show
   /** Reads the new posts, and puts them on top. Throws what the client throws. */
   readonly show = async (): Promise<void> => {
     let { base, since } = this.sync()
@@ -121,7 +124,9 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     }
     if (missing.length > 0) await this.reload()
   }
+  // #endregion
 
+  // #region ui-publish
   /**
    * Runs a mutation that creates a post, and counts the post as an own one.
    * @param send resolves to the id of the post, or to nothing if the list held the post already.
@@ -137,6 +142,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
       this.published++
     }
   }
+  // #endregion
 
   /** Reads as many posts as are held, and shows them all at once, so that the page does not jump. */
   private async reload(): Promise<void> {

@@ -58,6 +58,22 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await shows([...expected, 'held'])
   })
 
+  test('a deletion among 70 posts held keeps the others on the page', async () => {
+    const { alice, bob, fill, write } = await createWorld(app)
+    const expected = numbered(69)
+    await fill(bob, expected.toReversed())
+    const [deleted] = await write(bob, ['deleted'])
+    const { page, posts, poll, shows } = await open(alice, { polls: false })
+    await posts.first().waitFor()
+    while ((await posts.count()) < 70) {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+      await sleep(50)
+    }
+    if (deleted) await app.services.posts.delete(handle(bob), deleted)
+    await poll()
+    await shows(expected)
+  })
+
   test('the timer announces posts while the page is open', async () => {
     const { alice, bob, write } = await createWorld(app)
     const { page, news } = await open(alice)

@@ -10,7 +10,7 @@ export interface Traffic {
   readonly preflights: number
   /** Answers with status 304. */
   readonly unchanged: number
-  /** Bytes of bodies of requests. */
+  /** Bytes of paths with their parameters, and of bodies. */
   readonly sentBytes: number
   /** The names of the operations, in the order of the requests. */
   readonly operations: readonly string[]
@@ -33,11 +33,13 @@ export class TrafficWatch {
         this.preflights.add(requestId)
         return
       }
-      const { postData } = request
-      const name = postData
+      const { postData = '' } = request
+      const { pathname, search, searchParams } = new URL(request.url)
+      const operation = postData
         ? (JSON.parse(postData) as { operationName: string }).operationName
-        : (new URL(request.url).searchParams.get('operationName') ?? '')
-      this.requests.push({ operation: name, bytes: Buffer.byteLength(postData ?? '') })
+        : (searchParams.get('operationName') ?? '')
+      const bytes = Buffer.byteLength(pathname + search + postData)
+      this.requests.push({ operation, bytes })
     })
     // The browser turns an answer 304 into its kept answer, of which this event has the real status.
     session.on('Network.responseReceivedExtraInfo', ({ statusCode }) => {

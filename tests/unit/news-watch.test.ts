@@ -152,7 +152,7 @@ test('a publication that fails counts no own post', async () => {
   expect(scene.announced).toBe(1)
 })
 
-test('a late answer to a poll does not announce posts that were shown meanwhile', async () => {
+test('a late answer to a poll does not announce posts that were shown since', async () => {
   const scene = new TimelineScene().open()
   scene.posts.unshift('1')
   await scene.watch.poll()

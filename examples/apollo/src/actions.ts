@@ -1,27 +1,29 @@
-import {
-  type ApolloCache,
-  type ApolloClient,
-  makeVar,
-  type OperationVariables,
-} from '@apollo/client'
+import type { ApolloCache, ApolloClient, OperationVariables } from '@apollo/client'
 import { useApolloClient } from '@apollo/client/react'
 import type { UserProfileFragment } from '@feedline/client'
 import * as documents from '@feedline/client'
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
 
-/** The ids of posts of the viewer that polls count, because the held pollCursor does not cover them. */
-export const ownPosts = makeVar<readonly string[]>([])
-
 // #region apollo-input
 /** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
-const inputOf = <Input extends object>(input: Input) => {
-  return { input: { ...input, clientMutationId: crypto.randomUUID() } }
+export const inputOf = <Input extends object>(input: Input, id: string = crypto.randomUUID()) => {
+  return { input: { ...input, clientMutationId: id } }
 }
 // #endregion
 
 /** A suggested user has no numbers and no groups. */
 type Followee = Pick<UserProfileFragment, 'id' | 'viewerFollows'> & Partial<UserProfileFragment>
+
+interface List {
+  readonly edges: readonly { readonly node: { readonly id: string } | null }[]
+}
+
+/** The list with an edge on top. Nothing if it holds the node already, as after a repeated mutation. */
+const withEdge = <L extends List>(list: L | undefined, edge: L['edges'][number]) =>
+  list?.edges.every(({ node }) => node?.id !== edge.node?.id)
+    ? { ...list, edges: [edge, ...list.edges] }
+    : undefined
 
 /** Removes an object from every list in the cache. */
 function drop(cache: ApolloCache, __typename: string, id: string): void {
@@ -93,46 +95,44 @@ function createActions(client: ApolloClient) {
     })
 
   // #region apollo-create
-  const publish = (text: string) =>
-    client.mutate({
+  /** Resolves to the id of the post if it put the post on top. */
+  const publish = async (text: string, clientMutationId: string) => {
+    let added: string | undefined
+    await client.mutate({
       mutation: documents.PublishPostDocument,
-      variables: inputOf({ text }),
+      variables: inputOf({ text }, clientMutationId),
       update: (cache, { data }) => {
         if (!data?.createPost) return
         const { timelineEdge, viewer } = data.createPost
-        ownPosts([...ownPosts(), timelineEdge.node?.id ?? ''])
         cache.updateQuery({ query: documents.HomeTimelineDocument }, (held) => {
-          const { timeline } = held ?? {}
-          if (!timeline) return undefined
-          return { timeline: { ...timeline, edges: [timelineEdge, ...timeline.edges] } }
+          const timeline = withEdge(held?.timeline ?? undefined, timelineEdge)
+          if (timeline) added = timelineEdge.node?.id
+          return timeline && { timeline }
         })
         if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
       },
     })
+    return added
+  }
   // #endregion
 
   const deletePost = ({ id }: ShownPost) =>
     send({
       mutation: documents.DeletePostDocument,
       variables: inputOf({ postId: id }),
-      update: (cache) => {
-        ownPosts(ownPosts().filter((own) => own !== id))
-        drop(cache, 'Post', id)
-      },
+      update: (cache) => drop(cache, 'Post', id),
     })
 
-  const addComment = (post: ShownPost, text: string) =>
+  const addComment = (post: ShownPost, text: string, clientMutationId: string) =>
     client.mutate({
       mutation: documents.WriteCommentDocument,
-      variables: inputOf({ postId: post.id, text }),
+      variables: inputOf({ postId: post.id, text }, clientMutationId),
       update: (cache, { data }) => {
         const edge = data?.addComment?.commentEdge
         const query = { query: documents.PostPageDocument, variables: { id: post.id } }
         cache.updateQuery(query, (held) => {
-          if (!held?.post || !edge) return undefined
-          const { comments } = held.post
-          const edges = [edge, ...comments.edges]
-          return { post: { ...held.post, comments: { ...comments, edges } } }
+          const comments = edge && withEdge(held?.post?.comments, edge)
+          return held?.post && comments && { post: { ...held.post, comments } }
         })
       },
     })

@@ -3,6 +3,7 @@ import { ApolloProvider, useMutation, useQuery } from '@apollo/client/react'
 import { CreateUserDocument, SessionDocument } from '@feedline/client'
 import { Pages, renderApp, reportProblem, Session } from '@feedline/example-ui'
 import { useState } from 'react'
+import { inputOf } from './actions.ts'
 import { createClient } from './client.ts'
 import { PostPage } from './post-page.tsx'
 import { ProfilePage } from './profile-page.tsx'
@@ -29,7 +30,7 @@ function SignedIn({ handle }: { handle: string }) {
       viewer={data?.viewer}
       error={error}
       onRetry={() => refetch()}
-      onCreate={(name) => createUser({ variables: { input: { name } } })}
+      onCreate={(name) => createUser({ variables: inputOf({ name }) })}
     >
       <Pages timeline={TimelinePage} profile={ProfilePage} post={PostPage} />
     </Session>

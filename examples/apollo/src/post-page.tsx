@@ -1,14 +1,15 @@
 import { useQuery } from '@apollo/client/react'
 import { PostPageDocument } from '@feedline/client'
-import { Comments, navigate, nodesOf, PostCard, Problem, useLoadMore } from '@feedline/example-ui'
+import { Comments, navigate, nodesOf, PostCard, Problem } from '@feedline/example-ui'
 import { useActions } from './actions.ts'
+import { usePages } from './pages.ts'
 
 /** A post with its comments. */
 export function PostPage({ id }: { id: string }) {
   const result = useQuery(PostPageDocument, { variables: { id } })
   const post = result.data?.post
   const { like, deletePost, addComment, deleteComment } = useActions()
-  const { error, hasMore, onMore } = useLoadMore(result, post?.comments.pageInfo)
+  const { error, hasMore, onMore } = usePages(result, post?.comments.pageInfo)
   if (error) return <Problem error={error} onRetry={onMore} />
   if (!post) return <p className="end">{result.loading ? 'Loading…' : 'There is no such post'}</p>
   return (
@@ -21,7 +22,7 @@ export function PostPage({ id }: { id: string }) {
       <Comments
         comments={nodesOf(post.comments.edges)}
         onMore={hasMore ? onMore : undefined}
-        onAdd={(text) => addComment(post, text)}
+        onAdd={(text, clientMutationId) => addComment(post, text, clientMutationId)}
         onDelete={deleteComment}
       />
     </>

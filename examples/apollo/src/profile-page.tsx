@@ -1,14 +1,15 @@
 import { useQuery } from '@apollo/client/react'
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, nodesOf, Profile, useHandle, useLoadMore } from '@feedline/example-ui'
+import { Feed, nodesOf, Profile, useHandle } from '@feedline/example-ui'
 import { useActions } from './actions.ts'
+import { usePages } from './pages.ts'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {
   const viewer = useHandle()
   const result = useQuery(ProfilePageDocument, { variables: { handle } })
   const user = result.data?.user
-  const pages = useLoadMore(result, user?.posts.pageInfo)
+  const pages = usePages(result, user?.posts.pageInfo)
   const { like, deletePost, follow, block, setGroups } = useActions()
   if (result.data && !user) return <p className="end">There is no such user</p>
   return (

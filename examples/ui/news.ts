@@ -133,10 +133,12 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
    */
   readonly publish = async (send: () => Promise<Maybe<string>>): Promise<void> => {
     this.publishing++
+    const before = idsOf(this.timeline.held())
     try {
       const id = await send()
       this.sync()
-      if (id) this.own.add(id)
+      // A second attempt after a lost answer may return a post that the list has had since the first.
+      if (id && !before.includes(id)) this.own.add(id)
     } finally {
       this.publishing--
       this.published++

@@ -12,7 +12,7 @@ export function Mutuals({ totalCount, edges }: ShownMutuals) {
   const handles = edges.flatMap(({ node }) => node?.handle ?? [])
   if (handles.length === 0) return null
   return (
-    <p className="quiet" data-testid="mutuals">
+    <p className="quiet mutuals" data-testid="mutuals">
       {totalCount} in common:
       {handles.map((handle, index) => (
         <span key={handle}>

@@ -4,6 +4,7 @@ import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
+import { handle, openAccounts } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
 import { createWorld } from './world.ts'
@@ -28,7 +29,12 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   ] as const)(
     'no page has a serious violation of accessibility in %s colours',
     async (colorScheme, isPhone) => {
-      const { alice, bob, write } = await createWorld(app)
+      const { alice, bob, carol, write } = await createWorld(app)
+      const dora = handle(`dora-${alice}`)
+      await openAccounts(app.services, [dora])
+      for (const followee of [handle(carol), dora]) {
+        await app.services.follows.follow(handle(bob), followee)
+      }
       const [written] = await write(bob, ['hello @alice #spring https://example.org'])
       const id = written ? postNodeId(written) : ''
       const violations: Record<string, string[]> = {}
@@ -36,7 +42,9 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
         const { page, posts, poll } = await open(alice, { path, polls: false, isPhone })
         await page.emulateMedia({ colorScheme })
         await posts.first().waitFor()
+        if (path.startsWith('/users')) await page.getByTestId('mutuals').waitFor()
         if (path === '/') {
+          await page.getByTestId('suggestion').waitFor()
           await write(bob, ['new'])
           await poll()
         }

@@ -255,3 +255,13 @@ test.each([
   const sizes = scene.sent.slice(1).map((asked) => JSON.parse(asked).first)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(50)
 })
+
+test('a second attempt to publish a post that the list has had since the first does not count it as own', async () => {
+  const scene = new TimelineScene().open()
+  scene.posts.unshift('own')
+  await scene.watch.show()
+  await scene.watch.publish(() => Promise.resolve('own'))
+  scene.posts.unshift('by bob')
+  await scene.watch.poll()
+  expect([scene.announced, scene.shown]).toEqual([1, ['own', 'old']])
+})

@@ -10,7 +10,7 @@ interface Followee {
   readonly followerCount?: number | null | undefined
 }
 
-/** The next page that is opened reads its data again. */
+/** A timeline that is open, and each page that is opened next, reads its data again. */
 export const readAgain = (store: RecordSourceSelectorProxy) => store.invalidateStore()
 
 /** Follows a user, or ends that. */

@@ -5,7 +5,7 @@ import { usePageData } from './boundary.tsx'
 import { useFollow } from './Follow.ts'
 
 /** Users whom the viewer may want to follow. The store keeps them for the visit. */
-export function SuggestionList({ onFollowed }: { onFollowed: () => Promise<unknown> }) {
+export function SuggestionList() {
   const { viewer } = usePageData<SuggestionListQuery>(
     graphql`
       query SuggestionListQuery {
@@ -22,7 +22,7 @@ export function SuggestionList({ onFollowed }: { onFollowed: () => Promise<unkno
   return (
     <Suggestions
       edges={viewer?.suggestions.edges}
-      onFollow={(user) => follow(user).then(onFollowed).catch(reportProblem)}
+      onFollow={(user) => follow(user).catch(reportProblem)}
     />
   )
 }

@@ -1,5 +1,6 @@
 import {
   type PageArguments,
+  reportProblem,
   type Timeline as TimelineList,
   TimelineView,
   useNews,
@@ -80,7 +81,10 @@ export function Timeline({ group }: { group: string | undefined }) {
     return createPost?.timelineEdge.node?.id
   }
   // #endregion
-  const reload = () => relay.fetchQuery(environment, firstPage, { group }).toPromise()
+  // A follow invalidates the store, and its answer may come while this page is open.
+  relay.useSubscribeToInvalidationState([], () => {
+    relay.fetchQuery(environment, firstPage, { group }).toPromise().catch(reportProblem)
+  })
   return (
     <>
       <TimelineView
@@ -93,7 +97,7 @@ export function Timeline({ group }: { group: string | undefined }) {
       />
       {group === undefined ? (
         <Boundary fallback={null}>
-          <SuggestionList onFollowed={reload} />
+          <SuggestionList />
         </Boundary>
       ) : null}
     </>

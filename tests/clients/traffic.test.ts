@@ -33,7 +33,7 @@ const expected: Record<string, Record<string, Counts>> = {
     'third poll': [1, 0, 1, 401],
     like: [1, 0, 0, 498],
     post: [1, 0, 0, 898],
-    'new posts': [2, 1, 0, 1_326],
+    'new posts': [2, 1, 0, 1_525],
     profile: [2, 1, 0, 1_426],
     unfollow: [1, 0, 0, 590],
   },

@@ -75,6 +75,8 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
   private announced = nothing
   private publishing = 0
   private published = 0
+  /** The posts that pages have brought, while posts are being published. */
+  private brought = new Set<string>()
   private readonly listeners = new Set<() => void>()
 
   constructor(private readonly timeline: Timeline<Page>) {}
@@ -128,17 +130,17 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
 
   // #region ui-publish
   /**
-   * Runs a mutation that creates a post, and counts the post as an own one.
-   * @param send resolves to the id of the post, or to nothing if the list held the post already.
+   * Runs a mutation that creates a post, and counts the post as an own one. A page may have brought the post already: after
+   * a lost answer, or before a late one.
+   * @param send puts the post on top of the list, and resolves to its id.
    */
   readonly publish = async (send: () => Promise<Maybe<string>>): Promise<void> => {
+    if (this.publishing === 0) this.brought = new Set(idsOf(this.timeline.held()))
     this.publishing++
-    const before = idsOf(this.timeline.held())
     try {
       const id = await send()
       this.sync()
-      // A second attempt after a lost answer may return a post that the list has had since the first.
-      if (id && !before.includes(id)) this.own.add(id)
+      if (id && !this.brought.has(id)) this.own.add(id)
     } finally {
       this.publishing--
       this.published++
@@ -176,7 +178,10 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     this.base = page.pollCursor
     this.since = page.pollCursor
     this.counted = 0
-    for (const id of idsOf(page)) this.own.delete(id)
+    for (const id of idsOf(page)) {
+      this.own.delete(id)
+      this.brought.add(id)
+    }
     this.announce(nothing)
   }
 

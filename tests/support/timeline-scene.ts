@@ -53,11 +53,12 @@ export class TimelineScene {
 
   /** A post of the viewer in this app: the server has it, and the app puts it on top. */
   publish(id: string, answered: Promise<void> = Promise.resolve()): Promise<void> {
-    this.posts.unshift(id)
+    if (!this.posts.includes(id)) this.posts.unshift(id)
     return this.watch.publish(async () => {
       await answered
-      if (!this.list || this.shown.includes(id)) return undefined
-      this.list = { ...this.list, edges: [...edgesOf([id]), ...this.list.edges] }
+      if (this.list && !this.shown.includes(id)) {
+        this.list = { ...this.list, edges: [...edgesOf([id]), ...this.list.edges] }
+      }
       return id
     })
   }

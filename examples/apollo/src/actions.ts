@@ -95,10 +95,9 @@ function createActions(client: ApolloClient) {
     })
 
   // #region apollo-create
-  /** Resolves to the id of the post if it put the post on top. */
+  /** Puts a new post on top of the home timeline, and resolves to its id. */
   const publish = async (text: string, clientMutationId: string) => {
-    let added: string | undefined
-    await client.mutate({
+    const { data } = await client.mutate({
       mutation: documents.PublishPostDocument,
       variables: inputOf({ text }, clientMutationId),
       update: (cache, { data }) => {
@@ -106,13 +105,12 @@ function createActions(client: ApolloClient) {
         const { timelineEdge, viewer } = data.createPost
         cache.updateQuery({ query: documents.HomeTimelineDocument }, (held) => {
           const timeline = withEdge(held?.timeline ?? undefined, timelineEdge)
-          if (timeline) added = timelineEdge.node?.id
           return timeline && { timeline }
         })
         if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
       },
     })
-    return added
+    return data?.createPost?.timelineEdge.node?.id
   }
   // #endregion
 

@@ -31,12 +31,11 @@ export class Boundary extends Component<BoundaryProps, { error: unknown; fetchKe
 }
 
 /** The data of a page in a {@link Boundary}. */
-export function usePageData<Query extends OperationType>(
+export const usePageData = <Query extends OperationType>(
   query: GraphQLTaggedNode,
   variables: Query['variables'],
-): Query['response'] {
-  return useLazyLoadQuery<Query>(query, variables, { fetchKey: useContext(FetchKey) })
-}
+): Query['response'] =>
+  useLazyLoadQuery<Query>(query, variables, { fetchKey: useContext(FetchKey) })
 // #endregion
 
 interface List<Query extends OperationType> {

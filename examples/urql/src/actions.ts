@@ -4,8 +4,7 @@ import { useMemo } from 'react'
 import { type Client, type TypedDocumentNode, useClient } from 'urql'
 import { reasonOf } from './client.ts'
 
-type User = Pick<documents.UserProfileFragment, 'id' | 'viewerFollows'>
-type Profile = documents.UserProfileFragment
+type User = documents.UserProfileFragment
 
 /** What the viewer does. The cache shows likes and follows at once, and takes them back after a failure. */
 function createActions(client: Client) {
@@ -40,15 +39,15 @@ function createActions(client: Client) {
       const document = viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument
       return attempt(document, { postId })
     },
-    follow: ({ id, viewerFollows }: User) => {
+    follow: ({ id, viewerFollows }: Pick<User, 'id' | 'viewerFollows'>) => {
       const document = viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument
       return attempt(document, { user: { id } })
     },
-    block: ({ id, viewerHasBlocked }: Profile) => {
+    block: ({ id, viewerHasBlocked }: User) => {
       const document = viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument
       return attempt(document, { user: { id } })
     },
-    setGroups: ({ id }: Profile, groups: readonly string[]) =>
+    setGroups: ({ id }: User, groups: readonly string[]) =>
       attempt(documents.SetFollowGroupsDocument, { user: { id }, groups: [...groups] }),
     deletePost: ({ id }: ShownPost) => attempt(documents.DeletePostDocument, { postId: id }),
     deleteComment: ({ id }: { readonly id: string }) =>

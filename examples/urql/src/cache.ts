@@ -89,8 +89,6 @@ const setFollowed =
   }
 // #endregion
 
-const dropTimelines = (cache: Cache) => dropPages(cache, 'Query', 'timeline')
-
 // #region urql-updates
 const createPost = (result: documents.PublishPostMutation, _args: unknown, cache: Cache) => {
   const { timelineEdge, viewer } = result.createPost ?? {}
@@ -127,7 +125,7 @@ const deleteComment = (result: documents.DeleteCommentMutation, _args: unknown, 
 
 /** Only an answer drops the timelines, because the server would not know the follow yet. */
 const reloadTimelines: graphcache.UpdateResolver = (_result, _args, cache, info) => {
-  if (!info.optimistic) dropTimelines(cache)
+  if (!info.optimistic) dropPages(cache, 'Query', 'timeline')
 }
 
 /** A block changes every list, so all that is shown is read again. */
@@ -175,7 +173,7 @@ export const createCache = () =>
         unblockUser: reloadAll,
         setFollowGroups: (_result, _args, cache) => {
           dropPages(cache, cache.resolve('Query', 'viewer') as string, 'groups')
-          dropTimelines(cache)
+          dropPages(cache, 'Query', 'timeline')
         },
       },
     },

@@ -49,7 +49,7 @@ export function Suggestions<User extends SuggestedUser>({
   )
   if (suggested.length === 0) return null
   return (
-    <aside className="suggestions" aria-labelledby="suggestions">
+    <section className="suggestions" aria-labelledby="suggestions">
       <div>
         <h2 id="suggestions">Suggestions</h2>
         <ul>
@@ -73,6 +73,6 @@ export function Suggestions<User extends SuggestedUser>({
           ))}
         </ul>
       </div>
-    </aside>
+    </section>
   )
 }

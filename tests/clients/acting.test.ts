@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await app.services.follows.follow(handle(carol), dora)
     await write(dora, ['by dora'])
     const { page, shows } = await open(alice, { polls: false })
-    const suggestions = page.getByRole('complementary', { name: 'Suggestions' })
+    const suggestions = page.getByRole('region', { name: 'Suggestions' })
     const names = suggestions.getByTestId('suggestion')
     await expect
       .poll(() => names.allInnerTexts())

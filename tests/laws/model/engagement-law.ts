@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import { writesSettleMs } from '../../../src/db/deadline.ts'
 import {
   type EngagementKind,
   engagementKinds,
@@ -225,6 +226,7 @@ export function engagementLaw(
 }
 
 const writers = 32
+const settledMs = writesSettleMs + 10_000
 const race = fc.array(anyWrite(), { minLength: writers * 4, maxLength: writers * 8, size: 'max' })
 
 /**
@@ -249,7 +251,9 @@ export function raceLaw(
     const scene = await Scene.open(services, 8)
     const queue = [...writes]
     const kept = new Map<string, number>()
-    const adds: Readonly<Record<string, [EngagementKind, number]>> = {
+    // What a busy machine answered with UNAVAILABLE may be stored or not.
+    const unsure = { '1': new Map<string, number>(), '-1': new Map<string, number>() }
+    const adds: Readonly<Record<string, [EngagementKind, 1 | -1]>> = {
       like: ['likes', 1],
       unlike: ['likes', -1],
       share: ['shares', 1],
@@ -266,16 +270,28 @@ export function raceLaw(
         const [kind, delta] = adds[next.verb] ?? []
         const key = `${kind} ${scene.post(post).id}`
         if (found === 'changed' && delta) kept.set(key, (kept.get(key) ?? 0) + delta)
+        if (found === 'UNAVAILABLE' && delta)
+          unsure[delta].set(key, (unsure[delta].get(key) ?? 0) + 1)
       }
     }
     await Promise.all(Array.from({ length: writers }, write))
     await rest()
     expect(await engagementProblems(services, limits, scene.posts)).toEqual([])
-    expect(await strays(services, scene.posts)).toEqual([])
+    // A removal that is unsure may leave its by-user entry, until it is repaired.
+    const gone = [...unsure[-1].keys()].map((key) => `in ${key.split(' ')[0]}`)
+    const left = async () =>
+      (await strays(services, scene.posts)).filter((one) => !gone.some((end) => one.endsWith(end)))
+    // Those of adds are removed once nothing can store these any more.
+    if (unsure[1].size > 0) await expect.poll(left, { timeout: settledMs }).toEqual([])
+    expect(await left()).toEqual([])
     const found = await services.posts.byRefs(scene.posts)
     for (const post of found.values()) {
       for (const kind of engagementKinds) {
-        expect(post[kinds[kind].count.field]).toBe(kept.get(`${kind} ${post.id}`) ?? 0)
+        const key = `${kind} ${post.id}`
+        const count = post[kinds[kind].count.field]
+        const sure = kept.get(key) ?? 0
+        expect(count).toBeGreaterThanOrEqual(sure - (unsure[-1].get(key) ?? 0))
+        expect(count).toBeLessThanOrEqual(sure + (unsure[1].get(key) ?? 0))
       }
     }
   })

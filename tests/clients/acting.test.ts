@@ -179,6 +179,20 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await shows(['by dora'])
   })
 
+  test('a suggested user whose follow failed is suggested again, and the page says why', async () => {
+    const { alice, bob } = await createWorld(app)
+    const dora = handle(`dora-${alice}`)
+    await openAccounts(app.services, [dora])
+    await app.services.follows.follow(handle(bob), dora)
+    const { page, alert } = await open(alice, { polls: false })
+    const suggestions = page.getByTestId('suggestion')
+    await suggestions.waitFor()
+    await page.context().setOffline(true)
+    await suggestions.getByRole('button', { name: 'Follow' }).click()
+    await alert.waitFor()
+    await expect.poll(() => suggestions.count()).toBe(1)
+  })
+
   test('a profile shows who is in common, with links', async () => {
     const { alice, bob, carol } = await createWorld(app)
     await app.services.follows.follow(handle(bob), handle(carol))

@@ -21,13 +21,14 @@ const refused = (problem: string, cause?: unknown) =>
  */
 export function createAuthenticate(auth: AuthConfig): Authenticate {
   const verify = createVerify(auth)
+  const expected = `expected ${auth.dev ? '"Dev <handle>" or ' : ''}"Bearer <token>"`
   return async ([header, ...more]) => {
     if (more.length > 0) throw refused('send the header only once')
     if (header === undefined || header === '') return undefined
     const [scheme = '', credentials = '', ...rest] = header.split(' ')
-    if (rest.length > 0 || credentials === '') throw refused('expected "Bearer <token>"')
+    if (rest.length > 0 || credentials === '') throw refused(expected)
     if (auth.dev && scheme.toLowerCase() === 'dev') return subject(credentials)
-    if (scheme.toLowerCase() !== 'bearer') throw refused('expected "Bearer <token>"')
+    if (scheme.toLowerCase() !== 'bearer') throw refused(expected)
     if (!verify)
       throw refused('this server has no key to verify tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
     return verify(credentials)

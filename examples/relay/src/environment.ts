@@ -2,8 +2,10 @@ import { serverUrl } from '@feedline/example-ui'
 import { commitMutation, type GraphQLTaggedNode, useRelayEnvironment } from 'react-relay'
 import * as runtime from 'relay-runtime'
 
+/** What an error tells beside its message, as `extensions.code` and `extensions.arguments` in docs/clients.md. */
+type Extensions = { readonly code?: string }
 type Answer = runtime.GraphQLResponse & {
-  readonly errors?: readonly { message: string; extensions?: { code?: string } }[]
+  readonly errors?: readonly { message: string; extensions?: Extensions }[]
 }
 
 // #region relay-request
@@ -30,10 +32,9 @@ async function send(
 
 // #region relay-retries
 const retriesMax = 2
-const isTemporary = (error: unknown) =>
+const isTemporary = (error: Error) =>
   navigator.onLine &&
-  error instanceof Error &&
-  (error instanceof TypeError || error.cause === 'UNAVAILABLE')
+  (error instanceof TypeError || (error.cause as Extensions)?.code === 'UNAVAILABLE')
 
 /** Repeats what may succeed later. A mutation keeps its clientMutationId, so it takes effect once. */
 const fetchAs =
@@ -44,10 +45,10 @@ const fetchAs =
         const answer = await send(handle, operation, variables)
         const [error] = answer.errors ?? []
         // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
-        if (error) throw new Error(error.message, { cause: error.extensions?.code })
+        if (error) throw new Error(error.message, { cause: error.extensions })
         return answer
       } catch (error) {
-        if (attempt === retriesMax || !isTemporary(error)) throw error
+        if (attempt === retriesMax || !isTemporary(error as Error)) throw error
         await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt))
       }
     }

@@ -113,8 +113,8 @@ export const fieldCommands: Readonly<Record<string, number>> = {
  * have larger replies of MongoDB, than they return items.
  */
 export const fieldPrices: Readonly<Record<string, number>> = {
-  // Up to 1,000 keys for each user, and as many handles of up to 64 characters.
-  'User.mutuals': 150,
+  // Up to 1,000 keys for each user, and as many handles of up to 64 characters, in one reply of at most 16 MB.
+  'User.mutuals': 80,
   // Up to 25,000 keys.
   'Viewer.suggestions': 700,
 }

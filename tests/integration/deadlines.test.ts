@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { tooLate, writesSettleMs } from '../../src/db/deadline.ts'
+import type { DomainError } from '../../src/errors.ts'
 import type { Pause } from '../../src/jobs/runner.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -95,7 +96,10 @@ test.each(share(3, ['unlike', 'follow', 'post'] as const))(
     let ends = false
     const load = Promise.all(
       processes.map(async (one) => {
-        for (let n = 0; n < 400 && !ends; n++) await keepHot(one)
+        for (let n = 0; n < 400 && !ends; n++) {
+          // A process whose clock is behind takes part, so on a busy machine a write may wait too long.
+          await keepHot(one).catch((error: DomainError) => expect(error.code).toBe('UNAVAILABLE'))
+        }
       }),
     )
     // Otherwise the process whose clock is behind could become the owner.

@@ -53,7 +53,7 @@ test.each([
   [
     'the followees in common with each user of a page',
     user('followers(first: 5) { edges { node { mutuals(first: 3) { totalCount } } } }'),
-    { values: 782, commands: 8 },
+    { values: 432, commands: 8 },
   ],
   [
     'both probes of a page',

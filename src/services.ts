@@ -11,6 +11,7 @@ import { OrphanedEngagement } from './engagement/orphaned.ts'
 import { OutlierLists } from './engagement/outlier-lists.ts'
 import { EngagementReader } from './engagement/reader.ts'
 import { EngagementSummaries } from './engagement/summaries.ts'
+import { UnsureEntries } from './engagement/unsure.ts'
 import { UserEngagementIndex } from './engagement/user-index.ts'
 import type { AppConfig } from './environment.ts'
 import { createFeeds, type Feeds } from './feed/feeds.ts'
@@ -110,21 +111,17 @@ export function createServices(
   const limits = listLimits(config.engagement)
   const userIndex = new UserEngagementIndex(collections.engagements_by_user)
   const admission = new Admission(userIndex, stats, restrictions)
-  const lists = new OutlierLists({
-    collections,
-    transactions,
-    idempotency,
-    outbox,
-    limits,
-    admission,
-    now,
-  })
   const engagementReader = new EngagementReader(collections)
+  const unsure = new UnsureEntries(userIndex, engagementReader)
+  const lists = new OutlierLists({
+    ...{ collections, transactions, idempotency, outbox, limits, admission, unsure, now },
+  })
   const summaries = new EngagementSummaries(collections)
   const engagements = new Engagements({
     lists,
     reader: engagementReader,
     userIndex,
+    unsure,
     validators,
     mint,
     now,

@@ -16,6 +16,11 @@ export interface HotKeyRules<Op, Result> {
   readonly name: string
   /** Checks writes. A write may be checked again after a failed try. Absent: no check. */
   readonly admit?: (ops: readonly Op[]) => Promise<Refusals>
+  /**
+   * Called with writes of other processes that were checked here, and that a failed transaction of this process did not
+   * commit. Another owner may have committed them, also before the check ended here.
+   */
+  readonly onNotCommitted?: (ops: readonly Op[]) => void
   /** Whether a write is too late to begin a try, at a time of {@link now}. Absent: no write has a deadline. */
   readonly isLate?: (op: Op, now: number) => boolean
   /** The database's clock, in milliseconds since 1970. */
@@ -174,9 +179,14 @@ export class HotKeys<Op, Result> {
     onCollision: (error: unknown) => void,
   ): Promise<Answers<Result>> {
     const refusals = this.refusalsOf(ops)
-    // The commit may fail before it looks at them.
-    refusals.catch(() => {})
-    return this.rules.commit(key, ops, refusals, onCollision)
+    // The commit may fail before it looks at them. What the check writes must not come after the next try.
+    const isChecked = refusals.catch(() => {})
+    try {
+      return await this.rules.commit(key, ops, refusals, onCollision)
+    } catch (error) {
+      await isChecked
+      throw error
+    }
   }
 
   /** Why each write must not be committed, in order: it is too late, or is not admitted. */
@@ -217,6 +227,7 @@ export class HotKeys<Op, Result> {
       transactions: this.transactions,
       writes: this.writes,
       admit: (ops) => this.refusalsOf(ops),
+      onNotCommitted: (ops) => this.rules.onNotCommitted?.(ops),
       apply: (tx, ops) =>
         commitAdmitted(ops, this.lateAmong(ops), (some) => this.rules.apply(tx, key, some)),
       unpack: this.rules.unpack,

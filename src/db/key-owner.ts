@@ -12,6 +12,8 @@ export interface OwnerParts<Op, Result> {
   readonly transactions: Transactions
   readonly writes: HotWrites
   readonly admit: (ops: readonly Op[]) => Promise<Refusals>
+  /** Called with admitted writes of other processes that were not committed. */
+  readonly onNotCommitted: (ops: readonly Op[]) => void
   /** A write may be refused in any try. */
   readonly apply: (tx: Tx, ops: readonly Op[]) => Promise<Answers<Result>>
   readonly unpack: (packed: Packed) => Op
@@ -119,6 +121,9 @@ export class KeyOwner<Op, Result> {
       await this.commit(own, requests)
       return requests.length > 0 ? 'others' : 'own'
     } catch (error) {
+      this.parts.onNotCommitted(
+        requests.flatMap(({ ops }) => ops.map((op) => this.parts.unpack(op))),
+      )
       const isApart = error instanceof Poisoned || error instanceof Contended
       if (isApart && requests.length > 0) {
         await this.parts.writes.refuseRequests(this.parts.key, requests).catch(() => {})

@@ -12,7 +12,7 @@ import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.
 import type { ListResult, NewEntry } from './list-plan.ts'
 import type { OutlierLists } from './outlier-lists.ts'
 import { type Engagement, type EngagementReader, toEngagement } from './reader.ts'
-import { UnsureEntries } from './unsure.ts'
+import type { UnsureEntries } from './unsure.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** What a write did, and the entry it was about; undefined when there was none. */
@@ -45,6 +45,7 @@ export interface EngagementsParts {
   readonly lists: OutlierLists
   readonly reader: EngagementReader
   readonly userIndex: UserEngagementIndex
+  readonly unsure: UnsureEntries
   readonly validators: readonly ContentValidator[]
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
@@ -66,7 +67,7 @@ export class Engagements {
   readonly unsure: UnsureEntries
 
   constructor(private readonly parts: EngagementsParts) {
-    this.unsure = new UnsureEntries(parts.userIndex, parts.reader)
+    this.unsure = parts.unsure
   }
 
   /**

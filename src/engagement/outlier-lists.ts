@@ -13,9 +13,9 @@ import {
 } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
-import { toObjectId } from '../db/object-id.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import type { PostRef } from '../lib/ids.ts'
+import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import type { Admission } from './admission.ts'
 import { FastPath } from './fast-path.ts'
 import { kinds } from './kinds.ts'
@@ -23,6 +23,7 @@ import type { ListResult, ListWrite } from './list-plan.ts'
 import { storedKey } from './list-store.ts'
 import { ListTransaction, type ListTransactionParts, type QueuedWrite } from './list-transaction.ts'
 import { TurnAdmissions } from './turn-admissions.ts'
+import type { UnsureEntries } from './unsure.ts'
 
 const bounds: GroupCommitBounds = {
   name: 'engagement',
@@ -49,6 +50,8 @@ export interface OutlierParts extends ListTransactionParts {
   readonly collections: Pick<Collections, 'posts' | 'overflow' | 'hot_keys' | 'hot_writes'>
   readonly transactions: Transactions
   readonly admission: Admission
+  /** For the by-user entries of adds that were admitted and not committed. */
+  readonly unsure: UnsureEntries
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -77,6 +80,7 @@ export class OutlierLists {
       isLate,
       now,
       admit: (batch) => this.admissions.refusalsOf(batch),
+      onNotCommitted: (batch) => this.rememberEntries(batch),
       apply: (tx, _, batch) => this.transaction.commit(tx, batch),
       commit: (_, batch, refusals, onCollision) => this.commit(batch, refusals, onCollision),
       commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
@@ -207,6 +211,16 @@ export class OutlierLists {
     const alone = (tx: Tx) => this.transaction.commit(tx, [write], true)
     const [result] = await this.parts.transactions.run(alone, undefined, onCollision)
     return result as ListResult | Error
+  }
+
+  /** The process that asked may have removed these entries before they were written here. */
+  private rememberEntries(batch: readonly QueuedWrite[]): void {
+    for (const { post, write } of batch) {
+      const { add, kind } = write
+      if (!add) continue
+      const id = fromObjectId<EngagementId>(add._id)
+      this.parts.unsure.add({ id, user: add.actor as UserId, kind, post })
+    }
   }
 
   /** Commits a write to a list within its post with one update. Undefined: it takes more. */

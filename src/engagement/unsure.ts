@@ -11,9 +11,9 @@ const batchSize = 100
 const waitMs = writesSettleMs
 
 /**
- * By-user entries of writes that failed, of which it is not known whether the post's list holds them. Those that no
- * list holds are removed once nothing can store them any more. What a process forgets when it dies means nothing to
- * readers, and is repaired with the rest of the database.
+ * By-user entries of writes that failed, or that another process may have committed, of which it is not known whether the
+ * post's list holds them. Those that no list holds are removed once nothing can store them any more. What a process
+ * forgets when it dies means nothing to readers, and is repaired with the rest of the database.
  */
 export class UnsureEntries {
   private readonly entries = new Map<

@@ -70,7 +70,7 @@ test.each([
     user('name @skip(if: true) handle @include(if: false)'),
     { values: 1, commands: 1 },
   ],
-  ['a user of whom nothing is selected', user('__typename'), { values: 2, commands: 1 }],
+  ['a user with the name of its type alone', user('__typename'), { values: 2, commands: 1 }],
   [
     'whether the viewer can follow a user who exists',
     user('viewerCanFollow'),

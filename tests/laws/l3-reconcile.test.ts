@@ -15,7 +15,10 @@ import { type Account, child, endAll, kill } from './processes/reconcile-child.t
 
 const kills = Number(process.env.FEEDLINE_KILLS ?? 3)
 const [trafficMs, driftsPerKill] = [process.env.FEEDLINE_KILLS ? 12_000 : 5_000, 8]
-/** On a busy machine, kills go on after the traffic's time until one interrupted a run that another resumed. */
+/**
+ * On a busy machine, kills go on after the traffic's time until a run that was interrupted made a repair, and one was
+ * resumed by another.
+ */
 const longestMs = trafficMs + 60_000
 const seed = lawSeed().seed ?? 1
 const harness = useServices()
@@ -29,7 +32,7 @@ async function reconciling(
   const lines: string[] = []
   const dice = diceOf(seed * 10 + slot)
   // In the first slot, each of the first 20 writes kills a process in turn. In other slots, kills happen at any time.
-  // A run by day kills at some of these writes.
+  // A run by day kills at some of these writes. Each process may get longer than the one before, so a run gets done.
   const begin = inject('shareSeed') % 20
   const start = (kill: number) => {
     const n = begin + kill
@@ -41,7 +44,7 @@ async function reconciling(
     const one = await next
     next = start(killed + 1)
     one.sendLine()
-    await Promise.race([one.ended, Promise.all([next, sleep(dice(400))])])
+    await Promise.race([one.ended, Promise.all([next, sleep(dice(400 + 100 * killed))])])
     await kill(one)
     lines.push(...one.lines)
     await leases(new Date(0))
@@ -79,9 +82,11 @@ test('reconcile during writes, kills and drift ends with counters, edges and his
   )
   for (const { sendLine } of writers) sendLine()
   const countResumed = () => collections.reconciliations.countDocuments({ fence: { $gt: 1 } })
+  const countMade = () => collections.repairs.countDocuments()
   const isOver = async () => {
     const spent = performance.now() - begun
-    return spent > longestMs || (spent > trafficMs && (await countResumed()) > 0)
+    if (spent <= trafficMs || spent > longestMs) return spent > longestMs
+    return (await countResumed()) > 0 && (await countMade()) > 0
   }
   const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
   for (const { process, sendLine, ended, lines } of writers) {
@@ -98,7 +103,7 @@ test('reconcile during writes, kills and drift ends with counters, edges and his
 
   // Ignores interrupted runs. The runs that begin here must suffice, and two concurrent runs repair all drift once.
   await leases(new Date(Date.now() + 3_600_000))
-  const made = await collections.repairs.countDocuments()
+  const made = await countMade()
   const resumed = await countResumed()
   const last = await Promise.all([run(), run()])
   await harness.rest()

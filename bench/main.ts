@@ -9,6 +9,7 @@ import { benchmarkOverload } from './overload/overload.ts'
 import { benchmarkProcesses } from './processes/processes.ts'
 import { benchmarkReads } from './reads/reads.ts'
 import { benchmarkReconcile } from './reconcile/reconcile.ts'
+import { benchmarkScale } from './scale/scale.ts'
 
 const benchmarks = {
   engagement: benchmarkEngagement,
@@ -20,12 +21,14 @@ const benchmarks = {
   processes: benchmarkProcesses,
   reads: benchmarkReads,
   reconcile: benchmarkReconcile,
+  scale: benchmarkScale,
 }
 
 /** Benchmarks with many loads, which take ten minutes at most with fewer and shorter rounds. */
 const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', number>>>> = {
   friends: { rounds: 3, seconds: 2 },
   reads: { rounds: 3, seconds: 1 },
+  scale: { rounds: 3, seconds: 2 },
 }
 
 /** @throws {InvalidArgumentError} if the text is not a positive number. */
@@ -70,6 +73,11 @@ await new Command('bench')
   .addOption(numberOption('--people <n>', 'users of a generated graph', 100_000))
   .addOption(
     numberOption('--rate <n>', 'first rate of the open loop, in operations per second', 200),
+  )
+  .addOption(
+    new Option('--sides <list>', 'sides of scale, such as import,register')
+      .argParser((text) => text.split(','))
+      .default([], 'all'),
   )
   .option('--graph <file>', 'edge list instead of Reed98; each edge is a follow in both directions')
   .option('--plots <folder>', 'where plots are written', 'docs/plots')

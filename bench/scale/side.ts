@@ -1,0 +1,33 @@
+import type { BenchOptions } from '../options.ts'
+
+/** The bound that a value has to keep. */
+export type Bound = { readonly least: number } | { readonly most: number }
+
+/** A value that the benchmark reports. */
+export interface ScaleKey {
+  /** What the value is, with its unit, for the table. */
+  readonly meaning: string
+  /** Undefined for a value that only explains another one. */
+  readonly wanted?: Bound
+}
+
+/** One subject of the benchmark. It measures its ratios against something that it runs beside them. */
+export interface ScaleSide<Key extends string = string> {
+  readonly name: string
+  readonly keys: Readonly<Record<Key, ScaleKey>>
+  /** @returns the values of all rounds by key. It may prepare its data once for all rounds. */
+  measure(options: BenchOptions): Promise<Readonly<Record<Key, readonly number[]>>>
+}
+
+/** Types a side by its keys. */
+export const defineSide = <Key extends string>(side: ScaleSide<Key>): ScaleSide => side
+
+/** Whether a value keeps its bound. A value that is not a number keeps none. */
+export const keepsBound = (value: number, bound: Bound): boolean =>
+  'least' in bound ? value >= bound.least : value <= bound.most
+
+/** Formats a bound for the table. */
+export const formatBound = (bound: Bound): string =>
+  'least' in bound
+    ? `≥ ${bound.least.toLocaleString('en')}`
+    : `≤ ${bound.most.toLocaleString('en')}`

@@ -21,8 +21,8 @@ export interface Events extends EntryEvents {
   'follow.ended': EdgeEvent
   'post.created': PostEvent
   'post.deleted': PostEvent
-  /** A post was removed that had likes, comments or shares: by its author, or with the author's account. */
-  'engagements.orphaned': { readonly post: PostId }
+  /** A post was removed that had likes, comments or shares: by its author, or with the author's account. A repair may not know the author. */
+  'engagements.orphaned': Pick<PostEvent, 'post'> & Partial<PostEvent>
 }
 
 export type EventName = keyof Events

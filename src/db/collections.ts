@@ -206,6 +206,7 @@ export const catalogue = (
       // waiting deliveries, which have no follower, and back-fills, which have neither author nor post
       { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
+    shardKey: { about: 1, _id: 1 },
   },
   idempotency_keys: {
     indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],

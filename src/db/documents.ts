@@ -158,6 +158,11 @@ export type QueueName = (typeof queueNames)[number]
 /** A job, inserted in the transaction of the write that caused it. */
 export interface JobDoc {
   readonly _id: ObjectId
+  /**
+   * The user whose documents the transaction of the job writes. So the job is on one of their shards. Empty: no user.
+   * Absent in jobs of the previous release.
+   */
+  readonly about?: string | null
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly state: 'READY' | 'PARKED'

@@ -63,7 +63,7 @@ export class Outbox {
   async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     if (jobs.length === 0) return
     // Upserts, because only an update can take `runAt` from the server's clock.
-    const upserts = jobs.map(({ id, leaseMs, traceparent, ...job }) => {
+    const upserts = jobs.map(({ id, about, leaseMs, traceparent, ...job }) => {
       const { kind, payload, queue, attempts, fence } = job
       const leased = leaseMs > 0 ? { leased: randomUUID() } : {}
       const traced = traceparent === undefined ? {} : { traceparent }
@@ -73,7 +73,7 @@ export class Outbox {
       const update = [
         { $replaceWith: { $mergeObjects: ['$$ROOT', fixed, { runAt: inMs(leaseMs + delayMs) }] } },
       ]
-      return { updateOne: { filter: { _id: toObjectId(id) }, update, upsert: true } }
+      return { updateOne: { filter: { about, _id: toObjectId(id) }, update, upsert: true } }
     })
     await this.outbox.bulkWrite(upserts, { session: tx.session })
     const own = jobs.filter(({ leaseMs }) => leaseMs > 0)
@@ -126,7 +126,17 @@ export class Outbox {
     const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
     const begun = { checkpoint: undefined, attempts, fence: attempts }
-    return { id, kind, payload, queue, ...begun, leaseMs, traceparent, known }
+    return {
+      id,
+      about: aboutOf(payload),
+      kind,
+      payload,
+      queue,
+      ...begun,
+      leaseMs,
+      traceparent,
+      known,
+    }
   }
 }
 
@@ -136,3 +146,15 @@ interface Made {
   readonly leaseMs?: number | undefined
   readonly traceparent?: Traceparent | undefined
 }
+
+/**
+ * Whose documents the transaction that inserts a job writes. The author of a post comes first: the likes of a post are on
+ * its shard. A follow writes more documents of the follower than of the followee.
+ */
+const aboutOf = ({ author, follower, user }: JobDoc['payload']): string =>
+  String(author ?? follower ?? user ?? '')
+
+/** The shard keys of jobs about these users, or about no user. Null finds the jobs of the previous release. */
+export const jobsAbout = (...users: readonly string[]) => ({
+  about: { $in: [...(users.length > 0 ? users : ['']), null] },
+})

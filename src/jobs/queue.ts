@@ -11,6 +11,8 @@ import type { Traceparent } from '../tracing/spans.ts'
 /** A leased job. After a call threw {@link LeaseLost}, another process may hold the lease. */
 export interface Job {
   readonly id: TimeId
+  /** The shard key of the job, with its id: see {@link JobDoc.about}. Null for a job of the previous release. */
+  readonly about: string | null
   readonly kind: string
   readonly payload: JobDoc['payload']
   readonly queue: QueueName
@@ -270,7 +272,10 @@ const dueAgain = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
 // An explicit list of queues lets the index merge them by age.
 const inAnyQueue = { $in: queueNames }
 
-const leaseOf = ({ id, fence }: Job) => ({ _id: toObjectId(id), state: 'READY' as const, fence })
+const leaseOf = ({ id, about, fence }: Job) => ({
+  ...{ about, _id: toObjectId(id) },
+  ...{ state: 'READY' as const, fence },
+})
 
 /** An aggregation expression: the time `ms` milliseconds from now by the server's clock. */
 export const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
@@ -288,8 +293,18 @@ const leaseFor = (leaseMs: number, leased: string) => [
 
 const plusOne = (field: string) => ({ $add: [field, 1] })
 
-const toJob = ({ _id, kind, payload, queue, checkpoint, attempts, traceparent }: JobDoc) => ({
+const toJob = ({
+  _id,
+  about,
+  kind,
+  payload,
+  queue,
+  checkpoint,
+  attempts,
+  traceparent,
+}: JobDoc) => ({
   id: fromObjectId<TimeId>(_id),
+  about: about ?? null,
   kind,
   payload,
   queue,

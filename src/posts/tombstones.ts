@@ -4,7 +4,7 @@ import type { Tx } from '../db/transaction.ts'
 import { engagementKinds } from '../engagement/kinds.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { PostId } from '../lib/ids.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
 
 /** The overflow level of the lists of a deleted post: below every level of an existing post. */
 const tombstoneLevel = -1
@@ -32,8 +32,11 @@ export class Tombstones {
       }),
     )
     if (docs.length > 0) await this.overflow.insertMany(docs, { session: tx.session })
-    const jobs = engaged.flatMap(({ _id }) =>
-      reactionsTo('engagements.orphaned', { post: fromObjectId<PostId>(_id) }),
+    const jobs = engaged.flatMap(({ _id, author }) =>
+      reactionsTo('engagements.orphaned', {
+        author: author as UserId,
+        post: fromObjectId<PostId>(_id),
+      }),
     )
     await this.outbox.enqueue(tx, jobs)
   }

@@ -7,7 +7,7 @@ import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import { DomainError } from '../../errors.ts'
-import type { NewJob, Outbox } from '../../jobs/outbox.ts'
+import { jobsAbout, type NewJob, type Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
 import {
   type AuthorFilters,
@@ -151,7 +151,7 @@ export class Registrations {
 
   /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
   async beginRebuilds(): Promise<void> {
-    await this.parts.outbox.hasten({ kind: 'strategy.backfill', 'payload.author': null })
+    await this.parts.outbox.hasten(backfills)
   }
 
   /**
@@ -292,9 +292,10 @@ export class Registrations {
 
 const maintained = { dropping: { $exists: false } } as const
 
-/** Matches the back-fill jobs of these strategies, by the index on kind and author. */
+/** Matches the back-fill jobs of all strategies, by the index on kind and author. */
+const backfills = { ...jobsAbout(), kind: 'strategy.backfill', 'payload.author': null }
+
 const jobsOf = (names: readonly MaterialisedName[]): Filter<JobDoc> => ({
-  kind: 'strategy.backfill',
-  'payload.author': null,
+  ...backfills,
   'payload.strategy': { $in: [...names] },
 })

@@ -3,6 +3,7 @@ import type { Collections } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { subscriptions } from '../../events.ts'
 import type { Edges } from '../../follows/edges.ts'
+import { jobsAbout } from '../../jobs/outbox.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Pair } from '../delivery/backfill.ts'
 
@@ -107,8 +108,9 @@ export class Pending {
     const found = await this.collections.outbox.findOne(
       {
         $or: [
-          { kind: deliveries, 'payload.author': author, 'payload.post': id },
+          { ...jobsAbout(author), kind: deliveries, 'payload.author': author, 'payload.post': id },
           {
+            ...jobsAbout(follower),
             kind: backfills,
             'payload.author': null,
             'payload.follower': follower,
@@ -165,7 +167,12 @@ export class Pending {
     const [row] = await outbox
       .aggregate<{ waiting: number; posts: number }>(
         [
-          { $match: { kind: deliveries, 'payload.author': { $in: [...authors] } } },
+          {
+            $match: {
+              ...jobsAbout(...authors),
+              ...{ kind: deliveries, 'payload.author': { $in: [...authors] } },
+            },
+          },
           { $limit: deliveriesMax },
           {
             $lookup: {

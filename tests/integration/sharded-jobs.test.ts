@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { leaseMs, useJobs } from '../support/jobs.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices()
+const jobs = useJobs()
+
+test('each job is on the shard of the user whose documents its transaction writes', async () => {
+  const { services } = harness
+  const [ann, ben] = [handle('ann'), handle('ben')]
+  await openAccounts(services, [ann, ben])
+  const { id } = await services.posts.create(ann, { text: 'hello' })
+  await services.engagements.add('likes', ben, { id, author: ann })
+  await services.follows.follow(ben, ann)
+  await services.posts.delete(ann, { id, author: ann })
+  await services.restrictions.block(ann, ben)
+  await services.users.delete(ben)
+  const stored = await services.collections.outbox.find().toArray()
+  expect(stored.map(({ kind, about }) => `${kind} ${about}`).sort()).toEqual([
+    `engagements.orphaned ${ann}`,
+    `follow.created ${ben}`,
+    `follow.ended ${ben}`,
+    `post.created ${ann}`,
+    `post.deleted ${ann}`,
+    `user.deleted ${ben}`,
+  ])
+})
+
+test('each command on one job carries its shard key', async () => {
+  await jobs.append('greet', { author: 'ann' })
+  const queue = jobs.newQueue()
+  const { commands } = await recorded(jobs.database.client, async () => {
+    const job = await jobs.claimed(queue)
+    await queue.extend(job)
+    await queue.release(await queue.save(job, 1))
+    await queue.complete(await jobs.claimed(queue))
+  })
+  const filters = commands.flatMap(({ command }) =>
+    [...(command.updates ?? []), ...(command.deletes ?? [])].map(({ q }) => q),
+  )
+  expect(filters.length).toBeGreaterThan(3)
+  for (const filter of filters)
+    expect(filter).toMatchObject({ about: 'ann', _id: expect.anything() })
+})
+
+test('a job of the previous release, which names no user, is run and completed', async () => {
+  await jobs.append('greet', { author: 'ann' })
+  await jobs.outbox().updateOne({}, { $unset: { about: 1 } })
+  const queue = jobs.newQueue()
+  const job = await queue.save(await jobs.claimed(queue), 1)
+  expect(job.about).toBeNull()
+  await queue.fail(job, 'no')
+  await jobs.becomeDue()
+  const again = await queue.claim(leaseMs)
+  expect(again).toMatchObject({ id: job.id, checkpoint: 1 })
+  expect(await jobs.outbox().findOne({ _id: toObjectId(job.id) })).not.toHaveProperty('about')
+  await queue.complete(again as typeof job)
+  expect(await jobs.outbox().countDocuments()).toBe(0)
+})

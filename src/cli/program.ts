@@ -9,6 +9,7 @@ import { loadCommand } from './load.ts'
 import { migrateCommand } from './migrate.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { serveCommand } from './serve.ts'
+import { shardCommand } from './shard.ts'
 import { timelinesCommand } from './timelines.ts'
 import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
@@ -35,6 +36,7 @@ export const buildProgram = (): Command =>
     .addCommand(serveCommand())
     .addCommand(workerCommand())
     .addCommand(migrateCommand())
+    .addCommand(shardCommand())
     .addCommand(loadCommand())
     .addCommand(importRelationsCommand())
     .addCommand(tokenCommand())

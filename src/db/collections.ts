@@ -78,13 +78,29 @@ export interface IndexSpec {
   readonly expireAfterSeconds?: number
 }
 
+/**
+ * Where the first field of a shard key holds the handle that decides the shard:
+ * - `whole`: its value is a handle;
+ * - `within`: its value is a document, and this is its first field;
+ * - `after`: its value is a text that begins with one of these, in order, and a handle follows.
+ */
+export type HandlePlace =
+  | 'whole'
+  | { readonly within: string }
+  | { readonly after: readonly string[] }
+
 /** The indexes of a collection, and its shard key on a sharded cluster. */
 export interface CollectionSpec {
   readonly indexes: readonly IndexSpec[]
   /** Stores documents in the order of `_id`, without an index on `_id`. */
   readonly clustered?: true
-  /** Undefined for a collection that stays on one shard: it is small, or only workers read it. */
-  readonly shardKey?: Readonly<Record<string, 1>>
+  /**
+   * Undefined for a collection that stays on one shard: it is small, or only operators read it. Hashed if new values
+   * grow with time, or hold no handle.
+   */
+  readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
+  /** Required for a shard key that is not hashed: ranges of handles decide the shard, the same in all collections. */
+  readonly handleIn?: HandlePlace
 }
 
 const dayS = 86_400
@@ -118,8 +134,8 @@ const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
 export const catalogue = (
   following: FollowingMode,
 ): Readonly<Record<CollectionName, CollectionSpec>> => ({
-  users: { indexes: [], shardKey: { _id: 1 } },
-  user_stats: { indexes: [], shardKey: { _id: 1 } },
+  users: { indexes: [], shardKey: { _id: 1 }, handleIn: 'whole' },
+  user_stats: { indexes: [], shardKey: { _id: 1 }, handleIn: 'whole' },
   followers: {
     indexes: [
       { key: { user: 1, follower: 1 }, unique: true }, // an edge exists once; membership
@@ -131,7 +147,9 @@ export const catalogue = (
           ] as const)
         : []),
     ],
-    shardKey: { user: 1 },
+    // With the follower, because the followers of one celebrity may be more than one chunk can hold.
+    shardKey: { user: 1, follower: 1 },
+    handleIn: 'whole',
   },
   following: {
     indexes:
@@ -143,6 +161,7 @@ export const catalogue = (
           ]
         : [],
     shardKey: { user: 1 },
+    handleIn: 'whole',
   },
   follow_events: {
     indexes: [
@@ -150,13 +169,16 @@ export const catalogue = (
       { key: { followee: 1 } }, // the history of a deleted followee
     ],
     shardKey: { user: 1 },
+    handleIn: 'whole',
   },
   restrictions: {
     indexes: [
       { key: { owner: 1, other: 1, kind: 1 }, unique: true }, // membership
       { key: { owner: 1, kind: 1, _id: -1, other: 1 } }, // the lists by recency, covered
     ],
-    shardKey: { owner: 1 },
+    // With the other user, because a celebrity may be blocked by any number of users.
+    shardKey: { owner: 1, other: 1 },
+    handleIn: 'whole',
   },
   posts: {
     indexes: [
@@ -164,6 +186,7 @@ export const catalogue = (
       { key: { _id: 1, author: 1 } }, // the existence and the authors of posts in a timeline, covered
     ],
     shardKey: { author: 1, _id: 1 },
+    handleIn: 'whole',
   },
   overflow: {
     indexes: [
@@ -171,15 +194,16 @@ export const catalogue = (
       { key: { '_id.post': 1, '_id.kind': 1, 'items.actor': 1 } }, // membership
       ...entryIdIndexes,
     ],
-    shardKey: { '_id.post': 1 },
+    shardKey: { '_id.post': 'hashed' }, // the ids of new posts grow with time
   },
   engagements_by_user: {
     indexes: [
       { key: { user: 1, kind: 1, _id: -1, post: 1, author: 1 } }, // by recency, covered
     ],
     shardKey: { user: 1 },
+    handleIn: 'whole',
   },
-  timed_buckets: { indexes: [], shardKey: { _id: 1 } },
+  timed_buckets: { indexes: [], shardKey: { _id: 1 }, handleIn: { within: 'reader' } },
   sized_buckets: {
     indexes: [
       { key: { reader: 1, open: 1 }, unique: true, partialFilterExpression: { open: true } },
@@ -187,18 +211,21 @@ export const catalogue = (
       { key: { reader: 1, oldest: 1, newest: 1 } }, // from the oldest on
     ],
     shardKey: { reader: 1 },
+    handleIn: 'whole',
   },
   timeline_cache: {
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
+    handleIn: 'whole',
   },
-  inbox: { indexes: [], clustered: true, shardKey: { _id: 1 } },
+  inbox: { indexes: [], clustered: true, shardKey: { _id: 1 }, handleIn: { within: 'reader' } },
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
   pulled_authors: {
     indexes: [{ key: { '_id.author': 1 } }], // the notes of a deleted author
     clustered: true,
     shardKey: { _id: 1 },
+    handleIn: { within: 'reader' },
   },
   outbox: {
     indexes: [
@@ -211,14 +238,18 @@ export const catalogue = (
   idempotency_keys: {
     indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],
     shardKey: { _id: 1 },
+    handleIn: { within: 'viewer' },
   },
-  hot_keys: { indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }], shardKey: { _id: 1 } },
+  hot_keys: {
+    indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }],
+    shardKey: { _id: 'hashed' },
+  },
   hot_writes: {
     indexes: [
       { key: { key: 1, at: 1 } }, // the requests for a key, the oldest first
       { key: { at: 1 }, expireAfterSeconds: 3_600 }, // the requests of a killed process
     ],
-    shardKey: { key: 1 },
+    shardKey: { key: 'hashed' },
   },
   imports: { indexes: [] },
   reconciliations: { indexes: [{ key: { startedAt: 1 }, expireAfterSeconds: 31 * dayS }] },
@@ -227,15 +258,15 @@ export const catalogue = (
       { key: { '_id.run': 1, size: -1 } }, // the repairs of a run, the largest first
       { key: { at: 1 }, expireAfterSeconds: 31 * dayS },
     ],
-    shardKey: { _id: 1 },
   },
   rate_limits: {
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
-    shardKey: { _id: 1 },
+    shardKey: { _id: 'hashed' },
   },
   versions: {
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
+    handleIn: { after: ['account:', 'relations:', 'timeline:'] },
   },
   meta: { indexes: [] },
 })

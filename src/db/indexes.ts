@@ -68,20 +68,19 @@ export async function buildIndexes(
   indexes: readonly IndexSpec[],
 ): Promise<void> {
   if (indexes.length === 0) return
-  await db.collection(collection).createIndexes(
-    indexes.map((spec) => ({
-      key: driverKey(spec) as Record<string, 1 | -1>,
-      name: indexName(spec),
-      ...(spec.unique ? { unique: true } : {}),
-      ...(spec.partialFilterExpression
-        ? { partialFilterExpression: spec.partialFilterExpression }
-        : {}),
-      ...(spec.expireAfterSeconds === undefined
-        ? {}
-        : { expireAfterSeconds: spec.expireAfterSeconds }),
-    })),
-  )
+  await db.collection(collection).createIndexes(indexes.map(toIndexModel))
 }
+
+/** An index as the command `createIndexes` takes it. */
+export const toIndexModel = (spec: IndexSpec) => ({
+  key: driverKey(spec) as Record<string, 1 | -1>,
+  name: indexName(spec),
+  ...(spec.unique ? { unique: true } : {}),
+  ...(spec.partialFilterExpression
+    ? { partialFilterExpression: spec.partialFilterExpression }
+    : {}),
+  ...(spec.expireAfterSeconds === undefined ? {} : { expireAfterSeconds: spec.expireAfterSeconds }),
+})
 
 /** What a migration does about the indexes of one collection. */
 export interface IndexPlan {

@@ -1,0 +1,109 @@
+import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb'
+import type { FollowingMode } from '../../config.ts'
+import { collectionNames } from '../collections.ts'
+import { type ClusterState, type PlannedCommand, ShardingError, type ShardState } from './plan.ts'
+import type { ZoneRange } from './zone-ranges.ts'
+
+/** How many handles decide the first ranges. */
+const sampleSize = 10_000
+
+/** What the config database and `listShards` answer about a database. */
+export interface ClusterAnswers {
+  /** The answer of `listShards`. */
+  readonly listShards: Document
+  /** Documents of `config.collections`, of all databases. */
+  readonly sharded: readonly Document[]
+  /** Documents of `config.tags`, of all databases. */
+  readonly tags: readonly Document[]
+  /** The names of the indexes of each existing collection of the database. */
+  readonly indexes: ReadonlyMap<string, ReadonlySet<string>>
+  readonly sample: readonly string[]
+}
+
+/** The state of a cluster from its answers. */
+export function toClusterState(database: string, answers: ClusterAnswers): ClusterState {
+  const keys = new Map(
+    answers.sharded.map(({ _id, key, dropped }) => [_id, dropped ? undefined : key]),
+  )
+  const shards = (answers.listShards.shards as Document[]).map(
+    ({ _id, tags = [], draining = false }): ShardState => ({ name: _id, zones: tags, draining }),
+  )
+  const collections = new Map(
+    collectionNames.map((name) => {
+      const namespace = `${database}.${name}`
+      const zoneRanges = answers.tags
+        .filter(({ ns }) => ns === namespace)
+        .map(({ min, max, tag }): ZoneRange => ({ min, max, zone: tag }))
+      const indexNames = answers.indexes.get(name)
+      const shardKey = keys.get(namespace)
+      const state = { exists: indexNames !== undefined, zoneRanges, ...(shardKey && { shardKey }) }
+      return [name, { ...state, indexNames: indexNames ?? new Set<string>() }] as const
+    }),
+  )
+  return { shards, collections, sample: answers.sample }
+}
+
+/**
+ * Loads the state of the cluster. Writes nothing. Five commands, and one for each collection.
+ * @throws {ShardingError} if the client is not connected to a router of a sharded cluster.
+ */
+export async function loadClusterState(client: MongoClient, db: Db): Promise<ClusterState> {
+  await checkRouter(db)
+  const config = client.db('config')
+  const present = await db.listCollections({}, { nameOnly: true }).toArray()
+  const declared = new Set<string>(collectionNames)
+  const indexes = new Map<string, ReadonlySet<string>>()
+  for (const { name } of present.filter(({ name }) => declared.has(name))) {
+    const found = await db.collection(name).indexes()
+    indexes.set(name, new Set(found.map((index) => index.name ?? '')))
+  }
+  return toClusterState(db.databaseName, {
+    listShards: await client.db('admin').command({ listShards: 1 }),
+    sharded: await config.collection('collections').find().toArray(),
+    tags: await config.collection('tags').find().toArray(),
+    indexes,
+    sample: await sampleHandles(db),
+  })
+}
+
+/** @throws {ShardingError} unless the database answers through a router. One command. */
+export async function checkRouter(db: Db): Promise<void> {
+  const { msg } = await db.command({ hello: 1 })
+  if (msg === 'isdbgrid') return
+  throw new ShardingError(
+    'MONGODB_URI names a replica set, and only a sharded cluster can be sharded: connect to a mongos.',
+  )
+}
+
+/** @throws {ShardingError} for edges in one collection: every page would ask all shards for its reader's follows. */
+export function checkShardable(following: FollowingMode): void {
+  if (following === 'collection') return
+  throw new ShardingError(
+    'A database with FOLLOWING=reverse-index cannot be sharded, because every page would ask all shards: load the data into a database with FOLLOWING=collection.',
+  )
+}
+
+/** Runs the commands one after the other. A repeat after a failure issues those that are missing. */
+export async function applySharding(
+  client: MongoClient,
+  commands: readonly PlannedCommand[],
+  onDone: (command: PlannedCommand) => void,
+): Promise<void> {
+  for (const planned of commands) {
+    try {
+      await client.db(planned.database).command(planned.command)
+    } catch (error) {
+      // A server that starts at this moment creates the same collections.
+      if (!(error instanceof MongoServerError && error.codeName === 'NamespaceExists')) throw error
+    }
+    onDone(planned)
+  }
+}
+
+async function sampleHandles(db: Db): Promise<string[]> {
+  const found = await db
+    .collection<{ _id: string }>('users')
+    .aggregate<{ _id: string }>([{ $sample: { size: sampleSize } }, { $project: { _id: 1 } }])
+    .toArray()
+  return found.map(({ _id }) => _id)
+}

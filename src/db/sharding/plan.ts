@@ -1,0 +1,165 @@
+import { BSON, type Document } from 'mongodb'
+import type { CollectionSpec } from '../collections.ts'
+import { toIndexModel } from '../indexes.ts'
+import { assignRanges } from './assign-ranges.ts'
+import { splitHandles } from './split-handles.ts'
+import { type HandleRanges, handleRangesIn, type ZoneRange, zoneRangesOf } from './zone-ranges.ts'
+
+/** What a sharded cluster says about itself and one database. */
+export interface ClusterState {
+  readonly shards: readonly ShardState[]
+  /** The collections of the database, by name. */
+  readonly collections: ReadonlyMap<string, CollectionState>
+  /** Handles of existing accounts, in any order. */
+  readonly sample: readonly string[]
+}
+
+export interface ShardState {
+  readonly name: string
+  readonly zones: readonly string[]
+  /** Set while an operator removes the shard. */
+  readonly draining?: boolean
+}
+
+export interface CollectionState {
+  /** Whether the collection exists. Ranges may be stored for one that does not. */
+  readonly exists: boolean
+  readonly indexNames: ReadonlySet<string>
+  /** Undefined for a collection that is not sharded. */
+  readonly shardKey?: Document
+  readonly zoneRanges: readonly ZoneRange[]
+}
+
+/** A command for the router, and its database. */
+export interface PlannedCommand {
+  readonly database: string
+  readonly command: Document
+}
+
+/** The cluster cannot be sharded as it is. The message is one sentence with the next step. */
+export class ShardingError extends Error {
+  override readonly name = 'ShardingError'
+}
+
+/** More ranges than shards, so that a new shard takes some ranges as a whole. */
+export const rangesPerShard = 8
+
+/** The collection whose stored ranges decide those of all others. */
+const anchor = 'users'
+
+const unknown: CollectionState = { exists: false, indexNames: new Set(), zoneRanges: [] }
+
+/**
+ * The commands that create, pre-split and shard every collection of a catalogue, in order. Empty if nothing is missing.
+ * Ranges of handles that are stored already stay, so a repeat changes none, and shards that were added get a share.
+ * @throws {ShardingError} if a collection is sharded by another key, or there are more shards than ranges.
+ */
+export function planSharding(
+  database: string,
+  catalogue: Readonly<Record<string, CollectionSpec>>,
+  state: ClusterState,
+): PlannedCommand[] {
+  const stateOf = (name: string) => state.collections.get(name) ?? unknown
+  const { handles, added } = rangesFor(stateOf(anchor), state)
+  const admin = (command: Document): PlannedCommand => ({ database: 'admin', command })
+  return [
+    ...added.map(({ shard, zone }) => admin({ addShardToZone: shard, zone })),
+    ...Object.entries(catalogue).flatMap(([name, spec]) => [
+      ...preparation(name, spec, stateOf(name)).map((command) => ({ database, command })),
+      ...distribution(`${database}.${name}`, spec, stateOf(name), handles).map(admin),
+    ]),
+  ]
+}
+
+/**
+ * The stored ranges of handles. Those of an interrupted first run are replaced: their end is missing, and would be one
+ * range.
+ */
+function storedRanges({ shardKey, zoneRanges }: CollectionState) {
+  const stored = handleRangesIn('_id', zoneRanges)
+  return shardKey || stored?.zones.every((zone) => zone !== undefined) ? stored : undefined
+}
+
+/** The ranges of handles by zone, and the zones that shards still need. */
+function rangesFor(anchored: CollectionState, { shards, sample }: ClusterState) {
+  const staying = shards.filter(({ draining }) => !draining)
+  const stored = storedRanges(anchored)
+  const zoneOf = ({ name, zones }: ShardState) =>
+    zones.find((zone) => stored?.zones.includes(zone)) ?? `feedline_${name}`
+  const splits = stored?.splits ?? splitHandles(staying.length * rangesPerShard, sample)
+  const zones = [...new Set(staying.map(zoneOf))]
+  if (zones.length > splits.length + 1) {
+    throw new ShardingError(
+      `The ${zones.length} shards need at least as many ranges of handles, and ${anchor} has ${splits.length + 1}: split ranges with updateZoneKeyRange, then run the command again.`,
+    )
+  }
+  const assigned = stored?.zones ?? splits.map(() => undefined).concat(undefined)
+  const handles: HandleRanges = { splits, zones: assignRanges(assigned, zones) }
+  const added = staying
+    .filter((shard) => !shard.zones.includes(zoneOf(shard)))
+    .map((shard) => ({ shard: shard.name, zone: zoneOf(shard) }))
+  return { handles, added }
+}
+
+/** Commands for the database: the collection, and its missing indexes. */
+function preparation(name: string, spec: CollectionSpec, state: CollectionState): Document[] {
+  const byId = { clusteredIndex: { key: { _id: 1 }, unique: true } }
+  const missing = [...spec.indexes.map(toIndexModel), ...shardKeyIndex(spec, state)].filter(
+    (index) => !state.indexNames.has(index.name),
+  )
+  return [
+    ...(state.exists ? [] : [{ create: name, ...(spec.clustered ? byId : {}) }]),
+    ...(missing.length === 0 ? [] : [{ createIndexes: name, indexes: missing }]),
+  ]
+}
+
+/** A hashed key needs an index of its own. It exists wherever the collection is sharded. */
+function shardKeyIndex({ shardKey = {} }: CollectionSpec, state: CollectionState) {
+  if (state.shardKey || !Object.values(shardKey).includes('hashed')) return []
+  return [{ key: shardKey, name: Object.entries(shardKey).flat().join('_') }]
+}
+
+/** Commands for the cluster: ranges first, because an empty collection is created on the shards of its ranges. */
+function distribution(
+  namespace: string,
+  spec: CollectionSpec,
+  state: CollectionState,
+  handles: HandleRanges,
+): Document[] {
+  if (!spec.shardKey) return []
+  if (state.shardKey && textOf(state.shardKey) !== textOf(spec.shardKey)) {
+    throw new ShardingError(
+      `${namespace} is sharded by ${textOf(state.shardKey)}, and Feedline needs ${textOf(spec.shardKey)}: change it with reshardCollection, then run the command again.`,
+    )
+  }
+  return [
+    ...changedRanges(state.zoneRanges, spec.handleIn ? zoneRangesOf(spec, handles) : []).map(
+      (range) => ({ updateZoneKeyRange: namespace, ...range }),
+    ),
+    ...(state.shardKey ? [] : [{ shardCollection: namespace, key: spec.shardKey }]),
+  ]
+}
+
+/** Ranges to store, and with zone null to remove. A range changes its zone in two steps, one after the other. */
+function changedRanges(stored: readonly ZoneRange[], wanted: readonly ZoneRange[]) {
+  const boundsOf = ({ min, max }: ZoneRange) => textOf({ min, max })
+  const before = new Map(stored.map((range) => [boundsOf(range), range]))
+  const bounds = new Set(wanted.map(boundsOf))
+  const remove = (range: ZoneRange) => ({ ...range, zone: null })
+  return [
+    ...stored.filter((range) => !bounds.has(boundsOf(range))).map(remove),
+    ...wanted.flatMap((range) => {
+      const old = before.get(boundsOf(range))
+      if (old?.zone === range.zone) return []
+      return old ? [remove(old), range] : [range]
+    }),
+  ]
+}
+
+const textOf = (value: object): string => BSON.EJSON.stringify(value)
+
+/** A command as a line for mongosh. */
+export const mongoshLine = ({ database, command }: PlannedCommand): string =>
+  `db.getSiblingDB(${JSON.stringify(database)}).runCommand(${textOf(command)
+    .replaceAll('{"$minKey":1}', 'MinKey()')
+    .replaceAll('{"$maxKey":1}', 'MaxKey()')})`

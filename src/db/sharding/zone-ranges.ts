@@ -1,0 +1,89 @@
+import { type Document, MaxKey, MinKey } from 'mongodb'
+import type { CollectionSpec, HandlePlace } from '../collections.ts'
+
+/** Values of a shard key, `min` inclusive and `max` exclusive, that one zone holds. */
+export interface ZoneRange {
+  readonly min: Document
+  readonly max: Document
+  readonly zone: string
+}
+
+/** Ranges of handles by zone. */
+export interface HandleRanges {
+  /** The first handle of each range but the first one, strictly ascending. */
+  readonly splits: readonly string[]
+  /** The zone of each range, one more than `splits`. */
+  readonly zones: readonly string[]
+}
+
+/** The lowest values of the first field of each stretch of handles: one, or one for each text before a handle. */
+const stretchesOf = (place: HandlePlace): readonly string[] =>
+  typeof place === 'object' && 'after' in place ? place.after : ['']
+
+/** The value of the first field from which on `handle` is in it. */
+const valueAt = (place: HandlePlace, start: string, handle: string): unknown =>
+  typeof place === 'object' && 'within' in place ? { [place.within]: handle } : start + handle
+
+/**
+ * The ranges of one collection's shard key, in order and without gaps, from the lowest key to the highest. Documents of
+ * one handle are in the same zone in all collections.
+ */
+export function zoneRangesOf(
+  { shardKey = {}, handleIn = 'whole' }: CollectionSpec,
+  { splits, zones }: HandleRanges,
+): ZoneRange[] {
+  const [first = '', ...rest] = Object.keys(shardKey)
+  const bound = (value: unknown, others: unknown): Document => ({
+    [first]: value,
+    ...Object.fromEntries(rest.map((field) => [field, others])),
+  })
+  const starts = stretchesOf(handleIn).flatMap((start, stretch) =>
+    zones.map((zone, n) => ({
+      zone,
+      min:
+        n === 0 && stretch === 0
+          ? new MinKey()
+          : valueAt(handleIn, start, n === 0 ? '' : (splits[n - 1] as string)),
+    })),
+  )
+  return starts.map(({ zone, min }, n) => ({
+    min: bound(min, new MinKey()),
+    max:
+      n + 1 < starts.length
+        ? bound(starts[n + 1]?.min, new MinKey())
+        : bound(new MaxKey(), new MaxKey()),
+    zone,
+  }))
+}
+
+/** Ranges of handles, of which some may have no zone. */
+export interface StoredRanges {
+  readonly splits: readonly string[]
+  readonly zones: readonly (string | undefined)[]
+}
+
+/**
+ * The ranges of handles that the stored ranges of a collection with a handle as its key stand for. A gap between them is
+ * a range without a zone. Undefined without stored ranges.
+ */
+export function handleRangesIn(
+  field: string,
+  stored: readonly ZoneRange[],
+): StoredRanges | undefined {
+  if (stored.length === 0) return undefined
+  // Undefined below the lowest and above the highest handle.
+  const handleAt = (bound: Document): string | undefined =>
+    typeof bound[field] === 'string' ? bound[field] : undefined
+  const sorted = stored
+    .map(({ min, max, zone }) => ({ from: handleAt(min) ?? '', to: handleAt(max), zone }))
+    .sort((a, b) => (a.from < b.from ? -1 : 1))
+  const ranges: { from: string; zone: string | undefined }[] = []
+  let reached: string | undefined = ''
+  for (const { from, to, zone } of sorted) {
+    if (reached !== undefined && reached < from) ranges.push({ from: reached, zone: undefined })
+    ranges.push({ from, zone })
+    reached = to
+  }
+  if (reached !== undefined) ranges.push({ from: reached, zone: undefined })
+  return { splits: ranges.slice(1).map(({ from }) => from), zones: ranges.map(({ zone }) => zone) }
+}

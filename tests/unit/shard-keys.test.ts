@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { catalogue } from '../../src/db/collections.ts'
+
+const specs = Object.entries(catalogue('collection'))
+const sharded = specs.flatMap(([name, spec]) =>
+  spec.shardKey ? [{ name, ...spec, shardKey: spec.shardKey }] : [],
+)
+const isPrefix = (key: readonly string[], of: readonly string[]) =>
+  key.every((field, n) => of[n] === field)
+
+/** What MongoDB 6.0 requires of a sharded collection, by its manual. */
+test.each(sharded)('$name has an index that supports its shard key', (spec) => {
+  const key = Object.keys(spec.shardKey)
+  if (key.join() === '_id') return
+  // Sharding creates the index of a hashed key.
+  if (Object.values(spec.shardKey).includes('hashed')) return
+  const supporting = spec.indexes.filter(
+    (index) => !index.partialFilterExpression && isPrefix(key, Object.keys(index.key)),
+  )
+  expect(supporting).not.toEqual([])
+})
+
+test.each(sharded)('every unique index of $name begins with its shard key', (spec) => {
+  const unique = spec.indexes.filter((index) => index.unique)
+  for (const index of unique) {
+    expect(Object.values(spec.shardKey)).not.toContain('hashed')
+    expect(isPrefix(Object.keys(spec.shardKey), Object.keys(index.key)), index.name).toBe(true)
+  }
+})
+
+test.each(sharded)('the key of $name is hashed, or its values spread by handle', (spec) => {
+  // An id grows with time: as the first field, all new documents would go to one shard.
+  const isHashed = Object.values(spec.shardKey).includes('hashed')
+  expect(isHashed).toBe(spec.handleIn === undefined)
+  if (isHashed) expect(Object.keys(spec.shardKey)).toHaveLength(1)
+})
+
+test.each(sharded.filter(({ clustered }) => clustered))(
+  '$name is clustered by _id, which is also its shard key',
+  ({ shardKey }) => {
+    expect(shardKey).toEqual({ _id: 1 })
+  },
+)
+
+test('an index that expires documents has one field, so each shard expires its own', () => {
+  for (const [, { indexes }] of specs) {
+    for (const { key, expireAfterSeconds } of indexes)
+      if (expireAfterSeconds !== undefined) expect(Object.keys(key)).toHaveLength(1)
+  }
+})
+
+test('texts before a handle are in order, and none begins another', () => {
+  for (const { handleIn } of sharded) {
+    if (typeof handleIn !== 'object' || !('after' in handleIn)) continue
+    expect([...handleIn.after].sort()).toEqual(handleIn.after)
+    for (const one of handleIn.after)
+      expect(handleIn.after.filter((other) => other.startsWith(one))).toEqual([one])
+  }
+})
+
+test('collections without a shard key are those that stay small, or that operators read', () => {
+  const small = specs.filter(([, { shardKey }]) => !shardKey).map(([name]) => name)
+  expect(small.sort()).toEqual(
+    ['celebrities', 'imports', 'meta', 'outbox', 'reconciliations', 'repairs', 'strategies'].sort(),
+  )
+})

@@ -234,6 +234,7 @@ export const catalogue = (
       { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
     shardKey: { about: 1, _id: 1 },
+    handleIn: 'whole',
   },
   idempotency_keys: {
     indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],

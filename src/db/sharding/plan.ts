@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb'
-import type { CollectionSpec } from '../collections.ts'
+import type { CollectionSpec, IndexSpec } from '../collections.ts'
 import { toIndexModel } from '../indexes.ts'
 import { assignRanges } from './assign-ranges.ts'
 import { splitHandles } from './split-handles.ts'
@@ -113,10 +113,23 @@ function preparation(name: string, spec: CollectionSpec, state: CollectionState)
   ]
 }
 
-/** A hashed key needs an index of its own. It exists wherever the collection is sharded. */
-function shardKeyIndex({ shardKey = {} }: CollectionSpec, state: CollectionState) {
-  if (state.shardKey || !Object.values(shardKey).includes('hashed')) return []
+/** A key that no declared index supports gets one, which a replica set needs not. It exists in a sharded collection. */
+function shardKeyIndex(spec: CollectionSpec, state: CollectionState) {
+  const { shardKey } = spec
+  if (!shardKey || state.shardKey || isSupported(spec)) return []
   return [{ key: shardKey, name: Object.entries(shardKey).flat().join('_') }]
+}
+
+/** Whether an index of all documents begins with the shard key. */
+function isSupported({ shardKey = {}, indexes }: CollectionSpec): boolean {
+  const wanted = Object.entries(shardKey)
+  const all: readonly Omit<IndexSpec, 'name'>[] = [{ key: { _id: 1 } }, ...indexes]
+  return all.some(({ key, partialFilterExpression }) => {
+    const entries = Object.entries(key)
+    return (
+      !partialFilterExpression && wanted.every((one, n) => textOf(one) === textOf(entries[n] ?? []))
+    )
+  })
 }
 
 /** Commands for the cluster: ranges first, because an empty collection is created on the shards of its ranges. */

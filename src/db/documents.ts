@@ -151,8 +151,11 @@ export interface EngagementByUserDoc {
   readonly author: string
 }
 
-/** The queues of jobs: QUICK for short jobs, BULK for long ones. Neither delays the other. */
-export const queueNames = ['QUICK', 'BULK'] as const
+/**
+ * The queues of jobs: QUICK for short jobs, BULK for long ones, RANGE for the ranges of split jobs. QUICK and the others
+ * do not delay each other.
+ */
+export const queueNames = ['QUICK', 'BULK', 'RANGE'] as const
 export type QueueName = (typeof queueNames)[number]
 
 /** A job, inserted in the transaction of the write that caused it. */

@@ -51,6 +51,16 @@ export interface InboxDoc {
   readonly text?: string
 }
 
+/** A range of readers: handles above `after`, up to `upTo`. Without `upTo`, all handles above `after`. */
+export interface CoveredRange {
+  readonly after: string
+  readonly upTo?: string
+  /** The timelines of readers in the range, up to this handle, are back-filled. */
+  readonly covered: string
+  /** Set when all timelines of the range are back-filled. */
+  readonly done?: true
+}
+
 /** The registration of a strategy. The deliveries of all processes write to it. */
 export interface StrategyDoc {
   /** The name of the strategy. */
@@ -59,6 +69,11 @@ export interface StrategyDoc {
   readonly epoch: ObjectId
   /** The timelines of readers up to this handle are back-filled. */
   readonly covered: string
+  /**
+   * The ranges of readers beyond `covered` that are back-filled separately. Of another epoch, they mean nothing: a
+   * previous release leaves them when it begins a new epoch.
+   */
+  readonly split?: { readonly epoch: ObjectId; readonly ranges: readonly CoveredRange[] }
   /** Whether all timelines are back-filled. */
   readonly complete: boolean
   /** The number of readers that are back-filled, and the estimated number of all readers. */

@@ -85,13 +85,19 @@ export const accountsOf = (users: Iterable<string>): Subject[] =>
  * Number of groups of accounts. A page reads the versions of nearly all groups, and changes of two accounts of one group
  * collide.
  */
-const groupsOfAccounts = 16
+const groupCount = 16
+
+/** The subjects of all groups of accounts. Each deletion of a post or an account raises one of them. */
+export const groupsOfAccounts = Array.from(
+  { length: groupCount },
+  (_, at) => `accounts:${at}` as const,
+)
 
 /** The subject of the group of an account's subject. */
 export function groupOf(account: Subject): Subject {
   let hash = 0
   for (let at = 0; at < account.length; at++) hash = (hash * 31 + account.charCodeAt(at)) >>> 0
-  return `accounts:${hash % groupsOfAccounts}`
+  return `accounts:${hash % groupCount}`
 }
 
 /** What a change of accounts raises. */

@@ -1,7 +1,11 @@
+import { chunks } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import { type EntryContent, toEntry } from './entries.ts'
 import type { Entry, Segment } from './strategies/strategy.ts'
+
+/** Number of posts whose texts one command reads. */
+const textsMax = 1_000
 
 /** Reads posts as entries of stored timelines. */
 export class EntryReader {
@@ -22,6 +26,22 @@ export class EntryReader {
       const post = found.get(id)
       return post ? [toEntry(post, this.contents)] : []
     })
+  }
+
+  /**
+   * Makes entries of posts that were just read, without those that are deleted since. One command for each 1,000 posts
+   * if entries contain text, otherwise none.
+   */
+  async toEntries(refs: readonly PostRef[]): Promise<ReadonlyMap<PostId, Entry>> {
+    const found: Entry[] = []
+    for (const some of chunks(refs, textsMax)) {
+      found.push(
+        ...(this.contents === 'text'
+          ? await this.loadEntries(some)
+          : some.map((ref) => toEntry(ref, this.contents))),
+      )
+    }
+    return new Map(found.map((entry) => [entry.id, entry]))
   }
 
   /**

@@ -7,6 +7,7 @@ import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { TimelineUpkeep } from '../imports/upkeep.ts'
 import type { Outbox } from '../jobs/outbox.ts'
+import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -18,7 +19,8 @@ import { Backfill } from './delivery/backfill.ts'
 import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
-import { combineSmallWrites, smallAudienceMax } from './delivery/follower-walk.ts'
+import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
+import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
 import { Registrations } from './registry/registrations.ts'
@@ -80,6 +82,7 @@ export interface Feeds {
   readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly modeChanges: ModeChanges
+  readonly ranges: RangeJobs
 }
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
@@ -137,31 +140,29 @@ export function createFeeds(
     ...{ strategies, filters, registry, edges, versions, raiseTimelines },
     ...{ contents: config.entries, inlineMax: config.inlineMax },
   })
+  const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
+  const walks = new FollowerWalks(follows, core.stats, ranges)
   const delivery = new Delivery({
     strategies,
     filters,
     registry,
     facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
-    follows,
+    walks,
     raiseTimelines,
     inlineMax: config.inlineMax,
   })
+  const filler = new TimelineFiller({
+    ...{ filters, delivery, entries, follows, posts, versions, fanoutOnRead },
+  })
   const backfill = new Backfill(
-    {
-      filters,
-      registry,
-      delivery,
-      entries,
-      follows,
-      fanoutOnRead,
-    },
+    { filters, filler, registry, ranges, delivery, entries, follows },
     collections.user_stats,
     transactions,
   )
   const modeChanges = new ModeChanges({
     delivery,
     registry,
-    follows,
+    walks,
     celebrities,
     pulled,
     backfill,
@@ -186,6 +187,7 @@ export function createFeeds(
     begunDeliveries,
     backfill,
     modeChanges,
+    ranges,
   }
 }
 

@@ -136,20 +136,71 @@ export class Follows {
   }
 
   /**
-   * The followers of a user with handles above `after`, ordered by handle: concurrent follows do not disturb a walk.
-   * One covered command on one shard.
+   * The followees of several users, up to `limit` of them. The users are in order, so followees of the last user may be
+   * missing. One covered command.
    */
-  async followersAfter(user: UserId, after: string, limit: number): Promise<UserId[]> {
-    const { collection, membership } = this.parts.edges.followers
+  async followeesOfAll(
+    users: readonly UserId[],
+    limit: number,
+  ): Promise<readonly { readonly user: UserId; readonly followee: UserId }[]> {
+    const { collection, owner, other, membership } = this.parts.edges.following
     const found = await collection
       .find(
-        { user, follower: { $gt: after } },
+        { [owner]: { $in: [...users] } },
+        {
+          ...requestTimeout,
+          batchSize: limit + 1,
+          // With a reverse index, the membership index begins with the followee.
+          ...(owner === 'user' ? { hint: membership } : {}),
+          projection: { _id: 0, [owner]: 1, [other]: 1 },
+        },
+      )
+      .sort({ [owner]: 1 })
+      .limit(limit)
+      .toArray()
+    return found.map((doc) => ({ user: doc[owner] as UserId, followee: doc[other] as UserId }))
+  }
+
+  /**
+   * The followers of a user with handles above `after`, ordered by handle: concurrent follows do not disturb a walk.
+   * One covered command on one shard.
+   * @param upTo the last handle. Default: none.
+   */
+  async followersAfter(
+    user: UserId,
+    after: string,
+    limit: number,
+    upTo?: string,
+  ): Promise<UserId[]> {
+    const { collection, membership } = this.parts.edges.followers
+    const end = upTo === undefined ? {} : { $lte: upTo }
+    const found = await collection
+      .find(
+        { user, follower: { $gt: after, ...end } },
         { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
       )
       .sort({ follower: 1 })
       .limit(limit)
       .toArray()
     return found.map(({ follower }) => follower as UserId)
+  }
+
+  /**
+   * The handle of the follower who is `distance` followers after the handle `after`. Undefined if there are fewer.
+   * One covered command on one shard, which examines `distance` keys.
+   */
+  async followerAt(user: UserId, after: string, distance: number): Promise<UserId | undefined> {
+    const { collection, membership } = this.parts.edges.followers
+    const [found] = await collection
+      .find(
+        { user, follower: { $gt: after } },
+        { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
+      )
+      .sort({ follower: 1 })
+      .skip(distance - 1)
+      .limit(1)
+      .toArray()
+    return found?.follower as UserId | undefined
   }
 
   /** The start and the groups of a follow, or undefined if there is none. One command. */

@@ -1,11 +1,14 @@
+import type { Tx } from '../db/transaction.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
 /** One try of a job, as the task sees it. */
 export interface Run {
+  /** The id of the job, and its shard key. */
+  readonly job: Pick<Job, 'id' | 'about'>
   /** The argument of the last `save` of this or an earlier try; undefined before the first. */
   readonly checkpoint: unknown
-  /** Saves the progress of the task, plain JSON. One command. @throws LeaseLost */
-  readonly save: (checkpoint: unknown) => Promise<void>
+  /** Saves the progress of the task, plain JSON, in a transaction if one is given. One command. @throws LeaseLost */
+  readonly save: (checkpoint: unknown, tx?: Tx) => Promise<void>
   /** Aborts when the lease is lost or the worker stops. The task should then throw within a second. */
   readonly signal: AbortSignal
   /** Whether the mutation that enqueued the job waits for this try. Long work should be left to a worker then. */
@@ -47,9 +50,9 @@ export class Lease implements Run {
     return this.job.checkpoint
   }
 
-  readonly save = async (checkpoint: unknown): Promise<void> => {
+  readonly save = async (checkpoint: unknown, tx?: Tx): Promise<void> => {
     await this.held(async () => {
-      this.job = await this.queue.save(this.job, checkpoint)
+      this.job = await this.queue.save(this.job, checkpoint, tx)
     })
   }
 

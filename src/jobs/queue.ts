@@ -4,6 +4,7 @@ import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type Collections, type JobDoc, type QueueName, queueNames } from '../db/collections.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { type TimeId, timeOf } from '../lib/ids.ts'
 import type { Traceparent } from '../tracing/spans.ts'
@@ -94,12 +95,15 @@ export class JobQueue {
   /**
    * Leases the job that has been due the longest. A job is due again when its lease runs out. Examines one index key a
    * queue, however many jobs are due later. Each claim counts as a try.
-   * @param queue the queue to claim from. Default: the queue with the oldest job.
+   * @param queues the queues to claim the oldest job from. Default: all queues.
    * @returns undefined if no job is due.
    */
-  async claim(leaseMs: number, queue?: QueueName): Promise<Job | undefined> {
+  async claim(
+    leaseMs: number,
+    queues: readonly QueueName[] = queueNames,
+  ): Promise<Job | undefined> {
     const claimed = await this.outbox.findOneAndUpdate(
-      { state: 'READY', queue: queue ?? inAnyQueue, $expr: { $lte: ['$runAt', '$$NOW'] } },
+      { state: 'READY', queue: { $in: queues }, $expr: { $lte: ['$runAt', '$$NOW'] } },
       leaseFor(leaseMs, randomUUID()),
       { sort: { runAt: 1 }, returnDocument: 'after', ...requestTimeout },
     )
@@ -139,13 +143,14 @@ export class JobQueue {
   /**
    * Saves the progress of a job and extends its lease. A changed checkpoint sets the number of tries to 1.
    * @param checkpoint plain JSON.
+   * @param tx the transaction of the save. Default: none.
    * @returns the updated job.
    * @throws LeaseLost
    */
-  async save(job: Job, checkpoint: unknown): Promise<Job> {
+  async save(job: Job, checkpoint: unknown, tx?: Tx): Promise<Job> {
     const attempts = isDeepStrictEqual(checkpoint, job.checkpoint) ? job.attempts : 1
     const kept = { $literal: checkpoint ?? null }
-    await this.update(job, { checkpoint: kept, attempts, runAt: inMs(job.leaseMs) })
+    await this.update(job, { checkpoint: kept, attempts, runAt: inMs(job.leaseMs) }, tx)
     return { ...job, checkpoint, attempts }
   }
 
@@ -257,12 +262,11 @@ export class JobQueue {
     return jobs.map((job) => (isLost(job) ? new LeaseLost(job.id) : undefined))
   }
 
-  private async update(job: Job, set: Readonly<Record<string, unknown>>): Promise<void> {
-    const { matchedCount } = await this.outbox.updateOne(
-      leaseOf(job),
-      [{ $set: set }],
-      requestTimeout,
-    )
+  private async update(job: Job, set: Readonly<Record<string, unknown>>, tx?: Tx): Promise<void> {
+    const { matchedCount } = await this.outbox.updateOne(leaseOf(job), [{ $set: set }], {
+      ...requestTimeout,
+      ...tx,
+    })
     if (matchedCount === 0) throw new LeaseLost(job.id)
   }
 }

@@ -8,7 +8,7 @@ import { JobRunner, type Tasks } from './runner.ts'
 export type { Task } from './runner.ts'
 
 export interface WorkerOptions {
-  /** Number of slots. From two slots on, one queue uses at most all but one. */
+  /** Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges use one. */
   readonly concurrency: number
   /** How long to wait after a poll that found no due job, in milliseconds. */
   readonly pollMs: number
@@ -16,12 +16,15 @@ export interface WorkerOptions {
   readonly leaseMs: number
 }
 
+const short: readonly QueueName[] = ['QUICK']
+
 const outage = { baseMs: 500, capMs: 10_000 }
 
 /**
  * Runs jobs, each at least once, until stopped. It logs an outage of the database and goes on after it.
- * It first polls the queue of which it runs fewer jobs. No queue ever takes all slots, so neither waits for the
- * other. Small jobs of one kind share a slot and the commands that claim and complete them.
+ * It first polls the queues of which it runs fewer jobs. Neither short nor long jobs ever take all slots, so neither
+ * waits for the other. Ranges of split jobs take one slot, so that more workers, not one worker, make a huge job faster.
+ * Small jobs of one kind share a slot and the commands that claim and complete them.
  * A poll costs one command, or two while more jobs of one queue run. A job costs a poll, one command a save, one a
  * third of its lease, and one to complete.
  * @see law L4
@@ -135,22 +138,33 @@ export class Worker {
     })
   }
 
-  /** Polls the queue with fewer running jobs first; if both have the same number, claims the oldest job. */
+  /**
+   * Polls the queues with fewer running jobs first: short jobs, or long ones. With the same number of both, claims the
+   * oldest job.
+   */
   private async claim(): Promise<Job | undefined> {
     const { leaseMs } = this.options
-    const ahead = this.countOf('QUICK') - this.countOf('BULK')
-    if (ahead === 0) return this.queue.claim(leaseMs)
-    const [fewer, more] = ahead < 0 ? (['QUICK', 'BULK'] as const) : (['BULK', 'QUICK'] as const)
+    const long: readonly QueueName[] = this.countOf('RANGE') > 0 ? ['BULK'] : ['BULK', 'RANGE']
+    const ahead = this.countOf('QUICK') - this.countLong()
+    if (ahead === 0) return this.queue.claim(leaseMs, ['QUICK', ...long])
+    const [fewer, more] = ahead < 0 ? [short, long] : [long, short]
     const job = await this.queue.claim(leaseMs, fewer)
-    return job || this.isFull(more) ? job : this.queue.claim(leaseMs, more)
+    const count = Math.max(this.countOf('QUICK'), this.countLong())
+    return job || count >= this.queueMax ? job : this.queue.claim(leaseMs, more)
   }
 
+  /** Whether jobs may be due that this worker did not claim because of a running job of this queue. */
   private isFull(queue: QueueName): boolean {
-    return this.countOf(queue) >= this.queueMax
+    if (queue === 'QUICK') return this.countOf(queue) >= this.queueMax
+    return queue === 'RANGE' || this.countLong() >= this.queueMax
   }
 
   private countOf(queue: QueueName): number {
     return [...this.running.values()].filter((other) => other === queue).length
+  }
+
+  private countLong(): number {
+    return this.running.size - this.countOf('QUICK')
   }
 
   private idle(ms: number): Promise<void> {

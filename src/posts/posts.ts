@@ -1,4 +1,4 @@
-import { singleBatch } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -133,6 +133,23 @@ export class Posts {
       )
       .sort({ _id: range.oldestFirst ? 1 : -1 })
       .limit(range.limit)
+      .project<PostDoc>({ author: 1 })
+      .toArray()
+    return found.map(toRef)
+  }
+
+  /**
+   * The posts of any number of authors, by author, newest first, up to `limit` of them. The authors are in order, so
+   * posts of the last author may be missing. One covered command.
+   */
+  async refsByAuthor(authors: readonly UserId[], limit: number): Promise<PostRef[]> {
+    const found = await this.parts.collections.posts
+      .find(
+        { author: { $in: [...authors] } },
+        { ...requestTimeout, batchSize: limit + 1, hint: { author: 1, _id: -1 } },
+      )
+      .sort({ author: 1, _id: -1 })
+      .limit(limit)
       .project<PostDoc>({ author: 1 })
       .toArray()
     return found.map(toRef)

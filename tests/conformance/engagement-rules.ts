@@ -7,12 +7,14 @@ import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts
 import { outcomeOf } from '../laws/model/model.ts'
 import { actsOf, engagementProblems, type Limits, strays, walked } from '../support/engagement.ts'
 import { failCommand } from '../support/mongo.ts'
+import { noJob } from '../support/no-job.ts'
 import { handle, openAccounts, type ServicesHarness } from '../support/services.ts'
 
 const stay = {
   signal: new AbortController().signal,
   checkpoint: undefined,
   save: async () => {},
+  job: noJob,
   inline: false,
 }
 

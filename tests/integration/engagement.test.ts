@@ -7,6 +7,7 @@ import { outcomeOf } from '../laws/model/model.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { failCommand } from '../support/mongo.ts'
+import { noJob } from '../support/no-job.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
@@ -121,7 +122,7 @@ describe('engagement', () => {
     await begun
     await users.delete(ben)
     const { signal } = new AbortController()
-    const run = { signal, checkpoint: undefined, save: async () => {}, inline: false }
+    const run = { signal, checkpoint: undefined, save: async () => {}, job: noJob, inline: false }
     const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, run)
     expect(pause).toEqual({ continuesInMs: expect.any(Number) })
     expect(await late).toMatchObject({ changed: true })

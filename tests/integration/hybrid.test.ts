@@ -4,6 +4,7 @@ import { explained, statementsOf } from '../explained/statements/explain.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
+import { noJob } from '../support/no-job.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const feed = {
@@ -64,7 +65,7 @@ const runJob = async (kind: 'post.created', about: { post: PostId | undefined })
 /** The run of a job's first attempt. */
 const freshRun = () => {
   const { signal } = new AbortController()
-  return { checkpoint: undefined, inline: false, save: async () => {}, signal }
+  return { checkpoint: undefined, job: noJob, inline: false, save: async () => {}, signal }
 }
 const read = () => ({ _id: author, readFrom: expect.anything() })
 const mark = () => harness.services.collections.celebrities.findOne({ _id: author })

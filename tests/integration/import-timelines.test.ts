@@ -15,6 +15,7 @@ import { comparedTimelines, holding, watchedDatabase } from '../laws/model/store
 import { runCommand } from '../support/command-line.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recordingLog } from '../support/jobs.ts'
+import { noJob } from '../support/no-job.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
 import { timeOfCases } from '../support/seed.ts'
@@ -140,7 +141,12 @@ describe('a large import', () => {
       harness.clock,
       engagement,
     )
-    const run = { checkpoint: undefined, inline: false, signal: new AbortController().signal }
+    const run = {
+      checkpoint: undefined,
+      job: noJob,
+      inline: false,
+      signal: new AbortController().signal,
+    }
     let rebuilding: Promise<unknown> | undefined
     const upkeep: Services['upkeep'] = {
       beginRebuilds: () => services.upkeep.beginRebuilds(),

@@ -45,11 +45,11 @@ describe('queue', () => {
   test('a claim leases the oldest job of its queue, or the oldest of all without a queue', async () => {
     for (const queue of ['BULK', 'QUICK', 'BULK'] as const) await append(queue, {}, { queue })
     const queue = newQueue()
-    expect(await queue.claim(leaseMs, 'QUICK')).toMatchObject({ kind: 'QUICK', queue: 'QUICK' })
-    expect(await queue.claim(leaseMs, 'QUICK')).toBeUndefined()
+    expect(await queue.claim(leaseMs, ['QUICK'])).toMatchObject({ kind: 'QUICK', queue: 'QUICK' })
+    expect(await queue.claim(leaseMs, ['QUICK'])).toBeUndefined()
     await append('QUICK', {}, { queue: 'QUICK' })
     expect(await queue.claim(leaseMs)).toMatchObject({ queue: 'BULK' })
-    expect(await queue.claim(leaseMs, 'BULK')).toMatchObject({ queue: 'BULK' })
+    expect(await queue.claim(leaseMs, ['BULK'])).toMatchObject({ queue: 'BULK' })
     expect(await queue.claim(leaseMs)).toMatchObject({ queue: 'QUICK' })
   })
 
@@ -204,7 +204,9 @@ describe('queue', () => {
     const quick = others.map((doc) => ({ ...doc, queue: 'QUICK' as const }))
     await outbox().insertMany(quick.map((doc) => ({ ...doc, _id: toObjectId(mint.next()) })))
     const examined = async (queue?: QueueName) => {
-      const { commands } = await recorded(database.client, () => newQueue().claim(leaseMs, queue))
+      const { commands } = await recorded(database.client, () =>
+        newQueue().claim(leaseMs, queue && [queue]),
+      )
       expect(commands).toHaveLength(1)
       const { findAndModify, query, sort, update } = commands[0]?.command ?? {}
       const { executionStats } = await database.db.command({

@@ -48,8 +48,14 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         progress.push(checkpoint)
         throw new Error('cut off')
       }
-      const { checkpoint, signal, inline } = run
-      return harness.services.tasks['user.deleted']?.(payload, { checkpoint, save, signal, inline })
+      const { checkpoint, signal, inline, job } = run
+      return harness.services.tasks['user.deleted']?.(payload, {
+        checkpoint,
+        save,
+        signal,
+        inline,
+        job,
+      })
     }
     const options = { concurrency: 1, pollMs: 20, leaseMs: 30_000 }
     await settleDeletions(harness.services.collections)

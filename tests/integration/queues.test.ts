@@ -65,6 +65,33 @@ test('a worker claims from the queue with fewer running jobs, then the older job
   await worker.stop()
 })
 
+test('ranges of split jobs take one slot of a worker, and leave the others to short and long jobs', async () => {
+  for (let n = 0; n < 6; n++) await append('range', {}, { queue: 'RANGE' })
+  const { open, opened } = gate()
+  const begun: string[] = []
+  const done: string[] = []
+  const tasks = {
+    range: async () => {
+      begun.push('range')
+      await opened
+    },
+    short: async () => void done.push('short'),
+    long: async () => void done.push('long'),
+  }
+  const worker = newWorker(tasks, 4)
+  worker.start()
+  await expect.poll(() => begun.length).toBe(1)
+  for (let n = 0; n < 3; n++) await append('short', {}, { queue: 'QUICK' })
+  for (let n = 0; n < 3; n++) await append('long', {}, { queue: 'BULK' })
+  worker.nudge()
+  await expect.poll(() => done.length).toBe(6)
+  expect(begun).toHaveLength(1)
+  open()
+  await empty()
+  expect(begun).toHaveLength(6)
+  await worker.stop()
+})
+
 test('long jobs that are released take turns, each from its checkpoint', async () => {
   for (const name of ['a', 'b', 'c']) await append('long', { name })
   const turns: string[] = []

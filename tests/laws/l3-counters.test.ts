@@ -9,6 +9,7 @@ import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { noteFact } from '../support/facts.ts'
 import { failCommand } from '../support/mongo.ts'
+import { noJob } from '../support/no-job.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
@@ -161,7 +162,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
   const purge = async (user: UserId, signal: AbortSignal) =>
     harness.services.tasks['user.deleted']?.(
       { user },
-      { signal, checkpoint: undefined, save: async () => {}, inline: false },
+      { signal, checkpoint: undefined, save: async () => {}, job: noJob, inline: false },
     )
 
   const countersOff = async (prefix: string) =>

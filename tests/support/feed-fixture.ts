@@ -11,6 +11,7 @@ import type { Run } from '../../src/jobs/lease.ts'
 import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { ServiceConfig } from '../../src/services.ts'
+import { noJob } from './no-job.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from './services.ts'
 
 /** Sizes so small that every test reaches them. */
@@ -154,7 +155,7 @@ export function useFeedFixture(
         checkpoint = given
       }
       const { signal } = new AbortController()
-      const run = (): Run => ({ checkpoint, save, signal, inline: false })
+      const run = (): Run => ({ checkpoint, save, signal, job: noJob, inline: false })
       const task = harness.services.tasks[kind]
       while ((await task?.(payload, run())) === 'unfinished');
     },

@@ -1,6 +1,7 @@
 import type { UserId } from '../../src/lib/ids.ts'
 import { sameLimits, walked } from './engagement.ts'
 import { type Call, intercepted } from './intercept.ts'
+import { noJob } from './no-job.ts'
 import { handle, openAccounts, servicesOver, useServices } from './services.ts'
 
 const limits = sameLimits({ threshold: 1, capacity: 2 })
@@ -10,6 +11,7 @@ export const aRun = {
   checkpoint: undefined,
   save: async () => {},
   signal: new AbortController().signal,
+  job: noJob,
   inline: false,
 }
 

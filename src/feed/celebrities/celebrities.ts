@@ -2,9 +2,8 @@ import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { CelebrityDoc, Collections, StrategyDoc } from '../../db/collections.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Transactions } from '../../db/transaction.ts'
-import type { Follows } from '../../follows/follows.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
-import { batches } from '../../lib/batch.ts'
+import { chunks } from '../../lib/batch.ts'
 import { type IdMint, type PostId, timeIdAt, timeOf, type UserId } from '../../lib/ids.ts'
 import type { AuthorFilter } from '../strategies/author-filter.ts'
 import type { PulledAuthors } from './pulled-authors.ts'
@@ -19,8 +18,10 @@ const demotionShare = 0.8
  * later.
  */
 const clockMarginMs = 60_000
-/** Number of followees whose delivery mode one command loads. */
-const followeesPerBatch = 1_000
+/** Number of authors whose delivery mode one command loads. */
+const authorsPerBatch = 1_000
+/** Number of notes that one command stores. */
+const notesPerBatch = 1_000
 
 /** How HYBRID gets an author's posts into timelines. BOTH during a promotion or a demotion. */
 type DeliveryMode = 'DELIVERED' | 'READ' | 'BOTH'
@@ -45,22 +46,27 @@ export class Celebrities implements AuthorFilter {
   constructor(private readonly parts: CelebritiesParts) {}
 
   /**
-   * Notes the celebrities among a reader's followees and the reader. Two commands for each 1,000 followees, and one
-   * more for each batch with celebrities.
+   * Notes the celebrities among the authors of readers' timelines. One command for each 1,000 authors, and one more for
+   * each 1,000 notes.
    * @returns the noted authors whose posts are not delivered now.
    */
-  async noteFollowees(reader: UserId, follows: Follows): Promise<Set<UserId>> {
+  async noteFollowees(
+    authorsOf: ReadonlyMap<UserId, readonly UserId[]>,
+  ): Promise<ReadonlySet<UserId>> {
     const { collections, pulled } = this.parts
-    const read = new Set<UserId>()
-    for await (const batch of batches(withSelf(reader, follows), followeesPerBatch)) {
+    const celebrities = new Map<UserId, CelebrityDoc>()
+    for (const some of chunks([...new Set([...authorsOf.values()].flat())], authorsPerBatch)) {
       const found = await collections.celebrities
-        .find({ _id: { $in: batch } }, singleBatch)
+        .find({ _id: { $in: [...some] } }, singleBatch)
         .toArray()
-      const authors = found.map(({ _id }) => _id as UserId)
-      await pulled.addNotes([reader], authors)
-      for (const doc of found) if (toDeliveryMode(doc) === 'READ') read.add(doc._id as UserId)
+      for (const doc of found) celebrities.set(doc._id as UserId, doc)
     }
-    return read
+    const notes = [...authorsOf].flatMap(([reader, authors]) =>
+      authors.filter((author) => celebrities.has(author)).map((author) => ({ reader, author })),
+    )
+    for (const some of chunks(notes, notesPerBatch)) await pulled.storeNotes(some)
+    const read = [...celebrities].filter(([, doc]) => toDeliveryMode(doc) === 'READ')
+    return new Set(read.map(([author]) => author))
   }
 
   /**
@@ -208,8 +214,3 @@ export class Celebrities implements AuthorFilter {
 
 const toDeliveryMode = (found: CelebrityDoc | null): DeliveryMode =>
   !found ? 'DELIVERED' : found.promoting || found.demoting ? 'BOTH' : 'READ'
-
-async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserId> {
-  yield reader
-  yield* follows.followeesOf(reader)
-}

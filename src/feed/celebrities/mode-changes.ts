@@ -1,10 +1,10 @@
-import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
+import type { KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { type Backfill, concurrentReaders } from '../delivery/backfill.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import { walkFollowers } from '../delivery/follower-walk.ts'
+import type { FollowerWalks, Walked } from '../delivery/follower-walk.ts'
 import type { Registry } from '../registry/registry.ts'
 import { hybrid } from '../strategies/hybrid.ts'
 import type { Celebrities } from './celebrities.ts'
@@ -14,10 +14,22 @@ import type { PulledAuthors } from './pulled-authors.ts'
 export interface ModeChangesParts {
   readonly delivery: Delivery
   readonly registry: Registry
-  readonly follows: Follows
+  readonly walks: FollowerWalks
   readonly celebrities: Celebrities
   readonly pulled: PulledAuthors
   readonly backfill: Backfill
+}
+
+/** The payload of the job that ends a promotion. */
+interface Promotion {
+  readonly author: UserId
+  readonly promotion: string
+}
+
+/** The payload of the job that ends a demotion. */
+interface Demotion {
+  readonly author: UserId
+  readonly demotion: string
 }
 
 /** The jobs that end a promotion or demotion of an author, see {@link Celebrities}. Each may be repeated. */
@@ -26,18 +38,17 @@ export class ModeChanges {
 
   /**
    * Notes an author with the author and all followers. Then HYBRID stops delivering the author's posts, and only reads
-   * them. One command for each 500 followers.
-   * @returns 'unfinished' if followers are left for the next run of the job.
+   * them. One command for each 500 followers. From 8,000 followers on, the job is split by ranges of followers.
+   * @param range of a range job. Default: all followers.
    */
-  async promote(
-    { author, promotion }: { author: UserId; promotion: string },
-    run: Run,
-  ): Promise<'unfinished' | undefined> {
-    const { celebrities, pulled, follows } = this.parts
+  async promote({ author, promotion }: Promotion, run: Run, range?: KeyRange): Promise<Walked> {
+    const { celebrities, pulled, walks } = this.parts
     if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
     const note = async (readers: readonly UserId[]) => pulled.addNotes(readers, [author])
+    const job = { kind: 'author.promoted', payload: { author, promotion } }
+    if (range) return walks.walk({ user: author, run, range }, note)
     await note([author])
-    const left = await walkFollowers({ follows, user: author, run }, note)
+    const left = await walks.walk({ user: author, run, job }, note)
     if (!left) await celebrities.completePromotion(author, promotion)
     return left
   }
@@ -45,18 +56,16 @@ export class ModeChanges {
   /**
    * Delivers the posts that HYBRID left out while it read the author, to the author and all followers. Then HYBRID only
    * delivers the author's posts. Ends if the author was promoted again.
-   * @returns 'unfinished' if followers are left for the next run of the job.
+   * @param range of a range job. Default: all followers.
    */
-  async demote(
-    { author, demotion }: { author: UserId; demotion: string },
-    run: Run,
-  ): Promise<'unfinished' | undefined> {
-    const { backfill, celebrities, delivery, follows, registry } = this.parts
+  async demote({ author, demotion }: Demotion, run: Run, range?: KeyRange): Promise<Walked> {
+    const { backfill, celebrities, delivery, registry, walks } = this.parts
     if (!(await celebrities.isChanging(author, 'demoting', demotion))) return undefined
     const registration = (await registry.read()).get(hybrid.name)
     if (registration) {
       const timelines = delivery.openTimeline(registration)
-      const left = await walkFollowers({ follows, user: author, run }, async (readers) => {
+      const job = range ? undefined : { kind: 'author.demoted', payload: { author, demotion } }
+      const left = await walks.walk({ user: author, run, range, job }, async (readers) => {
         // HYBRID reads an author who was promoted again, and a retraction would not find entries stored now.
         if (!(await celebrities.isChanging(author, 'demoting', demotion))) return
         for (const batch of chunks(readers, concurrentReaders)) {
@@ -65,10 +74,10 @@ export class ModeChanges {
           )
         }
       })
-      if (left) return left
+      if (left || range) return left
       await backfill.addPosts(timelines, author, author, run.signal)
     }
-    await celebrities.completeDemotion(author, demotion)
+    if (!range) await celebrities.completeDemotion(author, demotion)
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections } from '../../db/collections.ts'
+import type { Collections, PulledAuthorDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { UserId } from '../../lib/ids.ts'
@@ -17,10 +17,17 @@ export class PulledAuthors {
 
   /**
    * Notes each author with each reader. A repeat changes nothing. One command, none without notes.
-   * @param readers at most 500 with one author, or one reader with at most 1,000 authors.
+   * @param readers at most 500 with one author.
    */
   async addNotes(readers: readonly UserId[], authors: readonly UserId[]): Promise<void> {
-    const docs = readers.flatMap((reader) => authors.map((author) => ({ _id: { reader, author } })))
+    await this.storeNotes(
+      readers.flatMap((reader) => authors.map((author) => ({ reader, author }))),
+    )
+  }
+
+  /** Stores notes, at most 1,000. A repeat changes nothing. One command, none without notes. */
+  async storeNotes(notes: readonly PulledAuthorDoc['_id'][]): Promise<void> {
+    const docs = notes.map((_id) => ({ _id }))
     if (docs.length > 0)
       await this.notes.insertMany(docs, { ordered: false }).catch(duplicatePositions)
   }

@@ -3,20 +3,18 @@ import type { Collections } from '../../db/collections.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
-import { chunks } from '../../lib/batch.ts'
+import { cutRanges, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
-import type { Registration, Registry } from '../registry/registry.ts'
-import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
+import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
 import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
-import type { Segment, StoredTimelines } from '../strategies/strategy.ts'
+import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
-import { timeSlice } from './follower-walk.ts'
+import { rangeSliceMs, timeSlice, type Walked } from './follower-walk.ts'
+import type { TimelineFiller } from './timeline-filler.ts'
 
-/** Number of posts that are added to, or removed from, a timeline at a time. */
-const segmentSize = 500
 /** Number of readers whose timelines are filled between two checkpoints. */
-const checkpointReaders = 20
+const checkpointReaders = 200
 /** Number of readers whose timelines are filled at the same time. */
 export const concurrentReaders = 4
 
@@ -26,14 +24,26 @@ export interface Pair {
   readonly followee: UserId
 }
 
+/** The payload of the job that back-fills a strategy. */
+export interface StrategyFill {
+  readonly strategy: MaterialisedName
+  readonly epoch: PostId
+}
+
+const backfillKind = 'strategy.backfill'
+/** Number of readers from which a back-fill is split into ranges. */
+const splitMin = 2_000
+const rangesMax = 16
+
 /** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
   readonly filters: AuthorFilters
+  readonly filler: TimelineFiller
   readonly registry: Registry
+  readonly ranges: RangeJobs
   readonly delivery: Delivery
   readonly entries: EntryReader
   readonly follows: Follows
-  readonly fanoutOnRead: FanoutOnRead
 }
 
 /** Adds earlier posts to timelines, and removes posts that no longer belong there. Every method may be repeated. */
@@ -61,7 +71,7 @@ export class Backfill {
     for (;;) {
       run.signal.throwIfAborted()
       const segment = await this.parts.entries.loadSegment(followee, olderThan, segmentSize)
-      await this.storeSegment(targets, follower, segment)
+      await this.parts.filler.storeSegment(targets, follower, segment)
       if (segment.oldest || targets.every(({ depthMax }) => depthMax < segmentSize))
         return undefined
       olderThan = segment.last as PostId
@@ -123,26 +133,54 @@ export class Backfill {
 
   /**
    * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over.
-   * @returns 'unfinished' if readers are left for the next run of the job.
+   * With at least 2,000 readers, the job is split by ranges of readers.
    */
-  async fillStrategy(
-    { strategy: name, epoch }: { strategy: MaterialisedName; epoch: PostId },
-    run: Run,
-  ): Promise<'unfinished' | undefined> {
-    const isOver = timeSlice()
+  async fillStrategy(payload: StrategyFill, run: Run): Promise<Walked> {
+    const { registry, ranges } = this.parts
+    const { strategy: name, epoch } = payload
+    const waited = await ranges.wait(run)
+    if (waited === 'ended') await registry.markComplete(name, epoch)
+    if (waited) return waited === 'ended' ? undefined : waited
+    const registration = await this.findRegistration(payload)
+    if (!registration) return undefined
+    const job = { kind: backfillKind, payload: { strategy: name, epoch } }
+    const open = splitRanges(registration)
+    if (open.length > 0) {
+      const left = open.filter(({ done }) => !done).map(({ after, upTo }) => toRange(after, upTo))
+      return ranges.split(run, job, left)
+    }
+    const cut = await this.cutReaders(registration)
+    if (cut.length < 2) return this.fillRange(payload, run)
+    const write = (tx: Tx) => registry.split(name, epoch, cut, tx)
+    return ranges.split(run, job, cut, { write })
+  }
+
+  /**
+   * Fills the timelines of a range of readers, or of all that are not covered. Ends if the registration is over.
+   * Three commands for each 200 readers, and those of {@link TimelineFiller.fillReaders}.
+   */
+  async fillRange(payload: StrategyFill, run: Run, range?: KeyRange): Promise<Walked> {
+    const { registry, filler } = this.parts
+    const { strategy: name, epoch } = payload
+    const isOver = timeSlice(range && rangeSliceMs)
     for (;;) {
       run.signal.throwIfAborted()
-      const registration = (await this.parts.registry.read()).get(name)
-      if (registration?.epoch.toHexString() !== epoch) return undefined
-      const { backfilled } = descriptors[name]
-      const readers = backfilled ? await this.loadReadersAfter(registration.covered) : []
-      for (const batch of chunks(readers, concurrentReaders)) {
-        await Promise.all(batch.map((reader) => this.fillReader(registration, reader, run.signal)))
-      }
-      const last = readers.at(-1)
-      if (last) await this.parts.registry.saveProgress(name, epoch, last, readers.length)
-      if (readers.length < checkpointReaders) {
-        await this.parts.registry.markComplete(name, epoch)
+      const registration = await this.findRegistration(payload)
+      if (!registration) return undefined
+      const own = range && splitRanges(registration).find(({ after }) => after === range.after)
+      if (range && (!own || own.done)) return undefined
+      const { covered } = own ?? registration
+      const readers = descriptors[name].backfilled
+        ? await this.loadReadersAfter(covered, range?.upTo)
+        : []
+      await filler.fillReaders(registration, readers, run.signal)
+      const [last, isLast] = [readers.at(-1), readers.length < checkpointReaders]
+      if (range) {
+        const progress = { covered: isLast ? undefined : last, done: readers.length }
+        await registry.saveRange(name, epoch, range, progress)
+      } else if (last) await registry.saveProgress(name, epoch, last, readers.length)
+      if (isLast) {
+        if (!range) await registry.markComplete(name, epoch)
         return undefined
       }
       await run.save({ covered: last })
@@ -154,7 +192,7 @@ export class Backfill {
   async refillReader(reader: UserId, signal: AbortSignal): Promise<void> {
     for (const registration of (await this.parts.registry.read()).values()) {
       if (!descriptors[registration._id].backfilled) continue
-      await this.fillReader(registration, reader, signal)
+      await this.parts.filler.fillReaders(registration, [reader], signal)
     }
   }
 
@@ -169,57 +207,41 @@ export class Backfill {
     for (;;) {
       signal.throwIfAborted()
       const segment = await this.parts.entries.loadSegment(author, olderThan, segmentSize)
-      await this.storeSegment([strategy], reader, segment)
+      await this.parts.filler.storeSegment([strategy], reader, segment)
       if (segment.oldest) return
       olderThan = segment.last
     }
   }
 
-  /**
-   * Adds a segment to a reader's timelines, then removes the posts that were deleted since the segment was read.
-   * Their retraction may have passed the reader before. One covered command and those of the strategies.
-   */
-  private async storeSegment(
-    targets: readonly StoredTimelines[],
-    reader: UserId,
-    segment: Segment,
-  ): Promise<void> {
-    await Promise.all(targets.map((strategy) => strategy.merge(reader, segment)))
-    const gone = await this.parts.entries.findDeleted(segment.entries)
-    if (gone.length === 0) return
-    await Promise.all(targets.map((strategy) => strategy.remove([reader], gone)))
+  private async findRegistration({
+    strategy,
+    epoch,
+  }: StrategyFill): Promise<Registration | undefined> {
+    const registration = (await this.parts.registry.read()).get(strategy)
+    return registration?.epoch.toHexString() === epoch ? registration : undefined
   }
 
-  /** Adds all posts of a reader's timeline by the authors whose posts the strategy stores. */
-  private async fillReader(
-    registration: Registration,
-    reader: UserId,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { delivery, filters, follows } = this.parts
-    const strategy = delivery.openTimeline(registration)
-    const filter = filters.get(registration._id)
-    const excludedAuthors = (await filter?.noteFollowees(reader, follows)) ?? new Set<UserId>()
-    let olderThan: PostId | undefined
-    for (;;) {
-      signal.throwIfAborted()
-      const range = { olderThan, oldestFirst: false, limit: segmentSize }
-      const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates({
-        reader,
-        range,
-        group: undefined,
-        excludedAuthors,
-      })
-      const segment = await this.parts.entries.toSegment(refs, olderThan, segmentSize)
-      await this.storeSegment([strategy], reader, segment)
-      if (segment.oldest) return
-      olderThan = segment.last
-    }
+  /** Cuts the readers that are not covered into ranges of the same size. One range if there are few readers. */
+  private async cutReaders({ covered, readers, _id }: Registration): Promise<KeyRange[]> {
+    const total = readers?.total ?? 0
+    if (total < splitMin || !descriptors[_id].backfilled) return []
+    const size = Math.ceil(total / rangesMax)
+    return cutRanges(covered, { size, rangesMax }, async (handle, distance) => {
+      const after = { ...singleBatch, projection: { _id: 1 } }
+      const [found] = await this.stats
+        .find({ _id: { $gt: handle } }, after)
+        .sort({ _id: 1 })
+        .skip(distance - 1)
+        .limit(1)
+        .toArray()
+      return found?._id
+    })
   }
 
-  private async loadReadersAfter(handle: string): Promise<UserId[]> {
+  private async loadReadersAfter(handle: string, upTo?: string): Promise<UserId[]> {
+    const end = upTo === undefined ? {} : { $lte: upTo }
     const found = await this.stats
-      .find({ _id: { $gt: handle } }, { ...singleBatch, projection: { _id: 1 } })
+      .find({ _id: { $gt: handle, ...end } }, { ...singleBatch, projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(checkpointReaders)
       .toArray()
@@ -232,3 +254,6 @@ export class Backfill {
     )
   }
 }
+
+const toRange = (after: string, upTo: string | undefined): KeyRange =>
+  upTo === undefined ? { after } : { after, upTo }

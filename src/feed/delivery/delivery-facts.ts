@@ -78,15 +78,16 @@ export class DeliveryFactsReader {
    * Loads the facts of one delivery. Up to three concurrent deliveries share one command. Four or more that begin share
    * four, and one more with those that continue, or have many followers. Each part of a command names its shard.
    * @param after the handle after which followers are read. Empty for the first followers.
+   * @param upTo the last handle of the followers. Default: none.
    */
-  async loadFacts({ id, author }: PostRef, after: string): Promise<DeliveryFacts> {
+  async loadFacts({ id, author }: PostRef, after: string, upTo?: string): Promise<DeliveryFacts> {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })
     const [post] = row.post
     return {
       registered: toRegistered(row.strategies),
       entry: post && toEntry({ id, author, text: post.text }, this.contents),
       followers: row.stats[0]?.followers ?? 0,
-      window: row.followers,
+      window: upTo === undefined ? row.followers : row.followers.filter((one) => one <= upTo),
     }
   }
 

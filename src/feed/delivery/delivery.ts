@@ -1,5 +1,6 @@
-import type { Follows } from '../../follows/follows.ts'
+import { subscriptions } from '../../events.ts'
 import type { Run } from '../../jobs/lease.ts'
+import { deliveryLeadMs, type KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import {
@@ -17,7 +18,16 @@ import {
   type StoredTimelines,
 } from '../strategies/strategy.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
-import { batchSize, type WalkCheckpoint, walkFollowers } from './follower-walk.ts'
+import {
+  batchSize,
+  type FollowerWalks,
+  positionOf,
+  type WalkCheckpoint,
+  type Walked,
+} from './follower-walk.ts'
+
+const deliveryJob = subscriptions['post.created'].timelines
+const retractionJob = subscriptions['post.deleted'].timelines
 
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {
@@ -26,7 +36,7 @@ export interface DeliveryParts {
   readonly filters: AuthorFilters
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
-  readonly follows: Follows
+  readonly walks: FollowerWalks
   readonly raiseTimelines: RaiseTimelines
   /** Number of followers up to which the process that created the post delivers it. */
   readonly inlineMax: number
@@ -39,18 +49,20 @@ export class Delivery {
   /**
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
    * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
-   * commands of the strategies.
-   * @returns 'unfinished' if followers are left for the next run of the job.
+   * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
+   * @param range of a range job. Default: all followers.
    * @see law L4
    */
-  async deliverPost(post: PostRef, run: Run): Promise<'unfinished' | undefined> {
-    const { registry, facts, follows, inlineMax } = this.parts
+  async deliverPost(post: PostRef, run: Run, range?: KeyRange): Promise<Walked> {
+    const { registry, facts, walks, inlineMax } = this.parts
     const { author } = post
+    const waited = await walks.ranges.wait(run)
+    if (waited) return waited === 'ended' ? undefined : waited
     // Most likely no strategy is registered. Then no other command is needed.
     const isIdle = (await registry.lastSeen()).size === 0
     if (isIdle && (await registry.read()).size === 0) return undefined
-    const { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
-    const { registered, entry, followers, window } = await facts.loadFacts(post, after)
+    const { after } = positionOf(run, range)
+    const { registered, entry, followers, window } = await facts.loadFacts(post, after, range?.upTo)
     registry.update(registered)
     if (registered.size === 0) return undefined
     if (!entry) {
@@ -69,7 +81,7 @@ export class Delivery {
       await this.retractFrom(post, readers)
       return false
     }
-    const isFirstRun = run.checkpoint === undefined
+    const isFirstRun = run.checkpoint === undefined && range === undefined
     if (isFirstRun && run.inline && followers > inlineMax) {
       await write([author])
       if (!(await onWindowWritten([author]))) return undefined
@@ -77,19 +89,25 @@ export class Delivery {
       return 'unfinished'
     }
     const first = { window, moreReaders: isFirstRun ? [author] : [] }
-    return walkFollowers({ follows, user: author, run }, write, { first, onWindowWritten })
+    const job = range ? undefined : { kind: deliveryJob, payload: { author, post: post.id } }
+    const walk = { user: author, run, range, job, followers, leadMs: deliveryLeadMs }
+    return walks.walk(walk, write, { first, onWindowWritten })
   }
 
   /**
    * Removes the entries of a deleted post from all timelines. No page shows the post, even before.
    * Two commands, one more under HYBRID, and as many as a delivery. No walk if no timeline can hold the post.
-   * @returns 'unfinished' if followers are left for the next run of the job.
+   * @param range of a range job. Default: all followers.
    */
-  async retract({ id, author }: PostRef, run: Run): Promise<'unfinished' | undefined> {
+  async retract({ id, author }: PostRef, run: Run, range?: KeyRange): Promise<Walked> {
+    const { walks } = this.parts
+    const waited = await walks.ranges.wait(run)
+    if (waited) return waited === 'ended' ? undefined : waited
     const remove = await this.createRemover(author, [id])
     if (!remove) return undefined
-    if (run.checkpoint === undefined) await remove([author])
-    return walkFollowers({ follows: this.parts.follows, user: author, run }, remove)
+    if (run.checkpoint === undefined && !range) await remove([author])
+    const job = range ? undefined : { kind: retractionJob, payload: { author, post: id } }
+    return walks.walk({ user: author, run, range, job }, remove)
   }
 
   private async retractFrom({ id, author }: PostRef, readers: readonly UserId[]): Promise<void> {
@@ -101,9 +119,7 @@ export class Delivery {
   async retractAll(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
     const remove = await this.createRemover(author, posts)
     if (!remove) return
-    const run = { checkpoint: undefined, save: async () => {}, signal }
-    const walk = { follows: this.parts.follows, user: author, run }
-    await walkFollowers(walk, remove, { isOver: () => false })
+    await this.parts.walks.walkAll(author, signal, remove)
   }
 
   /**

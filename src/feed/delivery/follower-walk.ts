@@ -1,8 +1,12 @@
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
+import type { NewJob } from '../../jobs/outbox.ts'
+import { cutRanges, isSplit, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
+import type { Pause } from '../../jobs/runner.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { UserId } from '../../lib/ids.ts'
+import type { UserStats } from '../../users/stats.ts'
 
 /** Number of readers that one command writes for. */
 export const batchSize = 500
@@ -12,10 +16,12 @@ export const smallAudienceMax = 200
 const concurrentBatches = 4
 /** How long a job may hold its worker while other jobs wait, in milliseconds. */
 const timeSliceMs = 5_000
+/** The same for a range job. Ranges of all split jobs share one slot of a worker. */
+export const rangeSliceMs = 1_000
 
-/** Starts a time slice of 5 s. @returns a function that says whether it has ended, and the job yields to others. */
-export function timeSlice(): () => boolean {
-  const until = performance.now() + timeSliceMs
+/** Starts a time slice. @returns a function that says whether it has ended, and the job yields to others. */
+export function timeSlice(ms = timeSliceMs): () => boolean {
+  const until = performance.now() + ms
   return () => performance.now() >= until
 }
 
@@ -43,46 +49,115 @@ export interface WalkCheckpoint {
 
 /** Number of followers that a walk reads and holds at a time. */
 export const windowSize = batchSize * concurrentBatches
+/** Number of followers from which a walk is split into ranges. */
+export const splitMin = 4 * windowSize
+const rangesMax = 16
 
-/** The job, and the user whose followers it walks. */
+/** How a walk went on: it has followers left, it waits for its ranges, or it has ended. */
+export type Walked = 'unfinished' | Pause | undefined
+
+/** Whose followers a job walks. */
 interface FollowerWalk {
-  readonly follows: Follows
   readonly user: UserId
-  readonly run: Pick<Run, 'checkpoint' | 'save' | 'signal'>
+  readonly run: Run
+  /** The range of a range job. Default: all followers. */
+  readonly range?: KeyRange | undefined
+  /** The job, which may be split. Default: it is never split. */
+  readonly job?: Pick<NewJob, 'kind' | 'payload'> | undefined
+  /** The number of followers. Default: one command reads it. */
+  readonly followers?: number
+  /** By how much the ranges go before other ranges, in milliseconds. Default: 0. */
+  readonly leadMs?: number
 }
 
 /** The optional parts of a walk. */
 interface WalkOptions {
-  /** Whether the job's time slice has ended. Called after each window. Default: a slice of 5 s. */
-  readonly isOver?: () => boolean
   /** The first window, if the caller has read it, and more readers to write for with it. */
   readonly first?: { readonly window: readonly UserId[]; readonly moreReaders: readonly UserId[] }
   /** Receives the readers of a window after all its batches are written, before the checkpoint. False ends the walk. */
   readonly onWindowWritten?: (readers: readonly UserId[]) => Promise<boolean>
 }
 
-/**
- * Walks the followers of a user in the order of their handles, from its checkpoint, 2,000 at a time.
- * One covered command and one to save the checkpoint for each 2,000 followers.
- * @param write receives one batch of up to 500 readers. All batches of a window are written at the same time.
- * @returns 'unfinished' if followers are left and the time slice has ended.
- */
-export async function walkFollowers(
-  { follows, user, run }: FollowerWalk,
-  write: (readers: readonly UserId[]) => Promise<void>,
-  { isOver = timeSlice(), first, onWindowWritten }: WalkOptions = {},
-): Promise<'unfinished' | undefined> {
-  let { after } = (run.checkpoint ?? { after: '' }) as WalkCheckpoint
-  for (let read = first; ; read = undefined) {
-    run.signal.throwIfAborted()
-    const window = read?.window ?? (await follows.followersAfter(user, after, windowSize))
-    const readers = [...(read?.moreReaders ?? []), ...window]
-    await Promise.all([...chunks(readers, batchSize)].map(write))
-    if (onWindowWritten && readers.length > 0 && !(await onWindowWritten(readers))) return undefined
-    const last = window.at(-1)
-    if (last === undefined || window.length < windowSize) return undefined
-    after = last
-    await run.save({ after } satisfies WalkCheckpoint)
-    if (isOver()) return 'unfinished'
+/** Walks the followers of users in the order of their handles, 2,000 at a time. */
+export class FollowerWalks {
+  constructor(
+    private readonly follows: Follows,
+    private readonly stats: UserStats,
+    readonly ranges: RangeJobs,
+  ) {}
+
+  /**
+   * Walks the followers of a user from the job's checkpoint. One covered command and one to save the checkpoint for each
+   * 2,000 followers. If the user has at least 8,000 followers, the job writes the first 2,000 and is split into up to 16
+   * ranges: one command for the count, one for each range, and a transaction of three.
+   * @param write receives one batch of up to 500 readers. All batches of a window are written at the same time.
+   */
+  async walk(
+    { user, run, range, job, followers, leadMs = 0 }: FollowerWalk,
+    write: (readers: readonly UserId[]) => Promise<void>,
+    { first, onWindowWritten }: WalkOptions = {},
+  ): Promise<Walked> {
+    const waited = await this.ranges.wait(run)
+    if (waited) return waited === 'ended' ? undefined : waited
+    const isOver = timeSlice(range ? rangeSliceMs : timeSliceMs)
+    let { after } = positionOf(run, range)
+    let isSmall = job === undefined
+    for (let read = first; ; read = undefined) {
+      run.signal.throwIfAborted()
+      const window =
+        read?.window ?? (await this.follows.followersAfter(user, after, windowSize, range?.upTo))
+      const readers = [...(read?.moreReaders ?? []), ...window]
+      await Promise.all([...chunks(readers, batchSize)].map(write))
+      if (onWindowWritten && readers.length > 0 && !(await onWindowWritten(readers)))
+        return undefined
+      const last = window.at(-1)
+      const isLast = window.length < windowSize || last === range?.upTo
+      if (last === undefined || isLast) return undefined
+      after = last
+      if (job && !isSmall) {
+        const ranges = await this.cutFollowers(user, after, followers)
+        if (ranges.length > 1) return this.ranges.split(run, job, ranges, { leadMs })
+        isSmall = true
+      }
+      await run.save({ after } satisfies WalkCheckpoint)
+      if (isOver()) return 'unfinished'
+    }
+  }
+
+  /** Walks all followers of a user in one go, without a job. */
+  async walkAll(
+    user: UserId,
+    signal: AbortSignal,
+    write: (readers: readonly UserId[]) => Promise<void>,
+  ): Promise<void> {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      signal.throwIfAborted()
+      const window: UserId[] = await this.follows.followersAfter(user, after, windowSize)
+      await Promise.all([...chunks(window, batchSize)].map(write))
+      after = window.length < windowSize ? undefined : window.at(-1)
+    }
+  }
+
+  /** Cuts the followers after a handle into ranges of the same size. One range if there are few followers. */
+  private async cutFollowers(
+    user: UserId,
+    after: string,
+    counted: number | undefined,
+  ): Promise<KeyRange[]> {
+    const followers = counted ?? (await this.stats.byIds([user])).get(user)?.followers ?? 0
+    if (followers < splitMin) return [{ after }]
+    const size = Math.max(windowSize, Math.ceil(followers / rangesMax))
+    return cutRanges(after, { size, rangesMax }, (key, distance) =>
+      this.follows.followerAt(user, key, distance),
+    )
   }
 }
+
+/** Where a walk goes on: at the checkpoint of its job, or at the start of its range. */
+export const positionOf = (
+  { checkpoint }: Pick<Run, 'checkpoint'>,
+  range: KeyRange | undefined,
+): WalkCheckpoint =>
+  checkpoint === undefined || isSplit(checkpoint)
+    ? { after: range?.after ?? '' }
+    : (checkpoint as WalkCheckpoint)

@@ -1,11 +1,13 @@
 import { subscriptions } from '../../events.ts'
+import { type KeyRange, type RangeJobs, rangeKind } from '../../jobs/ranges.ts'
 import type { Task } from '../../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { ModeChanges } from '../celebrities/mode-changes.ts'
 import type { MaterialisedName } from '../strategies/list.ts'
-import type { Backfill, Pair } from './backfill.ts'
+import type { Backfill, Pair, StrategyFill } from './backfill.ts'
 import type { BegunDeliveries } from './begun-delivery.ts'
 import type { Delivery } from './delivery.ts'
+import type { Walked } from './follower-walk.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
@@ -14,15 +16,16 @@ const { timelines: postDeleted } = subscriptions['post.deleted']
 const { timelines: followCreated } = subscriptions['follow.created']
 const { timelines: followEnded } = subscriptions['follow.ended']
 
-/** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
-export type TimelineJob =
+/** The kinds of jobs that are split into ranges when they are long. */
+type SplitJob =
   | typeof postCreated
   | typeof postDeleted
-  | typeof followCreated
-  | typeof followEnded
   | 'strategy.backfill'
   | 'author.promoted'
   | 'author.demoted'
+
+/** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
+export type TimelineJob = typeof followCreated | typeof followEnded | SplitJob | `${SplitJob}.range`
 
 /** The parts of {@link timelineTasks}. */
 export interface TimelineTaskParts {
@@ -30,6 +33,7 @@ export interface TimelineTaskParts {
   readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly modeChanges: ModeChanges
+  readonly ranges: RangeJobs
 }
 
 /** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
@@ -38,21 +42,43 @@ export const timelineTasks = ({
   begunDeliveries,
   backfill,
   modeChanges,
-}: TimelineTaskParts): Readonly<Record<TimelineJob, Task>> => ({
-  [postCreated]: Object.assign(
-    async (payload: Payload, run: Parameters<Task>[1]) =>
-      delivery.deliverPost(parsePost(payload), run),
-    { batchSize: 32, begin: begunDeliveries.begin.bind(begunDeliveries) },
-  ),
-  [postDeleted]: async (payload, run) => delivery.retract(parsePost(payload), run),
-  [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
-  [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
-  'strategy.backfill': async ({ strategy, epoch }, run) =>
-    backfill.fillStrategy({ strategy: strategy as MaterialisedName, epoch: epoch as PostId }, run),
-  'author.promoted': async ({ author, promotion }, run) =>
-    modeChanges.promote({ author: author as UserId, promotion: promotion as string }, run),
-  'author.demoted': async ({ author, demotion }, run) =>
-    modeChanges.demote({ author: author as UserId, demotion: demotion as string }, run),
+  ranges,
+}: TimelineTaskParts): Readonly<Record<TimelineJob, Task>> => {
+  const deliver: SplitTask = (payload, run, range) =>
+    delivery.deliverPost(parsePost(payload), run, range)
+  const retract: SplitTask = (payload, run, range) =>
+    delivery.retract(parsePost(payload), run, range)
+  const promote: SplitTask = ({ author, promotion }, run, range) =>
+    modeChanges.promote({ author: author as UserId, promotion: promotion as string }, run, range)
+  const demote: SplitTask = ({ author, demotion }, run, range) =>
+    modeChanges.demote({ author: author as UserId, demotion: demotion as string }, run, range)
+  return {
+    [postCreated]: Object.assign((...[payload, run]: Parameters<Task>) => deliver(payload, run), {
+      batchSize: 32,
+      begin: begunDeliveries.begin.bind(begunDeliveries),
+    }),
+    [rangeKind(postCreated)]: ranges.createTask(deliver),
+    [postDeleted]: (payload, run) => retract(payload, run),
+    [rangeKind(postDeleted)]: ranges.createTask(retract),
+    [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
+    [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
+    'strategy.backfill': async (payload, run) => backfill.fillStrategy(parseFill(payload), run),
+    'strategy.backfill.range': ranges.createTask(async (payload, run, range) =>
+      backfill.fillRange(parseFill(payload), run, range),
+    ),
+    'author.promoted': (payload, run) => promote(payload, run),
+    'author.promoted.range': ranges.createTask(promote),
+    'author.demoted': (payload, run) => demote(payload, run),
+    'author.demoted.range': ranges.createTask(demote),
+  }
+}
+
+/** Does the work of a job, or of one of its ranges. */
+type SplitTask = (...given: [...Parameters<Task>, range?: KeyRange]) => Promise<Walked>
+
+const parseFill = ({ strategy, epoch }: Payload): StrategyFill => ({
+  strategy: strategy as MaterialisedName,
+  epoch: epoch as PostId,
 })
 
 const parsePost = ({ author, post }: Payload): PostRef => ({

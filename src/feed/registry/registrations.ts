@@ -241,7 +241,7 @@ export class Registrations {
     }
     await this.parts.collections.strategies.updateMany(
       { _id: { $in: names } },
-      { $set: { ...uncovered, ...readers } },
+      { $set: { ...uncovered, ...readers }, $unset: { split: '' } },
       { session: tx.session },
     )
     await this.parts.outbox.cancel(tx, jobsOf(names))

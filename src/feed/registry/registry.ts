@@ -1,7 +1,9 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
-import type { Collections, StrategyDoc } from '../../db/collections.ts'
+import type { Collections, CoveredRange, StrategyDoc } from '../../db/collections.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import { shareReads } from '../../db/shared-reads.ts'
+import type { Tx } from '../../db/transaction.ts'
+import type { KeyRange } from '../../jobs/ranges.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import {
   descriptors,
@@ -42,7 +44,17 @@ export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
 
 /** Whether a reader's timeline holds all posts from before the registration. */
 export const isBackfilled = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
-  registration !== undefined && (registration.complete || reader <= registration.covered)
+  registration !== undefined &&
+  (registration.complete ||
+    reader <= registration.covered ||
+    splitRanges(registration).some((range) => isCovered(range, reader)))
+
+const isCovered = ({ after, upTo, covered, done }: CoveredRange, reader: UserId): boolean =>
+  reader > after && (done ? upTo === undefined || reader <= upTo : reader <= covered)
+
+/** The ranges that are back-filled separately. */
+export const splitRanges = ({ split, epoch }: StrategyDoc): readonly CoveredRange[] =>
+  split?.epoch.equals(epoch) ? split.ranges : []
 
 /** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
 export const isSameRegistration = (
@@ -106,9 +118,63 @@ export class Registry {
     return matchedCount === 1
   }
 
-  /** Marks a registration as covering all readers. Changes nothing if it is over. One command. */
+  /** Notes the ranges that are back-filled separately, if the registration is not over. One command. */
+  async split(
+    name: MaterialisedName,
+    epoch: PostId,
+    ranges: readonly KeyRange[],
+    { session }: Tx,
+  ): Promise<void> {
+    const split = {
+      epoch: toObjectId(epoch),
+      ranges: ranges.map((range) => ({ ...range, covered: range.after })),
+    }
+    await this.strategies.updateOne(
+      { _id: name, epoch: split.epoch },
+      { $set: { split } },
+      { session },
+    )
+  }
+
+  /**
+   * Saves the progress of the back-fill of a range. One command.
+   * @param covered the last reader whose timeline is filled. Undefined: no reader of the range is left.
+   * @param done the number of readers filled since the last call.
+   */
+  async saveRange(
+    name: MaterialisedName,
+    epoch: PostId,
+    { after }: KeyRange,
+    { covered, done }: { readonly covered: UserId | undefined; readonly done: number },
+  ): Promise<void> {
+    const id = toObjectId(epoch)
+    await this.strategies.updateOne(
+      { _id: name, epoch: id, 'split.epoch': id, 'split.ranges.after': after },
+      {
+        $set:
+          covered === undefined
+            ? { 'split.ranges.$.done': true }
+            : { 'split.ranges.$.covered': covered },
+        $inc: { 'readers.done': done },
+      },
+      requestTimeout,
+    )
+  }
+
+  /**
+   * Marks a registration as covering all readers. Changes nothing if it is over, or if one of its ranges is not done.
+   * One command.
+   */
   async markComplete(name: MaterialisedName, epoch: PostId): Promise<void> {
-    const registration = { _id: name, epoch: toObjectId(epoch) }
-    await this.strategies.updateOne(registration, { $set: { complete: true } }, requestTimeout)
+    const id = toObjectId(epoch)
+    const isOpen = {
+      'split.epoch': id,
+      'split.ranges': { $elemMatch: { done: { $exists: false } } },
+    }
+    await this.strategies.updateOne(
+      { _id: name, epoch: id, $nor: [isOpen] },
+      { $set: { complete: true }, $unset: { split: '' } },
+      requestTimeout,
+    )
   }
 }

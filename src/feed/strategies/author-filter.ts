@@ -1,5 +1,4 @@
 import type { StrategyDoc } from '../../db/collections.ts'
-import type { Follows } from '../../follows/follows.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 
 /**
@@ -15,8 +14,12 @@ export interface AuthorFilter {
   updateDeliveryMode(author: UserId, followers: number, registration: StrategyDoc): Promise<void>
   /** Called when the follower's new edge is committed, before the author's older posts are stored for the follower. */
   noteFollow(follower: UserId, author: UserId): Promise<void>
-  /** Called before a reader's timeline is back-filled. @returns the followees whose posts the back-fill leaves out. */
-  noteFollowees(reader: UserId, follows: Follows): Promise<ReadonlySet<UserId>>
+  /**
+   * Called before the timelines of readers are back-filled.
+   * @param authorsOf each reader with the authors of the timeline, in parts if there are many.
+   * @returns the authors whose posts the back-fill leaves out.
+   */
+  noteFollowees(authorsOf: ReadonlyMap<UserId, readonly UserId[]>): Promise<ReadonlySet<UserId>>
   /** Called before a strategy that stores in the same collection is dropped. From then on, any post may be stored. */
   assumeStored(): Promise<void>
   /** Removes the data about a deleted user, as an author and as a reader. */

@@ -8,7 +8,14 @@ import { sortEntries } from '../entries.ts'
 import { defineStrategy } from './descriptor.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import { type Inbox, inbox } from './inbox.ts'
-import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
+import type {
+  Candidates,
+  Entry,
+  MaterialisedStrategy,
+  Segment,
+  StrategyQuery,
+  WholeTimeline,
+} from './strategy.ts'
 
 /** The descriptor of HYBRID, which stores entries like INBOX. */
 export const hybrid = defineStrategy({
@@ -80,6 +87,10 @@ export class Hybrid implements MaterialisedStrategy {
 
   async merge(reader: UserId, segment: Segment): Promise<void> {
     await this.inbox.merge(reader, segment)
+  }
+
+  async mergeAll(timelines: readonly WholeTimeline[]): Promise<void> {
+    await this.inbox.mergeAll(timelines)
   }
 
   async remove(

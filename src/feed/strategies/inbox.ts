@@ -1,5 +1,5 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, InboxDoc, StrategyDoc } from '../../db/collections.ts'
+import type { Collections, EntryDoc, InboxDoc, StrategyDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
@@ -18,8 +18,11 @@ import type {
   NewEntry,
   Segment,
   StrategyQuery,
+  WholeTimeline,
 } from './strategy.ts'
 
+/** Number of entries that one command of a back-fill inserts. */
+const insertBatchSize = 1_000
 /** Number of entries that one command removes. */
 const removalBatchSize = 1_000
 
@@ -102,6 +105,22 @@ export class Inbox implements MaterialisedStrategy {
         const { post, ...content } = toEntryDoc(entry)
         return { _id: { reader, post }, ...content }
       }),
+    )
+  }
+
+  /** One command for each 1,000 entries. Up to four at the same time. */
+  async mergeAll(timelines: readonly WholeTimeline[]): Promise<void> {
+    const contents = new Map<Entry, EntryDoc>()
+    const docs = timelines.flatMap(({ reader, entries }) =>
+      entries.map((entry): InboxDoc => {
+        const known = contents.get(entry) ?? toEntryDoc(entry)
+        contents.set(entry, known)
+        const { post, ...content } = known
+        return { _id: { reader, post }, ...content }
+      }),
+    )
+    await Promise.all(
+      [...chunks(docs, insertBatchSize)].map((some) => this.insertEntries([...some])),
     )
   }
 

@@ -59,6 +59,12 @@ export interface Segment {
   readonly oldest: boolean
 }
 
+/** All posts of a reader's timeline, newest first. */
+export interface WholeTimeline {
+  readonly reader: UserId
+  readonly entries: readonly Entry[]
+}
+
 /**
  * A strategy that stores timelines. A write that was interrupted can be repeated, and a repeat changes nothing.
  * The options of the stored form come from the registration that the operation read, not from the configuration.
@@ -73,8 +79,13 @@ export interface MaterialisedStrategy extends FeedStrategy {
    * never collide with other writes. At most about 1,000 entries.
    */
   insertAll?(deliveries: readonly NewEntry[], tx: Tx): Promise<void>
-  /** Adds a segment of earlier posts to a reader's timeline. */
+  /** Adds a segment of earlier posts, at most 500, to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
+  /**
+   * Adds whole timelines to those of several readers, in the order of their handles. Default: {@link merge} for each
+   * reader and 500 posts.
+   */
+  mergeAll?(timelines: readonly WholeTimeline[]): Promise<void>
   /**
    * Removes at most 500 posts from the timelines of at most 500 readers. No page depends on it.
    * @param tx the transaction of the removal. Default: none.
@@ -94,6 +105,7 @@ export interface StoredTimelines {
   readonly depthMax: number
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
   merge(reader: UserId, segment: Segment): Promise<void>
+  mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
   remove(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
   deleteReader(reader: UserId): Promise<void>
 }
@@ -119,6 +131,26 @@ export const bindRegistration = (
     await strategy.merge(reader, segment, registration)
     await raiseTimelines([reader])
   },
+  async mergeAll(timelines) {
+    if (strategy.mergeAll) await strategy.mergeAll(timelines)
+    else for (const one of timelines) await mergeWhole(strategy, one, registration)
+    await raiseTimelines(timelines.map(({ reader }) => reader))
+  },
   remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
   deleteReader: (reader) => strategy.deleteReader(reader),
 })
+
+/** Number of posts that are added to a timeline at a time. */
+export const segmentSize = 500
+
+async function mergeWhole(
+  strategy: MaterialisedStrategy,
+  { reader, entries }: WholeTimeline,
+  registration: StrategyDoc,
+): Promise<void> {
+  for (let from = 0; from < entries.length; from += segmentSize) {
+    const [newest, oldest] = [from === 0, from + segmentSize >= entries.length]
+    const some = entries.slice(from, from + segmentSize)
+    await strategy.merge(reader, { entries: some, newest, oldest }, registration)
+  }
+}

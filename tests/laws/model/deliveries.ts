@@ -4,6 +4,7 @@ import type { Run } from '../../../src/jobs/lease.ts'
 import { LeaseLost } from '../../../src/jobs/queue.ts'
 import type { PostId, TimeId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
+import { noJob } from '../../support/no-job.ts'
 import { settleDeletions } from '../../support/services.ts'
 
 /** The options of running a job. */
@@ -58,6 +59,7 @@ export class Deliveries {
       },
       signal: new AbortController().signal,
       inline,
+      job: noJob,
     }
     // A deletion that runs from its start finds that writes of the account may be under way.
     if (!afresh) await settleDeletions(collections)

@@ -1,0 +1,218 @@
+import { groupsOfAccounts, type SeenVersions, type Versions } from '../../db/versions.ts'
+import type { Follows } from '../../follows/follows.ts'
+import { batches, chunks, groupBy } from '../../lib/batch.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import type { Posts } from '../../posts/posts.ts'
+import type { EntryReader } from '../entry-reader.ts'
+import type { Registration } from '../registry/registry.ts'
+import type { AuthorFilter } from '../strategies/author-filter.ts'
+import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
+import type { AuthorFilters } from '../strategies/list.ts'
+import {
+  type Segment,
+  type StoredTimelines,
+  segmentSize,
+  type WholeTimeline,
+} from '../strategies/strategy.ts'
+import type { Delivery } from './delivery.ts'
+
+/** Number of readers that are filled together. */
+const batchSize = 50
+/** Number of followees, and of posts, that a batch of readers reads. With more, it is divided. */
+const readMax = 20_000
+/** Number of entries that are made at a time. */
+const entriesMax = 10_000
+/** Number of followees whose delivery mode one command loads. */
+const followeesPerBatch = 1_000
+/** Number of posts that one command looks up. */
+const lookUpMax = 4_000
+
+/** The parts that {@link TimelineFiller} works with. */
+export interface TimelineFillerParts {
+  readonly filters: AuthorFilters
+  readonly delivery: Delivery
+  readonly entries: EntryReader
+  readonly follows: Follows
+  readonly posts: Posts
+  readonly versions: Versions
+  readonly fanoutOnRead: FanoutOnRead
+}
+
+/** The posts of some readers' timelines. */
+interface Loaded {
+  /** The versions that every deletion of a post raises, read before the posts. Undefined if some writers raise none. */
+  readonly deletions: SeenVersions | undefined
+  readonly refs: readonly PostRef[]
+  readonly timelines: readonly WholeTimeline[]
+}
+
+/**
+ * Fills whole timelines, many readers together: they share the reads of their followees' posts, and their entries are
+ * stored in the order of their keys. A repeat changes nothing.
+ */
+export class TimelineFiller {
+  constructor(private readonly parts: TimelineFillerParts) {}
+
+  /**
+   * Adds all posts of some readers' timelines, by the authors whose posts the strategy stores.
+   * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
+   * 20,000 followees and posts. The posts of a reader with more are read by 500.
+   * @param readers at most 200, in the order of their handles.
+   */
+  async fillReaders(
+    registration: Registration,
+    readers: readonly UserId[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const some = [...chunks(readers, batchSize)]
+    await Promise.all(some.map((batch) => this.fillBatch(registration, batch, signal)))
+  }
+
+  private async fillBatch(
+    registration: Registration,
+    readers: readonly UserId[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted()
+    const loaded = await this.loadTimelines(registration, readers)
+    if (loaded) return this.storeTimelines(registration, loaded, signal)
+    const [only, second] = readers
+    if (only && !second) return this.fillReader(registration, only, signal)
+    for (const half of chunks(readers, Math.ceil(readers.length / 2))) {
+      await this.fillBatch(registration, half, signal)
+    }
+  }
+
+  /** Loads whole timelines, unless they have too many followees or posts. */
+  private async loadTimelines(
+    registration: Registration,
+    readers: readonly UserId[],
+  ): Promise<Loaded | undefined> {
+    const { follows, posts, entries } = this.parts
+    const found = await follows.followeesOfAll(readers, readMax)
+    const deletions = await this.loadDeletions()
+    if (found.length === readMax) return undefined
+    const followees = groupBy(found, ({ user }) => user)
+    const authorsOf = new Map(
+      readers.map((reader) => {
+        const others = followees.get(reader) ?? []
+        return [reader, [reader, ...others.map(({ followee }) => followee)]] as const
+      }),
+    )
+    const excluded = await this.filterOf(registration)?.noteFollowees(authorsOf)
+    const authors = new Set([...authorsOf.values()].flat())
+    for (const one of excluded ?? []) authors.delete(one)
+    const refs = await posts.refsByAuthor([...authors], readMax)
+    if (refs.length === readMax) return undefined
+    const contents = await entries.toEntries(refs)
+    const byAuthor = new Map(
+      [...groupBy(refs, ({ author }) => author)].map(([author, own]) => {
+        return [author, own.flatMap(({ id }) => contents.get(id) ?? [])] as const
+      }),
+    )
+    const timelines = [...authorsOf].map(([reader, own]): WholeTimeline => {
+      const all = own.flatMap((author) => byAuthor.get(author) ?? [])
+      return { reader, entries: all.sort((a, b) => (a.id < b.id ? 1 : -1)) }
+    })
+    return { refs, timelines, deletions }
+  }
+
+  /** Adds timelines, then removes the posts that were deleted since they were read. */
+  private async storeTimelines(
+    registration: Registration,
+    { refs, timelines, deletions }: Loaded,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const strategy = this.parts.delivery.openTimeline(registration)
+    for (const some of chunksByEntries(timelines)) {
+      signal.throwIfAborted()
+      await strategy.mergeAll(some)
+    }
+    if (deletions && areSame(deletions, await this.loadDeletions())) return
+    for (const some of chunks(refs, lookUpMax)) {
+      const there = await this.parts.posts.existing(some)
+      const gone = some.filter(({ id }) => !there.has(id)).map(({ id }) => id)
+      const readers = timelines.map(({ reader }) => reader)
+      for (const posts of chunks(gone, segmentSize)) await strategy.remove(readers, posts)
+    }
+  }
+
+  /** Adds all posts of a reader's timeline, 500 at a time. */
+  private async fillReader(
+    registration: Registration,
+    reader: UserId,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { delivery, entries, follows, fanoutOnRead } = this.parts
+    const strategy = delivery.openTimeline(registration)
+    const excluded = new Set<UserId>()
+    for await (const authors of batches(withSelf(reader, follows), followeesPerBatch)) {
+      const some = await this.filterOf(registration)?.noteFollowees(new Map([[reader, authors]]))
+      for (const one of some ?? []) excluded.add(one)
+    }
+    let olderThan: PostId | undefined
+    for (;;) {
+      signal.throwIfAborted()
+      const range = { olderThan, oldestFirst: false, limit: segmentSize }
+      const authors = without(withSelf(reader, follows), excluded)
+      const refs = await fanoutOnRead.loadPosts(authors, range)
+      const segment = await entries.toSegment(refs, olderThan, segmentSize)
+      await this.storeSegment([strategy], reader, segment)
+      if (segment.oldest) return
+      olderThan = segment.last
+    }
+  }
+
+  /**
+   * Adds a segment to a reader's timelines, then removes the posts that were deleted since the segment was read.
+   * Their retraction may have passed the reader before. One covered command and those of the strategies.
+   */
+  async storeSegment(
+    targets: readonly StoredTimelines[],
+    reader: UserId,
+    segment: Segment,
+  ): Promise<void> {
+    await Promise.all(targets.map((strategy) => strategy.merge(reader, segment)))
+    const gone = await this.parts.entries.findDeleted(segment.entries)
+    if (gone.length === 0) return
+    await Promise.all(targets.map((strategy) => strategy.remove([reader], gone)))
+  }
+
+  private async loadDeletions(): Promise<SeenVersions | undefined> {
+    const { versions } = this.parts
+    return (await versions.areComplete()) ? versions.load(groupsOfAccounts) : undefined
+  }
+
+  private filterOf({ _id }: Registration): AuthorFilter | undefined {
+    return this.parts.filters.get(_id)
+  }
+}
+
+const areSame = (then: SeenVersions, now: SeenVersions | undefined): boolean =>
+  now !== undefined && groupsOfAccounts.every((group) => then.get(group) === now.get(group))
+
+/** Cuts timelines into chunks of about 10,000 entries. */
+function* chunksByEntries(timelines: readonly WholeTimeline[]): Generator<WholeTimeline[]> {
+  let [chunk, count]: [WholeTimeline[], number] = [[], 0]
+  for (const one of timelines) {
+    if (count > 0 && count + one.entries.length > entriesMax) {
+      yield chunk
+      ;[chunk, count] = [[], 0]
+    }
+    chunk.push(one)
+    count += one.entries.length
+  }
+  if (count > 0) yield chunk
+}
+
+async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserId> {
+  yield reader
+  yield* follows.followeesOf(reader)
+}
+
+async function* without(
+  authors: AsyncIterable<UserId>,
+  excluded: ReadonlySet<UserId>,
+): AsyncGenerator<UserId> {
+  for await (const author of authors) if (!excluded.has(author)) yield author
+}

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomAt } from '../../src/imports/random.ts'
+import { chunks } from '../../src/lib/batch.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
+import { buildServer } from '../feeds/build.ts'
+import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
+import type { Graph } from '../feeds/graph.ts'
+import type { BenchOptions } from '../options.ts'
+import { defineSide } from './side.ts'
+import { startWorkers } from './workers.ts'
+
+const [userCount, edgeCount, postsPerUser] = [37_700, 289_003, 5]
+/** A number without a common factor with the number of users. */
+const rankStep = 7_919
+const entriesPerInsert = 1_000
+
+/**
+ * Registers INBOX in a database of 578,006 follows and 188,500 posts, and measures its back-fill by one worker process.
+ * Beside it: the same entries, inserted in the same order without reading anything. That is what the database permits.
+ */
+export const rebuildSide = defineSide({
+  name: 'rebuild',
+  keys: {
+    rebuild_entries_per_second: {
+      meaning: 'entries of INBOX that one worker process stores',
+      wanted: { least: 50_000 },
+    },
+    rebuild_vs_bare_inserts: { meaning: 'the same, over bare inserts of the same entries' },
+    inserts_by_post_vs_by_reader: {
+      meaning: 'bare inserts, post by post, over those reader by reader',
+    },
+  },
+  measure: measureRebuild,
+})
+
+async function measureRebuild({ rounds, log }: BenchOptions) {
+  const graph = createMutualGraph()
+  await using database = await openBenchDatabase(log, { FEED_MAINTAINED: 'INBOX' })
+  log(`storing ${2 * edgeCount} follows`)
+  await storeGraph(database, graph)
+  await storePosts(database, graph.users, postsPerUser)
+  const buildFolder = await buildServer()
+  const expected = postsPerUser * (userCount + 2 * edgeCount)
+  const values = {
+    rebuild_entries_per_second: [] as number[],
+    rebuild_vs_bare_inserts: [] as number[],
+    inserts_by_post_vs_by_reader: [] as number[],
+  }
+  for (let round = 1; round <= rounds; round++) {
+    const seconds = await rebuildInbox(database, buildFolder)
+    const entries = await database.services.collections.inbox.countDocuments()
+    if (entries !== expected) throw new Error(`${entries} of ${expected} entries are stored`)
+    const bareSeconds = await insertBarely(database, { _id: 1 })
+    const byPostSeconds = await insertBarely(database, { '_id.post': 1 })
+    const [rate, bareRate] = [entries / seconds, entries / bareSeconds]
+    log(
+      `round ${round}: ${rate.toFixed(0)} entries/s; bare inserts ${bareRate.toFixed(0)}/s, ` +
+        `by post ${(entries / byPostSeconds).toFixed(0)}/s`,
+    )
+    values.inserts_by_post_vs_by_reader.push(bareSeconds / byPostSeconds)
+    values.rebuild_entries_per_second.push(rate)
+    values.rebuild_vs_bare_inserts.push(rate / bareRate)
+  }
+  return values
+}
+
+/** @returns the seconds from the registration until it covers all readers. */
+async function rebuildInbox(
+  { uri, db, services: { collections, registrations } }: BenchDatabase,
+  buildFolder: string,
+): Promise<number> {
+  await registrations.drop('INBOX')
+  await collections.inbox.drop()
+  await db.createCollection('inbox', { clusteredIndex: { key: { _id: 1 }, unique: true } })
+  await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, 1)
+  const begin = performance.now()
+  await registrations.register('INBOX', {})
+  while (!(await collections.strategies.findOne({ _id: 'INBOX', complete: true }))) await sleep(20)
+  return (performance.now() - begin) / 1000
+}
+
+/** Inserts the stored entries into an empty collection, in an order. @returns the seconds. */
+async function insertBarely(
+  { db, services: { collections } }: BenchDatabase,
+  order: Readonly<Record<string, 1>>,
+): Promise<number> {
+  const entries = await collections.inbox.find().sort(order).allowDiskUse().toArray()
+  const bare = db.collection('bare')
+  await db.createCollection('bare', { clusteredIndex: { key: { _id: 1 }, unique: true } })
+  const begin = performance.now()
+  const running = new Set<Promise<unknown>>()
+  for (const batch of chunks(entries, entriesPerInsert)) {
+    const insert = bare
+      .insertMany(batch as never[], { ordered: false })
+      .finally(() => running.delete(insert))
+    running.add(insert)
+    if (running.size >= 4) await Promise.race(running)
+  }
+  await Promise.all(running)
+  const seconds = (performance.now() - begin) / 1000
+  await bare.drop()
+  return seconds
+}
+
+/** A graph of mutual follows, in which some users have many friends. It is the same in each run. */
+function createMutualGraph(): Graph {
+  const users = Array.from(
+    { length: userCount },
+    (_, at) => `u${at.toString(36).padStart(4, '0')}` as UserId,
+  )
+  const followers = new Map(users.map((user) => [user, new Set<UserId>()]))
+  // Users with many friends are spread over all handles.
+  const ranked = (rank: number) => users[(rank * rankStep) % userCount] as UserId
+  for (let at = 0, stored = 0; stored < edgeCount; at++) {
+    const [a, b] = [
+      ranked(Math.floor(userCount * randomAt(1, at, 0) ** 3)),
+      ranked(Math.floor(userCount * randomAt(1, at, 1))),
+    ]
+    if (a === b || followers.get(a)?.has(b)) continue
+    followers.get(a)?.add(b)
+    followers.get(b)?.add(a)
+    stored++
+  }
+  return {
+    name: 'mutual',
+    users,
+    followers: new Map([...followers].map(([user, some]) => [user, [...some]])),
+  }
+}

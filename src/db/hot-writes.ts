@@ -34,7 +34,7 @@ export class HotWrites {
   /** The usual time to an answer, in milliseconds: a moving average. */
   private expectedMs = 10
   /** The answered requests that are not removed yet. */
-  private readIds: ObjectId[] = []
+  private answered: Pick<HotWriteDoc, '_id' | 'key'>[] = []
   private removal: NodeJS.Timeout | undefined
 
   constructor(private readonly writes: Collections['hot_writes']) {}
@@ -67,10 +67,10 @@ export class HotWrites {
       const found = isLast
         ? await this.writes.findOneAndDelete({ _id, key }, requestTimeout)
         : await this.writes.findOne(
-            { _id, answers: { $exists: true } },
+            { _id, key, answers: { $exists: true } },
             { ...requestTimeout, hint },
           )
-      if (found?.answers !== undefined && !isLast) this.removeSoon(_id)
+      if (found?.answers !== undefined && !isLast) this.removeSoon({ _id, key })
       if (found?.answers) {
         this.expectedMs = this.expectedMs * 0.8 + Math.min(waitedMs, 100) * 0.2
         return found.answers
@@ -84,13 +84,14 @@ export class HotWrites {
   }
 
   /** Removes an answered request, together with others. A request that stays expires within an hour. */
-  private removeSoon(_id: ObjectId): void {
-    this.readIds.push(_id)
+  private removeSoon(request: Pick<HotWriteDoc, '_id' | 'key'>): void {
+    this.answered.push(request)
     this.removal ??= setTimeout(() => {
-      const ids = this.readIds
-      this.readIds = []
+      const [keys, ids] = [this.answered.map(({ key }) => key), this.answered.map(({ _id }) => _id)]
+      this.answered = []
       this.removal = undefined
-      this.writes.deleteMany({ _id: { $in: ids } }, { writeConcern: { w: 1 } }).catch(() => {})
+      const requests = { key: { $in: keys }, _id: { $in: ids } }
+      this.writes.deleteMany(requests, { writeConcern: { w: 1 }, hint }).catch(() => {})
     }, removeAfterMs).unref()
   }
 

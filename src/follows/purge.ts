@@ -66,12 +66,16 @@ export class GraphPurge {
   ): Promise<number> {
     const { follow_events } = this.collections
     const found = await follow_events
-      .find(end, { ...singleBatch, projection: { _id: 1 } })
+      .find(end, { ...singleBatch, projection: { _id: 1, user: 1 } })
       .limit(eventBatchSize)
       .toArray()
     // Checked after the query: documents that exist before the handle is free are not the next owner's.
     if (found.length === 0 || !(await isDue())) return 0
-    const batch = { ...end, _id: { $in: found.map(({ _id }) => _id) } }
+    const batch = {
+      ...end,
+      user: { $in: [...new Set(found.map(({ user }) => user))] },
+      _id: { $in: found.map(({ _id }) => _id) },
+    }
     await follow_events.deleteMany(batch, { ...requestTimeout, hint: { _id: 1 } })
     return found.length
   }

@@ -59,9 +59,11 @@ test('the planned collections and indexes are those that a server creates', asyn
     await applySharding(client, own, () => {})
     // A repeat meets collections that exist, as beside a server that starts.
     await applySharding(client, own, () => {})
-    const made = (await db.listCollections({}, { nameOnly: false }).toArray()).map(({ name, options }) => {
-      return { name, clustered: options?.clusteredIndex !== undefined }
-    })
+    const made = (await db.listCollections({}, { nameOnly: false }).toArray()).map(
+      ({ name, options }) => {
+        return { name, clustered: options?.clusteredIndex !== undefined }
+      },
+    )
     const declared = Object.entries(catalogue('collection'))
     expect(made.sort(byName)).toEqual(
       declared

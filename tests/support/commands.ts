@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb'
-import { type CollectionName, catalogue } from '../../src/db/collections.ts'
+import { broadcasts } from '../../src/db/broadcasts.ts'
 import type { RecordedCommand } from './mongo.ts'
+import { routingProblems } from './routing.ts'
 
-const collections = catalogue('collection')
 const reads = new Set(['find', 'aggregate', 'distinct', 'count'])
 const ofTransactions = new Set(['commitTransaction', 'abortTransaction'])
 
@@ -19,56 +19,27 @@ export function labelOf(sent: RecordedCommand): string {
 export const labelsOf = (commands: readonly RecordedCommand[]): string[] =>
   commands.map(labelOf).sort()
 
-/** Reads that ask all shards on purpose: whose deliveries wait is not known. Jobs wait for moments only. */
-const broadcasts: ReadonlySet<string> = new Set([
-  'read outbox',
-  'read outbox, outbox, following, restrictions, user_stats',
-])
-
-/** Why a sharded cluster must send a command to all shards. Undefined: the command names its shards. */
-export function shardProblemOf(sent: RecordedCommand): string | undefined {
-  if (ofTransactions.has(sent.name)) return undefined
-  const joined = lookupsOf(sent)
-  if (joined.length > 0) {
-    if (broadcasts.has(labelOf(sent))) return undefined
-    const spread = joined.find((lookup) => {
-      const [field] = shardKeyOf(lookup.from)
-      const [first] = lookup.pipeline ?? []
-      return field && lookup.foreignField !== field && !has(field)(first?.$match ?? {})
-    })
-    return spread && `${labelOf(sent)} does not carry ${shardKeyOf(spread.from)}`
-  }
-  const key = shardKeyOf(sent.collection)
-  if (key.length === 0) return undefined
-  const problem = `${labelOf(sent)} does not carry ${key}`
+/** Why a sharded cluster must send a command to all shards. Undefined: it names its shards, or is a listed broadcast. */
+export function shardProblemOf({ name, command }: RecordedCommand): string | undefined {
   // A getMore goes only to the shards of its cursor.
-  if (sent.name === 'getMore') return undefined
-  const wholes = [...(sent.command.documents ?? [])] as Document[]
-  if (!wholes.every((document) => key.every((field) => has(field)(document)))) return problem
-  const filters = filtersOf(sent)
-  if (wholes.length + filters.length === 0) return `${labelOf(sent)} is unknown to this check`
-  return filters.every((filter) => alternativesOf(filter).every(has(key[0]))) ? undefined : problem
+  if (ofTransactions.has(name) || name === 'getMore') return undefined
+  const problem = routingProblems({
+    statement: command,
+    inTransaction: command.autocommit === false,
+  })
+    .filter(({ kind, collection }) => {
+      const isListed = broadcasts.some(
+        (row) => row.collection === collection && row.command === name,
+      )
+      return kind === 'refused' || !isListed
+    })
+    .at(0)
+  return problem && `${name} ${problem.collection}: ${problem.kind}: ${problem.why}`
 }
 
 /** Whether a read has no time limit. */
 export const isUnboundedRead = ({ name, command }: RecordedCommand): boolean =>
   reads.has(name) && !(command.maxTimeMS > 0)
 
-const shardKeyOf = (collection: string | undefined): string[] =>
-  Object.keys(collections[collection as CollectionName]?.shardKey ?? {})
-
 const lookupsOf = ({ command }: RecordedCommand): Document[] =>
   (command.pipeline ?? []).flatMap(({ $lookup }: Document) => $lookup ?? [])
-
-function filtersOf({ command }: RecordedCommand): Document[] {
-  const { filter, query, pipeline, updates = [], deletes = [] } = command
-  const written = [...updates, ...deletes].map(({ q }: Document) => q as Document)
-  return [filter, query, pipeline?.[0]?.$match, ...written].filter((one) => one !== undefined)
-}
-
-const alternativesOf = (filter: Document): Document[] => filter.$or ?? [filter]
-
-/** Whether a filter names a field, by its path or within the whole `_id`. */
-const has = (field: string | undefined) => (filter: Document) =>
-  field !== undefined &&
-  (field in filter || (field.startsWith('_id.') && field.slice(4) in (filter._id ?? {})))

@@ -5,9 +5,11 @@ import type { CommandStartedEvent, Db, Document, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, inject } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
-import { type Collections, openCollections } from '../../src/db/collections.ts'
+import { type Collections, catalogue, openCollections } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
 import { markVersions } from '../../src/db/schema-version.ts'
+import { applySharding, isRouter, loadClusterState } from '../../src/db/sharding/cluster.ts'
+import { planSharding } from '../../src/db/sharding/plan.ts'
 import { acquireLock } from '../../src/dev/mongod/lock.ts'
 import { keepShapes } from '../explained/statements/shapes.ts'
 
@@ -35,6 +37,7 @@ export async function testDatabase(
   const uri = inject('mongoUri')
   const name = `test_${randomBytes(6).toString('hex')}`
   await inBulk(uri, async (bulk) => {
+    if (following === 'collection' && (await isRouter(bulk.db(name)))) await shard(bulk, name)
     await applyIndexes(bulk.db(name), following)
     await markVersions(bulk.db(name))
   })
@@ -60,6 +63,12 @@ export async function testDatabase(
       await inBulk(uri, (bulk) => bulk.db(name).dropDatabase())
     },
   }
+}
+
+/** Distributes the database as `feedline shard` does, if the tests run on a sharded cluster. */
+async function shard(client: MongoClient, name: string): Promise<void> {
+  const state = await loadClusterState(client, client.db(name))
+  await applySharding(client, planSharding(name, catalogue('collection'), state), () => {})
 }
 
 /** Runs `work` on a bulk client: creating and dropping a database exceeds the timeout of a request. */

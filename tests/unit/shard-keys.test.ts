@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { broadcastSources, broadcasts } from '../../src/db/broadcasts.ts'
 import { catalogue } from '../../src/db/collections.ts'
 import { planSharding } from '../../src/db/sharding/plan.ts'
 
@@ -80,4 +83,18 @@ test('collections without a shard key are those that stay small, or that operato
   expect(small.sort()).toEqual(
     ['celebrities', 'imports', 'meta', 'reconciliations', 'repairs', 'strategies'].sort(),
   )
+})
+
+test('docs/operations.md lists every broadcast with its reason', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+  const rows = [
+    ...broadcasts.map(
+      ({ by, command, collection, from, why }) =>
+        `| ${by} | \`${command} ${collection}\` | \`${from}\` | ${why} |`,
+    ),
+    ...broadcastSources.map(({ from, why }) => `| \`${from}\` | ${why} |`),
+  ]
+  expect(rows.filter((row) => !text.includes(row))).toEqual([])
+  const [, section = ''] = /### Commands that ask all shards\n(.*?)^##/ms.exec(text) ?? []
+  expect(section.match(/^\| .*`src.*\|$/gm)).toHaveLength(rows.length)
 })

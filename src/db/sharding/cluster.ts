@@ -66,10 +66,13 @@ export async function loadClusterState(client: MongoClient, db: Db): Promise<Clu
   })
 }
 
+/** Whether the database answers through a router of a sharded cluster. One command. */
+export const isRouter = async (db: Db): Promise<boolean> =>
+  (await db.command({ hello: 1 })).msg === 'isdbgrid'
+
 /** @throws {ShardingError} unless the database answers through a router. One command. */
 export async function checkRouter(db: Db): Promise<void> {
-  const { msg } = await db.command({ hello: 1 })
-  if (msg === 'isdbgrid') return
+  if (await isRouter(db)) return
   throw new ShardingError(
     'MONGODB_URI names a replica set, and only a sharded cluster can be sharded: connect to a mongos.',
   )

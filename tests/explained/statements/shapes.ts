@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { BSON, type CommandStartedEvent, type Document, type MongoClient } from 'mongodb'
 import type { FollowingMode } from '../../../src/config.ts'
+import { type CollectionName, catalogue } from '../../../src/db/collections.ts'
 import { root } from '../../support/process.ts'
 import { statementsOf } from './explain.ts'
 
@@ -11,8 +12,10 @@ export interface Shape {
   /** The source file whose code sent it, like `src/feed/strategies/inbox.ts`. */
   readonly from: string
   readonly following: FollowingMode
-  /** The statement in the form of `explain`. */
+  /** The statement in the form of `explain`. An insert has only the fields of its shard key. */
   readonly statement: Document
+  /** Whether a transaction sent it. Only noted of a statement that joins collections. */
+  readonly inTransaction: boolean
 }
 
 /** The folder in which a run of the test suite stores the shapes, one file each. */
@@ -20,6 +23,9 @@ export const shapesFolder = join(root, 'test-results/shapes')
 
 /** Fields with few values, which decide how many documents match. */
 const kept = new Set(['kind', 'state', 'queue', 'type', 'open', 'hint', 'sort', '$sort'])
+/** Fields with the name of a collection. */
+const names = new Set(['find', 'aggregate', 'update', 'delete', 'insert', 'from', 'findAndModify'])
+const collections = catalogue('collection')
 const framesMax = 60
 /** The number of elements to read at each end of a long list. A command repeats few shapes. */
 const ends = 3
@@ -30,15 +36,37 @@ export function keepShapes(client: MongoClient, following: FollowingMode): void 
   client.on('commandStarted', ({ commandName: name, command }: CommandStartedEvent) => {
     const list = { update: 'updates', delete: 'deletes' }[name]
     const short = list ? { ...command, [list]: endsOf(command[list]) } : command
-    for (const statement of statementsOf({ name, command: short, collection: undefined })) {
-      const shape = JSON.stringify(shapeOf(statement))
+    const statements =
+      name === 'insert'
+        ? [insertOf(command)]
+        : statementsOf({ name, command: short, collection: undefined })
+    for (const statement of statements) {
+      const inTransaction = command.autocommit === false && joins(statement)
+      const shape = JSON.stringify([shapeOf(statement), ...(inTransaction ? [inTransaction] : [])])
       if (known.has(shape)) continue
       const from = sender()
       if (!from?.startsWith('src/')) continue
       known.add(shape)
-      keep({ from, following, statement }, shape)
+      keep({ from, following, statement, inTransaction }, shape)
     }
   })
+}
+
+const joins = ({ pipeline = [] }: Document): boolean =>
+  pipeline.some(({ $lookup }: Document) => $lookup !== undefined)
+
+/** An insert, with the fields of its documents that can belong to a shard key. */
+function insertOf({ insert, documents }: Document): Document {
+  const { shardKey = {} } = collections[insert as CollectionName] ?? {}
+  const fields = Object.keys(shardKey).map((path) => path.split('.')[0] as string)
+  return {
+    insert,
+    documents: endsOf(documents as Document[]).map((document) =>
+      Object.fromEntries(
+        fields.flatMap((name) => (name in document ? [[name, document[name]]] : [])),
+      ),
+    ),
+  }
 }
 
 function keep(shape: Shape, key: string): void {
@@ -68,9 +96,7 @@ function shapeOf(value: unknown, field?: string): unknown {
     )
   }
   const isPath = typeof value === 'string' && value.startsWith('$')
-  const isName = ['find', 'aggregate', 'update', 'delete', 'from', 'findAndModify'].includes(
-    field ?? '',
-  )
+  const isName = names.has(field ?? '')
   return isPath || isName ? value : (value?.constructor?.name ?? typeof value)
 }
 
@@ -83,8 +109,9 @@ const betweenDriver: ReadonlySet<string> = new Set([
   'tests/explained/statements/shapes.ts',
 ])
 
-/** The innermost source file in the call stack of the sent command. */
+/** The innermost source file in the call stack of the sent command. A helper of `src/lib` only without another one. */
 function sender(): string | undefined {
+  let helper: string | undefined
   const { prepareStackTrace, stackTraceLimit } = Error
   Error.stackTraceLimit = framesMax
   Error.prepareStackTrace = (_, frames) => frames
@@ -93,7 +120,9 @@ function sender(): string | undefined {
   for (const frame of frames) {
     const path = (frame.getFileName() ?? '').replace(/^file:\/\//, '')
     const file = relative(root, path)
-    if (/^(src|tests)\//.test(file) && !betweenDriver.has(file)) return file
+    if (!/^(src|tests)\//.test(file) || betweenDriver.has(file)) continue
+    if (!file.startsWith('src/lib/')) return file
+    helper ??= file
   }
-  return undefined
+  return helper
 }

@@ -1,0 +1,106 @@
+import type { CollectionName } from './collections.ts'
+
+/** A command that a sharded cluster sends to all shards, because it does not contain the shard key. */
+export interface Broadcast {
+  /** The source file or folder that sends it. */
+  readonly from: string
+  readonly command: 'find' | 'aggregate' | 'count' | 'update' | 'delete'
+  readonly collection: CollectionName
+  /** Who sends it, and how often. */
+  readonly by: 'request' | 'job' | 'worker' | 'start' | 'operator'
+  readonly why: string
+}
+
+/**
+ * Every command of requests, jobs and processes that asks all shards, with its reason. All others name their shards. A
+ * test of all commands of the suite compares them with this list, and docs/operations.md shows it.
+ */
+export const broadcasts: readonly Broadcast[] = [
+  {
+    from: 'src/feed/timeline/pending.ts',
+    command: 'aggregate',
+    collection: 'outbox',
+    by: 'request',
+    why: 'Whose deliveries wait is not known before. It reads index keys of waiting jobs only, and jobs wait for moments. Only queries of `pending` or `pollCursor` send it.',
+  },
+  {
+    from: 'src/posts/posts.ts',
+    command: 'find',
+    collection: 'posts',
+    by: 'request',
+    why: 'With `TIMELINE_ENTRIES=id`, an entry does not name its author. Use `link` or `text`.',
+  },
+  {
+    from: 'src/jobs/',
+    command: 'find',
+    collection: 'outbox',
+    by: 'worker',
+    why: 'Any shard may have the job that has been due the longest. `feedline jobs` also shows parked jobs of all users.',
+  },
+  {
+    from: 'src/jobs/',
+    command: 'update',
+    collection: 'outbox',
+    by: 'operator',
+    why: '`feedline jobs retry` names a job by its id, or all parked jobs.',
+  },
+  {
+    from: 'src/jobs/',
+    command: 'delete',
+    collection: 'outbox',
+    by: 'operator',
+    why: '`feedline jobs drop` names a job by its id, or all parked jobs.',
+  },
+  {
+    from: 'src/feed/delivery/backfill.ts',
+    command: 'find',
+    collection: 'user_stats',
+    by: 'job',
+    why: 'A back-fill walks all readers in order, some hundreds at a time.',
+  },
+  {
+    from: 'src/follows/purge.ts',
+    command: 'find',
+    collection: 'follow_events',
+    by: 'job',
+    why: 'The removal of an account finds the history of its followers, which is stored with each follower.',
+  },
+  {
+    from: 'src/feed/celebrities/pulled-authors.ts',
+    command: 'find',
+    collection: 'pulled_authors',
+    by: 'job',
+    why: 'The removal of an account finds the notes about it, which are stored with each reader.',
+  },
+  {
+    from: 'src/feed/registry/registrations.ts',
+    command: 'find',
+    collection: 'user_stats',
+    by: 'start',
+    why: 'A new registration asks once whether any account exists.',
+  },
+  {
+    from: 'src/feed/registry/registrations.ts',
+    command: 'count',
+    collection: 'user_stats',
+    by: 'start',
+    why: 'A new registration estimates the number of readers once, from the counts of the shards.',
+  },
+]
+
+/** Folders and files that read whole collections for an operator, or in the background. Their commands may ask all shards. */
+export const broadcastSources: readonly { readonly from: string; readonly why: string }[] = [
+  {
+    from: 'src/integrity/',
+    why: '`verify` and `reconcile` read everything. The drift watch reads a sample of accounts.',
+  },
+  { from: 'src/imports/', why: 'An import checks its pairs against all restrictions.' },
+  {
+    from: 'src/feed/registry/remove-stored.ts',
+    why: 'Dropping a strategy empties its collections.',
+  },
+  {
+    from: 'src/jobs/inspect.ts',
+    why: '`feedline jobs` and the metrics count the jobs of all users.',
+  },
+]

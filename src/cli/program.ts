@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
+import { historyCommand } from './history.ts'
 import { importRelationsCommand } from './import-relations.ts'
 import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
@@ -42,6 +43,7 @@ export const buildProgram = (): Command =>
     .addCommand(tokenCommand())
     .addCommand(documentsCommand())
     .addCommand(timelinesCommand())
+    .addCommand(historyCommand())
     .addCommand(indexesCommand())
     .addCommand(jobsCommand())
     .addCommand(verifyCommand())

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/db/transaction.ts'
+import { compactHistory } from '../../src/follows/compact-history.ts'
 import { Edges } from '../../src/follows/edges.ts'
 import { FollowBatcher } from '../../src/follows/follow-batcher.ts'
 import { Follows } from '../../src/follows/follows.ts'
@@ -41,7 +42,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     '16 concurrent writers leave counters, edges and history in agreement',
     async () => {
       const tally: Partial<Record<Outcome, number>> = {}
-      const law = fc.asyncProperty(race, async (ops) => {
+      const law = fc.asyncProperty(race, fc.boolean(), async (ops, isCompacted) => {
         const actors = new Actors(harness.services)
         await openAccounts(harness.services, actors.users)
         const queue: Op[] = [...ops]
@@ -51,7 +52,16 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
             tally[found] = (tally[found] ?? 0) + 1
           }
         }
-        await Promise.all(Array.from({ length: writers }, write))
+        const { collections, transactions } = harness.services
+        const { signal } = new AbortController()
+        const compact = async () => {
+          while (queue.length > 0)
+            await compactHistory(collections, transactions, { dryRun: false, signal })
+        }
+        await Promise.all([
+          ...Array.from({ length: writers }, write),
+          ...(isCompacted ? [compact()] : []),
+        ])
         await harness.rest()
         expect(await problemsOf(harness, actors.prefix)).toEqual([])
       })

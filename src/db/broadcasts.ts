@@ -101,10 +101,6 @@ export const broadcastSources: readonly { readonly from: string; readonly why: s
     from: 'src/integrity/',
     why: '`verify` and `reconcile` read everything. The drift watch reads a sample of accounts.',
   },
-  {
-    from: 'src/follows/compact-history.ts',
-    why: '`feedline history compact` walks the history of all users. Its deletions name their shards.',
-  },
   { from: 'src/imports/', why: 'An import checks its pairs against all restrictions.' },
   {
     from: 'src/feed/registry/remove-stored.ts',

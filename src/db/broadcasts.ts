@@ -52,6 +52,13 @@ export const broadcasts: readonly Broadcast[] = [
     why: '`feedline jobs drop` names a job by its id, or all parked jobs.',
   },
   {
+    from: 'src/follows/compact-history.ts',
+    command: 'find',
+    collection: 'follow_events',
+    by: 'operator',
+    why: '`feedline history compact` walks all pairs in order.',
+  },
+  {
     from: 'src/feed/delivery/backfill.ts',
     command: 'find',
     collection: 'user_stats',

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parseUrl } from '../lib/url.ts'
 import { refusalOf } from './error-body.ts'
 
 /**
@@ -24,7 +25,7 @@ function hasHost({ raw, url, protocol, hostname }: FastifyRequest): boolean {
   return (
     more.length === 0 &&
     !/[\s/@?#\\]/.test(host) &&
-    URL.canParse(`http://${host}/`) &&
-    URL.canParse(url, `${protocol}://${hostname}/`)
+    parseUrl(`http://${host}/`) !== undefined &&
+    parseUrl(url, `${protocol}://${hostname}/`) !== undefined
   )
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { parseUrl } from './url.ts'
 
 /**
  * The origin of a URL as browsers send it: in lower case, without a default port and without a slash at its end.
  * @returns undefined if the text is no http(s) origin: it has a path, a user, a query or a wildcard.
  */
 export function parseOrigin(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return undefined
   return url.href === `${url.origin}/` && !/[?#\\@]/.test(text) ? url.origin : undefined
 }

@@ -1,6 +1,19 @@
 /** The most characters of a stored URL. */
 export const urlLengthMax = 2_048
 
+/**
+ * The URL of a text. Undefined if it is none.
+ *
+ * Not `URL.canParse`: on Node 20, once it is optimised, it refuses URLs with letters such as "ü".
+ */
+export function parseUrl(text: string, base?: string): URL | undefined {
+  try {
+    return new URL(text, base)
+  } catch {
+    return undefined
+  }
+}
+
 /** The URL in its stored form, or a problem for the error message. */
 export type CheckedUrl =
   | { readonly url: string; readonly problem?: never }
@@ -14,7 +27,7 @@ export function checkedUrl(given: string): CheckedUrl {
   const tooLong = `must be at most ${urlLengthMax} characters`
   if (given.length > urlLengthMax) return { problem: tooLong }
   if (!given.isWellFormed()) return { problem: 'must be well-formed Unicode' }
-  const url = URL.canParse(given) ? new URL(given) : undefined
+  const url = parseUrl(given)
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
     return { problem: 'must be an http or https URL' }
   }

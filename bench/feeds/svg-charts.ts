@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { colourOf, escapeXml, formatShort, px, renderText, roundUp } from '../../src/lib/svg.ts'
 
 /** A group of bars, one per series. */
 export interface BarGroup {
@@ -19,9 +20,6 @@ const height = 320
 const frame = { left: 70, right: 16, top: 64, bottom: 36 }
 const plotWidth = width - frame.left - frame.right
 const plotHeight = height - frame.top - frame.bottom
-/** Colours that are distinct for colour-blind readers, on white and on black. */
-const colours = ['#2f7ed8', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#8a8a8a']
-
 /** Draws grouped bars with their values above them. @returns SVG. */
 export function drawBarChart(chart: Chart, groups: readonly BarGroup[]): string {
   const scale = linearScale(Math.max(...groups.flatMap(({ values }) => values)))
@@ -35,11 +33,11 @@ export function drawBarChart(chart: Chart, groups: readonly BarGroup[]): string 
         const [x, y] = [left + at * barWidth, scale.y(value)]
         const barHeight = frame.top + plotHeight - y
         return (
-          `<rect x="${px(x)}" y="${px(y)}" width="${px(barWidth - 2)}" height="${px(barHeight)}" fill="${colour(at)}"/>` +
-          renderText(x + barWidth / 2 - 1, y - 4, formatShort(value), 'middle', 'small')
+          `<rect x="${px(x)}" y="${px(y)}" width="${px(barWidth - 2)}" height="${px(barHeight)}" fill="${colourOf(at)}"/>` +
+          renderText([x + barWidth / 2 - 1, y - 4], formatShort(value), 'middle', 'small')
         )
       }),
-      renderText(middle, height - 14, label, 'middle'),
+      renderText([middle, height - 14], label, 'middle'),
     ]
   })
   return renderSvg(chart, scale, bars)
@@ -59,11 +57,11 @@ export function drawLineChart(
     const points = values.map((value, place) => [xOf(xs[place] ?? 1), scale.y(value)] as const)
     const path = points.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
     const dots = points.map(
-      ([x, y]) => `<circle cx="${px(x)}" cy="${px(y)}" r="3" fill="${colour(at)}"/>`,
+      ([x, y]) => `<circle cx="${px(x)}" cy="${px(y)}" r="3" fill="${colourOf(at)}"/>`,
     )
-    return `<polyline points="${path}" fill="none" stroke="${colour(at)}" stroke-width="2"/>${dots.join('')}`
+    return `<polyline points="${path}" fill="none" stroke="${colourOf(at)}" stroke-width="2"/>${dots.join('')}`
   })
-  const labels = xs.map((x) => renderText(xOf(x), height - 14, x.toLocaleString('en'), 'middle'))
+  const labels = xs.map((x) => renderText([xOf(x), height - 14], x.toLocaleString('en'), 'middle'))
   return renderSvg(chart, scale, [...polylines, ...labels])
 }
 
@@ -86,8 +84,7 @@ interface Scale {
 
 /** A linear scale from 0 to a round number, in four steps. */
 function linearScale(max: number): Scale {
-  const size = 10 ** Math.floor(Math.log10(max || 1))
-  const top = ([1, 2, 3, 4, 5, 6, 8, 10].find((step) => step * size >= max) ?? 10) * size
+  const top = roundUp(max)
   return {
     ticks: [0, 1, 2, 3, 4].map((step) => (top * step) / 4),
     y: (value) => frame.top + plotHeight * (1 - value / top),
@@ -103,14 +100,14 @@ function renderSvg(
     const y = px(scale.y(tick))
     return (
       `<line x1="${frame.left}" x2="${width - frame.right}" y1="${y}" y2="${y}"/>` +
-      renderText(frame.left - 8, scale.y(tick) + 4, formatShort(tick), 'end')
+      renderText([frame.left - 8, scale.y(tick) + 4], formatShort(tick), 'end')
     )
   })
   let x = frame.left
   const legend = series.map((name, at) => {
     const item =
-      `<rect x="${px(x)}" y="36" width="10" height="10" fill="${colour(at)}"/>` +
-      renderText(x + 15, 45, name, 'start')
+      `<rect x="${px(x)}" y="36" width="10" height="10" fill="${colourOf(at)}"/>` +
+      renderText([x + 15, 45], name, 'start')
     x += 34 + name.length * 8
     return item
   })
@@ -118,27 +115,10 @@ function renderSvg(
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">`,
     '<style>text{font:12px system-ui,sans-serif;fill:#333}.title{font-size:15px;font-weight:600}.small{font-size:10px}',
     'line{stroke:#8886}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>',
-    renderText(frame.left, 22, `${title}, ${unit}`, 'start', 'title'),
+    renderText([frame.left, 22], `${title}, ${unit}`, 'start', 'title'),
     ...legend,
     ...grid,
     ...content,
     '</svg>\n',
   ].join('\n')
-}
-
-const renderText = (x: number, y: number, words: string, anchor: string, kind = '') =>
-  `<text x="${px(x)}" y="${px(y)}" text-anchor="${anchor}"${kind ? ` class="${kind}"` : ''}>${escapeXml(words)}</text>`
-
-const colour = (at: number) => colours[at % colours.length]
-const px = (value: number) => String(Math.round(value * 10) / 10)
-const escapeXml = (words: string) =>
-  words.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
-
-/** Formats a number with three significant digits: 61.2k, 4,312, 812, 3.14. */
-function formatShort(value: number): string {
-  if (value >= 1_000_000) return `${Number((value / 1_000_000).toPrecision(3))}M`
-  if (value >= 10_000) return `${Number((value / 1_000).toPrecision(3))}k`
-  return value >= 100
-    ? Math.round(value).toLocaleString('en')
-    : String(Number(value.toPrecision(3)))
 }

@@ -15,6 +15,7 @@ WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY schema/operations ./schema/operations
 USER node
 EXPOSE 4000 4001
 # Liveness of a server or a worker. Whether the database answers too is /readyz.

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { documentsCommand } from './documents.ts'
+import { driveCommand } from './drive.ts'
 import { exitCodeOf, failureText } from './failure.ts'
 import { historyCommand } from './history.ts'
 import { importRelationsCommand } from './import-relations.ts'
@@ -48,6 +49,7 @@ export const buildProgram = (): Command =>
     .addCommand(jobsCommand())
     .addCommand(verifyCommand())
     .addCommand(reconcileCommand())
+    .addCommand(driveCommand())
     .showHelpAfterError('(run with --help for details)')
     .addHelpText(
       'after',

@@ -29,6 +29,7 @@ const order = [
   ],
   ['graphql'],
   ['app.ts'],
+  ['drive'],
   ['cli'],
   ['main.ts'],
 ]

@@ -1,0 +1,39 @@
+import { fileURLToPath } from 'node:url'
+import { type CollectedDocument, collectDocuments } from '../graphql/collect-documents.ts'
+
+/** The operations of `schema/operations` that a run sends. */
+export const documentNames = [
+  'CreateUser',
+  'DeleteUser',
+  'Viewer',
+  'CreatePost',
+  'FollowUser',
+  'LikePost',
+  'HomeTimeline',
+  'ProfilePage',
+  'Timeline',
+  'TimelineNews',
+  'TimelinePoll',
+  'UserProfile',
+  'UserPosts',
+  'Following',
+  'LikedPosts',
+] as const
+export type DocumentName = (typeof documentNames)[number]
+
+export type Documents = Readonly<Record<DocumentName, CollectedDocument>>
+
+/** Two folders up, both in `src` and in `dist`. */
+const folder = fileURLToPath(new URL('../../schema/operations', import.meta.url))
+
+/** Reads the documents. A server that trusts those of `schema/operations` executes them. */
+export async function loadDocuments(): Promise<Documents> {
+  const collected = new Map((await collectDocuments(folder)).map((found) => [found.name, found]))
+  return Object.fromEntries(
+    documentNames.map((name) => {
+      const document = collected.get(name)
+      if (!document) throw new Error(`${folder} has no operation ${name}`)
+      return [name, document]
+    }),
+  ) as Documents
+}

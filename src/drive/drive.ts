@@ -1,0 +1,191 @@
+import type { UserId } from '../lib/ids.ts'
+import { deleteAccounts, type PartProgress, prepareAccounts } from './accounts.ts'
+import { ApiClient } from './client.ts'
+import { loadDocuments } from './documents.ts'
+import { Journal } from './journal.ts'
+import { runLoad } from './load.ts'
+import type { World } from './operations.ts'
+import { forEach, PatientClient, RequestFailure } from './patient.ts'
+import { numberedHandle, People } from './people.ts'
+import { plannedArrivals, planSteps } from './plan.ts'
+import { Poller, Pollers } from './poller.ts'
+import { type DriveResult, type ShownSettings, summarizeLoad } from './result.ts'
+import { verifyRun } from './verification.ts'
+
+/** The accounts of a run: numbered ones, which it creates, or given ones, which exist. */
+export type Accounts =
+  | { readonly prefix: string; readonly count: number }
+  | { readonly handles: readonly UserId[] }
+
+/** What a run and its clean-up need. */
+export interface DriveParts {
+  readonly urls: readonly URL[]
+  /** Whether the deployment may be one of production. */
+  readonly mayWriteToProduction: boolean
+  /** The value of the header Authorization of a user. */
+  readonly authorize: (handle: UserId) => Promise<string>
+  /** The version of this release. */
+  readonly version: string
+  readonly log: (line: string) => void
+  readonly onProgress: PartProgress
+  /** Ends the run. What was measured is returned. */
+  readonly signal: AbortSignal
+}
+
+/** The most users whose polls are simulated. */
+const pollersMax = 500
+/** The stream of random numbers that selects them. */
+const pollerStream = 103
+
+/**
+ * Opens a client of a deployment that a run may use. Tokens are signed once for each user.
+ * @throws {Error} if a process does not answer, or if it is one of production and the operator has not agreed to writes.
+ */
+export async function openClient(
+  parts: DriveParts,
+  handleOf: (user: number) => UserId,
+): Promise<ApiClient> {
+  const documents = await loadDocuments()
+  const signed = new Map<number, Promise<string>>()
+  const authorizationOf = (user: number) => {
+    const known = signed.get(user) ?? parts.authorize(handleOf(user))
+    signed.set(user, known)
+    return known
+  }
+  const client = new ApiClient({ urls: parts.urls, documents, authorizationOf })
+  try {
+    await checkDeployment(client, parts)
+  } catch (error) {
+    client[Symbol.dispose]()
+    throw error
+  }
+  return client
+}
+
+/** Only servers of production refuse introspection. */
+async function checkDeployment(client: ApiClient, parts: DriveParts): Promise<void> {
+  for (const url of parts.urls) {
+    const { code, message } = await client.askPlainly('{ __schema { queryType { name } } }')
+    if (['CONNECTION', 'TIMEOUT'].includes(code)) {
+      throw new Error(`${url.href} does not answer${message ? `: ${message}` : ''}`)
+    }
+    if (code !== 'OK' && !parts.mayWriteToProduction) {
+      throw new Error(
+        `${url.href} seems to be a deployment in production. --yes-write lets the run write to it`,
+      )
+    }
+  }
+}
+
+/** The handle of an account by number. */
+export const handlesOf =
+  (accounts: Accounts) =>
+  (user: number): UserId =>
+    'handles' in accounts
+      ? (accounts.handles[user] as UserId)
+      : numberedHandle(accounts.prefix, user)
+
+/**
+ * Prepares the accounts, runs the load, and verifies a sample. A signal ends it early: what was measured until then is
+ * returned.
+ * @throws {Error} if the preparation fails or is interrupted.
+ */
+export async function runDrive(
+  client: ApiClient,
+  accounts: Accounts,
+  settings: ShownSettings,
+  parts: DriveParts,
+): Promise<DriveResult> {
+  const startedAt = new Date().toISOString()
+  const { seed } = settings
+  const world = createWorld(accounts, settings)
+  const patient = new PatientClient(client.ask, parts.urls.length, parts.log, parts.signal)
+  const isCreating = 'prefix' in accounts
+  const { followsPerUser: follows, postsPerUser: posts } = settings
+  await checkTokens(patient)
+  await prepareAccounts(world, patient, { isCreating, follows, posts }, parts.onProgress)
+  await loadFirstPages(world, patient, parts.onProgress)
+  const steps = planSteps(settings.rates, settings.stepSeconds, settings.warmUpSeconds)
+  const total = plannedArrivals(steps)
+  const { spacing, mix, outstandingMax, untilP99Ms } = settings
+  const outcome = await runLoad({
+    plan: { steps, spacing, mix, users: world.people.count, seed },
+    world,
+    ask: client.ask,
+    ...{ outstandingMax, untilP99Ms },
+    onProgress: (arrivals) => parts.onProgress('requests', arrivals, Math.max(total, arrivals)),
+    signal: parts.signal,
+  })
+  const verified = await verifyUnlessInterrupted(world, patient, settings, parts)
+  return {
+    settings,
+    versions: { feedline: parts.version, node: process.version },
+    startedAt,
+    ...summarizeLoad(outcome),
+    acknowledged: world.journal.acknowledged,
+    ...verified,
+  }
+}
+
+/** Deletes the numbered accounts of a prefix. @returns how many there were. */
+export function runClean(client: ApiClient, parts: DriveParts): Promise<number> {
+  // After an interrupted run, a second signal ends the process.
+  const signal = parts.signal.aborted ? new AbortController().signal : parts.signal
+  const patient = new PatientClient(client.ask, parts.urls.length, parts.log, signal)
+  return deleteAccounts(patient, parts.onProgress)
+}
+
+function createWorld(accounts: Accounts, { seed, mix }: ShownSettings): World {
+  const handles =
+    'handles' in accounts
+      ? accounts.handles
+      : Array.from({ length: accounts.count }, (_, user) => handlesOf(accounts)(user))
+  const people = new People(handles, seed)
+  const polling = mix.poll > 0 ? people.sampleUsers(pollersMax, pollerStream) : []
+  const pollers = new Pollers(polling.map((user) => new Poller(user)))
+  const runId = `${seed}-${Date.now().toString(36)}`
+  return { people, journal: new Journal(), pollers, runId }
+}
+
+async function checkTokens(client: PatientClient): Promise<void> {
+  try {
+    await client.request({ document: 'Viewer', variables: {}, as: 0 })
+  } catch (error) {
+    if (!(error instanceof RequestFailure) || error.code !== 'UNAUTHENTICATED') throw error
+    throw new Error(
+      'The deployment refuses the tokens of the run. Set AUTH_JWT_SECRET, AUTH_ISSUER and AUTH_AUDIENCE as it does',
+    )
+  }
+}
+
+/** The pollers load their first pages, whose posts are remembered for likes. */
+async function loadFirstPages(
+  { pollers, journal }: World,
+  client: PatientClient,
+  onProgress: PartProgress,
+): Promise<void> {
+  let done = 0
+  await forEach(pollers.all, async (poller) => {
+    await poller.load(client.request.bind(client))
+    journal.see(poller.held.slice(0, 1))
+    onProgress('first pages', ++done, pollers.all.length)
+  })
+}
+
+async function verifyUnlessInterrupted(
+  world: World,
+  client: PatientClient,
+  { sample, settleSeconds }: ShownSettings,
+  { signal, onProgress }: DriveParts,
+): Promise<Pick<DriveResult, 'verification' | 'unverified'>> {
+  const compared = (done: number, total: number) => onProgress('verification', done, total)
+  try {
+    signal.throwIfAborted()
+    const asked = { world, client, sample, settleSeconds, onProgress: compared }
+    return { verification: await verifyRun(asked) }
+  } catch (error) {
+    if (signal.aborted) return { unverified: 'the run was interrupted' }
+    if (!(error instanceof RequestFailure)) throw error
+    return { unverified: error.message }
+  }
+}

@@ -1,0 +1,157 @@
+import { findLimits, type GeneratorHealth } from './health.ts'
+import type { Percentiles } from './latencies.ts'
+import type { LoadOutcome } from './load.ts'
+import { followUpName } from './operations.ts'
+import { type Mix, operationNames, type Spacing } from './plan.ts'
+import { type RequestName, type StepRecord, Tally } from './recorder.ts'
+import type { TimeSlot } from './time-slots.ts'
+import type { VerificationResult } from './verification.ts'
+
+/** What a run was asked to do. */
+export interface ShownSettings {
+  readonly urls: readonly string[]
+  readonly users: number
+  readonly prefix?: string
+  readonly usersFile?: string
+  readonly followsPerUser: number
+  readonly postsPerUser: number
+  readonly rates: readonly number[]
+  readonly stepSeconds: number
+  readonly warmUpSeconds: number
+  readonly spacing: Spacing
+  readonly mix: Mix
+  readonly outstandingMax: number
+  readonly untilP99Ms?: number
+  readonly sample: number
+  readonly settleSeconds: number
+  readonly seed: number
+}
+
+/** The requests of one name. */
+export interface RequestResult {
+  readonly sent: number
+  readonly ok: number
+  /** How many of `ok` were answers 304. */
+  readonly unchanged: number
+  readonly errors: Readonly<Record<string, number>>
+  /** Latencies of the answers in `ok`, from the time at which each request was due. Absent without answers. */
+  readonly latency?: Percentiles
+  /** Pairs of percent and milliseconds. */
+  readonly curve: readonly (readonly [percent: number, ms: number])[]
+}
+
+/** One rate of a run. */
+export interface StepResult {
+  readonly perSecond: number
+  readonly seconds: number
+  readonly arrivals: number
+  readonly dropped: number
+  readonly sent: number
+  readonly ok: number
+  readonly failed: number
+  /** Arrivals that were answered with data, per second. What follows from polls does not count. */
+  readonly achievedPerSecond: number
+  readonly latency?: Percentiles
+}
+
+/** The result of a run. */
+export interface DriveResult {
+  readonly settings: ShownSettings
+  readonly versions: { readonly feedline: string; readonly node: string }
+  readonly startedAt: string
+  readonly interrupted: boolean
+  readonly steps: readonly StepResult[]
+  /** The highest rate that kept `untilP99Ms`, 0 if none did. Absent without the bound. */
+  readonly highestRateWithin?: number
+  readonly operations: Readonly<Record<string, RequestResult>>
+  readonly total: RequestResult
+  readonly generator: GeneratorHealth
+  /** Why the run measured the generator instead of the deployment. Empty if it is valid. */
+  readonly limits: readonly string[]
+  readonly acknowledged: {
+    readonly posts: number
+    readonly follows: number
+    readonly likes: number
+  }
+  /** Absent if the run was interrupted, or the deployment did not answer. */
+  readonly verification?: VerificationResult
+  /** Why there is no verification. */
+  readonly unverified?: string
+  readonly slotSeconds: number
+  readonly slots: readonly TimeSlot[]
+}
+
+/** The measured part of a result. */
+export type LoadResult = Pick<
+  DriveResult,
+  | 'interrupted'
+  | 'steps'
+  | 'highestRateWithin'
+  | 'operations'
+  | 'total'
+  | 'generator'
+  | 'limits'
+  | 'slotSeconds'
+  | 'slots'
+>
+
+const requestNames: readonly RequestName[] = [...operationNames, followUpName]
+
+/** Summarizes a load without its warm-up. */
+export function summarizeLoad(outcome: LoadOutcome): LoadResult {
+  const { recorder, stepsWithin, isInterrupted, health } = outcome
+  const { measured, lateness, slots } = recorder
+  const totals = recorder.totals()
+  const arrivals = sum(measured.map((step) => step.arrivals))
+  const dropped = sum(measured.map((step) => step.dropped))
+  const generator = {
+    ...health,
+    lateP99Ms: lateness.percentile(99),
+    droppedShare: arrivals === 0 ? 0 : dropped / arrivals,
+  }
+  const rates = measured.map(({ step }) => step.perSecond)
+  return {
+    interrupted: isInterrupted,
+    steps: measured.map(summarizeStep),
+    ...(stepsWithin === undefined
+      ? {}
+      : { highestRateWithin: stepsWithin === 0 ? 0 : (rates[stepsWithin - 1] ?? 0) }),
+    operations: Object.fromEntries(
+      requestNames.flatMap((name) => {
+        const tally = totals.get(name)
+        return tally ? [[name, summarize(tally)]] : []
+      }),
+    ),
+    total: summarize(totalOf(measured)),
+    generator,
+    limits: findLimits(generator),
+    slotSeconds: slots.slotSeconds,
+    slots: slots.all,
+  }
+}
+
+function summarizeStep(record: StepRecord): StepResult {
+  const { step, arrivals, dropped } = record
+  const { sent, ok, failed, latencies } = record.total()
+  const latency = latencies.summarize()
+  const followUps = record.tallies.get(followUpName)?.ok ?? 0
+  return {
+    ...{ perSecond: step.perSecond, seconds: step.seconds, arrivals, dropped, sent, ok, failed },
+    achievedPerSecond: (ok - followUps) / step.seconds,
+    ...(latency && { latency }),
+  }
+}
+
+function summarize({ sent, ok, unchanged, errors, latencies }: Tally): RequestResult {
+  const latency = latencies.summarize()
+  const shown = { sent, ok, unchanged, errors: Object.fromEntries(errors) }
+  return { ...shown, ...(latency && { latency }), curve: latencies.curve() }
+}
+
+function totalOf(records: readonly StepRecord[]): Tally {
+  const [first, ...others] = records.map((record) => record.total())
+  for (const tally of others) first?.add(tally)
+  return first ?? new Tally()
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)

@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import type { DriveResult } from '../../src/drive/result.ts'
+import { runCommand } from '../support/command-line.ts'
+import { useFolder } from '../support/folder.ts'
+import { useDatabase } from '../support/mongo.ts'
+import { type FeedlineProcess, feedline } from '../support/process.ts'
+
+const database = useDatabase()
+const { folder } = useFolder('feedline-drive-')
+const users = 8
+const secret = 'a secret of tests with 32 characters or more'
+
+/** Starts a server on the database of this file. */
+async function serve(env: Readonly<Record<string, string>> = {}) {
+  const server = feedline(['serve'], {
+    MONGODB_URI: inject('mongoUri'),
+    MONGODB_DATABASE: database.name,
+    PORT: '0',
+    FEED_STRATEGY: 'INBOX',
+    FEED_MAINTAINED: 'CACHE',
+    ...env,
+  })
+  const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
+  return { server, url }
+}
+
+const drive = (urls: readonly string[], more: readonly string[], env = {}): FeedlineProcess =>
+  feedline(['drive', '--url', ...urls, ...more], env)
+
+const size = ['--users', String(users), '--follows', '3', '--posts', '2', '--sample', '8']
+const load = [...size, '--step', '2', '--warmup', '0', '--json', '-']
+
+/** The result of a run that has ended, and its exit code. */
+async function resultOf(run: FeedlineProcess) {
+  const code = await run.ended
+  const line = run.out().trim()
+  if (!line.startsWith('{')) throw new Error(`no result: ${code} ${line}${run.err()}`)
+  return { code, result: JSON.parse(line) as DriveResult }
+}
+
+/** The exit code of a run whose feeds are right. On a busy machine, the generator may be at its limit. */
+const codeOf = ({ limits }: DriveResult) => (limits.length > 0 ? 2 : 0)
+
+let first: Awaited<ReturnType<typeof serve>>
+beforeAll(async () => {
+  first = await serve()
+})
+
+describe('feedline drive', () => {
+  test('drive measures and verifies a deployment, writes a report, and deletes its accounts', async () => {
+    const report = join(folder, 'report.html')
+    const more = ['--rate', '30', '--report', report, '--prefix', 'cleaned', '--clean']
+    const run = drive([first.url], [...load, ...more])
+    const { code, result } = await resultOf(run)
+    expect(result.verification).toMatchObject({
+      ...{ differences: 0, sample: [], readers: users, timelines: 2 * users },
+      ...{ strategies: ['CACHE', 'INBOX'], pollers: users, writers: users },
+    })
+    expect(code).toBe(codeOf(result))
+    const { steps, operations, acknowledged, total, slots } = result
+    expect(steps[0]?.arrivals).toBeGreaterThan(30)
+    const failed = Object.values(total.errors).reduce((sum, count) => sum + count, 0)
+    expect([total.ok > 20, total.ok + failed]).toEqual([true, total.sent])
+    expect(operations.home?.latency?.p99Ms).toBeGreaterThan(0)
+    expect(acknowledged.posts).toBeGreaterThanOrEqual(2 * users)
+    expect(slots.reduce((sum, { offered }) => sum + offered, 0)).toBe(steps[0]?.arrivals)
+    expect(await readFile(report, 'utf8')).toContain('Every feed was right')
+    expect(run.err()).toContain(`Deleted ${users} accounts`)
+    const left = { _id: /^cleaned-/, deletedAt: { $exists: false } }
+    expect(await database.collections.users.countDocuments(left)).toBe(0)
+  })
+
+  test('drive fails and names the reader if entries of a timeline are missing', async () => {
+    const { collections } = database
+    const before = await resultOf(drive([first.url], [...load, '--rate', '10']))
+    expect(before.result.verification?.differences).toBe(0)
+    const damaged = await collections.inbox.deleteMany({ '_id.reader': 'drive-000003' })
+    expect(damaged.deletedCount).toBeGreaterThan(0)
+    // New posts change the versions of the pages that the server keeps.
+    const more = ['--step', '1', '--warmup', '0', '--rate', '20', '--mix', 'home=1,compose=2']
+    const run = drive([first.url], [...size, ...more])
+    expect(await run.ended).toBe(1)
+    expect(run.out()).toMatch(/MISSING {2}timeline INBOX of drive-000003: \S+/)
+    expect(run.out()).not.toContain('timeline INBOX of drive-000004')
+  })
+
+  test('drive counts the failures of a process that is killed, and verifies what was acknowledged', async () => {
+    const second = await serve()
+    const urls = [first.url, second.url]
+    const mix = ['--mix', 'home=2,compose=5,like=5,follow=3', '--prefix', 'killed']
+    const run = drive(urls, [...load, ...mix, '--rate', '30'])
+    const { posts } = database.collections
+    const ofRun = { author: /^killed-/ }
+    await expect
+      .poll(() => posts.countDocuments(ofRun), { timeout: 30_000, interval: 20 })
+      .toBeGreaterThan(2 * users + 3)
+    second.server.child.kill('SIGKILL')
+    const { code, result } = await resultOf(run)
+    expect(result.total.errors.CONNECTION).toBeGreaterThan(0)
+    expect(result.verification).toMatchObject({ differences: 0, sample: [], writers: users })
+    expect(code).toBe(codeOf(result))
+  })
+
+  test('drive refuses to write to production without --yes-write, and counts refused requests without repeating them', async () => {
+    const limited = await serve({
+      NODE_ENV: 'production',
+      AUTH_JWT_SECRET: secret,
+      RATE_LIMIT_MUTATIONS: '12',
+    })
+    const more = [...load, '--mix', 'compose=1', '--rate', '120', '--prefix', 'limited']
+    const refused = drive([limited.url], more, { AUTH_JWT_SECRET: secret })
+    expect(await refused.ended).toBe(1)
+    expect(refused.err()).toContain('--yes-write lets the run write to it')
+    const { users: accounts } = database.collections
+    expect(await accounts.countDocuments({ _id: /^limited-/ })).toBe(0)
+    const run = drive([limited.url], [...more, '--yes-write'], { AUTH_JWT_SECRET: secret })
+    const { code, result } = await resultOf(run)
+    const { compose } = result.operations
+    expect(compose?.errors.RATE_LIMITED).toBeGreaterThan(10)
+    expect(compose?.sent).toBe(result.steps[0]?.arrivals)
+    expect(result.acknowledged.posts).toBe(2 * users + (compose?.ok ?? 0))
+    expect(result.verification?.differences).toBe(0)
+    expect(code).toBe(codeOf(result))
+  })
+
+  test('drive ends at Ctrl-C with what it measured, and without a verdict on feeds', async () => {
+    const { posts } = database.collections
+    const before = await posts.countDocuments()
+    const mix = ['--mix', 'home=1,compose=1']
+    const run = drive([first.url], [...load, ...mix, '--rate', '20', '--step', '60'])
+    await expect
+      .poll(() => posts.countDocuments(), { timeout: 30_000, interval: 20 })
+      .toBeGreaterThan(before)
+    run.child.kill('SIGINT')
+    const { code, result } = await resultOf(run)
+    expect(code).toBe(130)
+    expect([result.interrupted, result.unverified]).toEqual([true, 'the run was interrupted'])
+    expect(result.total.ok).toBeGreaterThan(0)
+  })
+
+  test.each([
+    [['--rate', '0'], '--rate'],
+    [['--rate', '50', '--mix', 'home=x'], '--mix'],
+    [['--rate', '20000', '--step', '1h'], '--step'],
+    [['--rate', '5', '--prefix', 'No handle'], '--prefix'],
+    [['--rate', '5', '--users', '1'], '--users'],
+    [['--rate', '5', '--json', '/no-such-folder/a.json'], '/no-such-folder'],
+    [['--clean', '--users-file', 'package.json'], '--clean'],
+    [['--rate', '5', '--users-file', 'package.json'], '--users-file'],
+    [[], '--rate'],
+  ])('drive %j is refused with the name of the argument', async (given, named) => {
+    const { code, stderr } = await runCommand(['drive', '--url', first.url, ...given])
+    expect(code).toBe(1)
+    expect(stderr).toContain(named)
+  })
+})

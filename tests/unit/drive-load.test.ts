@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { Answer, Ask } from '../../src/drive/client.ts'
+import { Journal } from '../../src/drive/journal.ts'
+import { type LoadParts, runLoad } from '../../src/drive/load.ts'
+import { People } from '../../src/drive/people.ts'
+import { parseMix, planSteps } from '../../src/drive/plan.ts'
+import { Poller, Pollers } from '../../src/drive/poller.ts'
+import { renderReport } from '../../src/drive/report.ts'
+import { type DriveResult, summarizeLoad } from '../../src/drive/result.ts'
+import { handle } from '../support/services.ts'
+
+const page = { timeline: { edges: [] } }
+
+/** A load on a deployment that is simulated by `answer`. */
+function partsOf(
+  rates: readonly number[],
+  answer: () => Promise<Answer<unknown>>,
+  more: Partial<LoadParts> = {},
+): LoadParts {
+  const people = new People([handle('a'), handle('b')], 1)
+  return {
+    plan: {
+      steps: planSteps(rates, 1, 0),
+      spacing: 'constant',
+      mix: parseMix('home=1'),
+      users: 2,
+      seed: 1,
+    },
+    world: { people, journal: new Journal(), pollers: new Pollers([]), runId: 'test' },
+    ask: answer as Ask,
+    outstandingMax: 1_000,
+    untilP99Ms: undefined,
+    onProgress: () => {},
+    signal: new AbortController().signal,
+    ...more,
+  }
+}
+
+const ok = async (): Promise<Answer<unknown>> => ({ code: 'OK', data: page })
+
+describe('an open loop', () => {
+  test('a pause of the deployment delays no arrival, and its latency counts from the due time', async () => {
+    // The deployment answers nothing in the first 600 ms of the second.
+    const begin = performance.now()
+    const pauseEnds = begin + 600
+    const sentAt: number[] = []
+    const { recorder } = await runLoad(
+      partsOf([100], async () => {
+        sentAt.push(performance.now() - begin)
+        const waitMs = pauseEnds - performance.now()
+        if (waitMs > 0) await sleep(waitMs)
+        return ok()
+      }),
+    )
+    const total = recorder.totals().get('home')
+    expect(total).toMatchObject({ sent: 100, ok: 100 })
+    expect(sentAt.filter((ms) => ms < 500).length).toBeGreaterThan(40)
+    // A closed loop would have one slow request. Here the latencies are spread from 600 ms to 0.
+    expect(total?.latencies.percentile(50)).toBeGreaterThan(60)
+    expect(total?.latencies.percentile(99)).toBeGreaterThan(500)
+  })
+
+  test('arrivals beyond the most open requests are dropped, counted, and make the run invalid', async () => {
+    const slow = async () => {
+      await sleep(300)
+      return ok()
+    }
+    const outcome = await runLoad(partsOf([50], slow, { outstandingMax: 2 }))
+    const { steps, generator, limits, operations } = summarizeLoad(outcome)
+    const dropped = steps[0]?.dropped ?? 0
+    expect(dropped).toBeGreaterThan(30)
+    expect((operations.home?.sent ?? 0) + dropped).toBe(50)
+    expect(generator.droppedShare).toBe(dropped / 50)
+    expect(limits.join()).toContain('dropped')
+  })
+
+  test('errors are counted by their codes, repeated never, and have no latency', async () => {
+    let at = 0
+    const answer = async (): Promise<Answer<unknown>> =>
+      ++at % 2 === 0 ? ok() : { code: at % 4 === 1 ? 'RATE_LIMITED' : 'UNAVAILABLE' }
+    const { operations, steps } = summarizeLoad(await runLoad(partsOf([40], answer)))
+    expect(at).toBe(40)
+    expect(operations.home).toMatchObject({
+      ...{ sent: 40, ok: 20, errors: { RATE_LIMITED: 10, UNAVAILABLE: 10 } },
+    })
+    expect(steps[0]).toMatchObject({ failed: 20, achievedPerSecond: 20 })
+  })
+
+  test('a ramp ends after the step that passes the bound, and names the rate before it', async () => {
+    const begin = performance.now()
+    const answer = async () => {
+      if (performance.now() - begin > 1_100) await sleep(250)
+      return ok()
+    }
+    const outcome = await runLoad(partsOf([20, 30, 40, 50], answer, { untilP99Ms: 200 }))
+    const { steps, highestRateWithin } = summarizeLoad(outcome)
+    expect(steps.map(({ perSecond }) => perSecond)).toEqual([20, 30])
+    expect(highestRateWithin).toBe(20)
+  })
+
+  test('a signal ends the arrivals, and the load returns what was measured', async () => {
+    const signal = AbortSignal.timeout(300)
+    const { recorder, isInterrupted } = await runLoad(partsOf([100, 100], ok, { signal }))
+    const total = recorder.totals().get('home')
+    expect(isInterrupted).toBe(true)
+    expect(total?.sent).toBeLessThan(100)
+    expect(total?.ok).toBe(total?.sent)
+  })
+})
+
+test('a poller reads new posts once, keeps what it holds after a failure, and loads again after a change', async () => {
+  const poller = new Poller(0)
+  const edges = (...all: string[]) => all.map((id) => ({ node: { id } }))
+  const pageInfo = { hasNextPage: true, hasPreviousPage: false }
+  const answers: Answer<unknown>[] = []
+  const ask = (async () => answers.shift() ?? { code: 'CONNECTION' }) as Ask
+  const timeline = (...all: string[]) => ({
+    code: 'OK',
+    data: { timeline: { pollCursor: all.join(), edges: edges(...all), pageInfo } },
+  })
+  const news = (count: number, changed = false) => ({
+    code: 'OK',
+    data: { timelineNews: { count, changed, pollCursor: 'c' } },
+  })
+  answers.push(timeline('2', '1'))
+  expect(await poller.load(ask)).toBe(true)
+  expect([poller.held, poller.oldest]).toEqual([['2', '1'], '1'])
+  answers.push(news(1))
+  expect(await poller.poll(ask, ask)).toBe('failed')
+  expect(poller.held).toEqual(['2', '1'])
+  answers.push(news(1), timeline('3', '2'))
+  expect(await poller.poll(ask, ask)).toBe('changed')
+  expect(poller.held).toEqual(['3', '2', '1'])
+  answers.push({ code: 'NOT_MODIFIED' })
+  expect(await poller.poll(ask, ask)).toBe('unchanged')
+  answers.push(news(0, true), timeline('3'))
+  expect(await poller.poll(ask, ask)).toBe('changed')
+  expect(poller.held).toEqual(['3'])
+})
+
+test('the report escapes what it shows, loads nothing, and names each difference', async () => {
+  const load = summarizeLoad(await runLoad(partsOf([20], ok)))
+  const verification = {
+    ...{ readers: 1, strategies: ['INBOX'], timelines: 1, posts: 1, pollers: 0, writers: 0 },
+    ...{ cutLists: 0, differences: 1 },
+    sample: [
+      { reader: 'ann', list: 'timeline INBOX', kind: 'MISSING' as const, item: '<script>"x"' },
+    ],
+  }
+  const result: DriveResult = {
+    settings: {
+      ...{ urls: ['http://a/graphql'], users: 2, prefix: 'drive', followsPerUser: 1 },
+      ...{ postsPerUser: 1, rates: [20], stepSeconds: 1, warmUpSeconds: 0, sample: 1 },
+      ...{ spacing: 'constant', mix: parseMix('home=1'), outstandingMax: 9, settleSeconds: 1 },
+      seed: 1,
+    },
+    versions: { feedline: '1', node: '20' },
+    startedAt: '2026-01-01',
+    ...load,
+    acknowledged: { posts: 0, follows: 0, likes: 0 },
+    verification,
+  }
+  const html = renderReport(result)
+  expect(html).toContain('&lt;script&gt;&quot;x&quot;')
+  expect(html).toContain('timeline INBOX')
+  expect(html).not.toMatch(/<script|<link|src=|NaN|Infinity|undefined/)
+  expect(html.match(/<svg/g)?.length).toBeGreaterThanOrEqual(4)
+  expect(html).toContain('prefers-color-scheme: dark')
+})

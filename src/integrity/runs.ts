@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Collections, ReconciliationDoc } from '../db/collections.ts'
 import { DomainError } from '../errors.ts'
-import { inMs } from '../jobs/queue.ts'
+import { inMs } from '../jobs/job.ts'
 
 /** The lease of a process on its run, in milliseconds. Every step extends it. */
 const leaseMs = 60_000

@@ -7,7 +7,7 @@ import type { Tx } from '../db/transaction.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
 import { currentTraceparent, type Traceparent } from '../tracing/spans.ts'
 import type { InlineRunner } from './inline.ts'
-import { inMs, type Job } from './queue.ts'
+import { inMs, type Job } from './job.ts'
 
 /** A job before it is stored. */
 export interface NewJob {

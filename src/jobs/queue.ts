@@ -1,34 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { requestTimeout, singleBatch } from '../db/client.ts'
-import { type Collections, type JobDoc, type QueueName, queueNames } from '../db/collections.ts'
+import { requestTimeout } from '../db/client.ts'
+import { type Collections, queueNames } from '../db/collections.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { type TimeId, timeOf } from '../lib/ids.ts'
-import type { Traceparent } from '../tracing/spans.ts'
+import { DueJobs } from './due-jobs.ts'
+import { inMs, type Job, toJob } from './job.ts'
 
-/** A leased job. After a call threw {@link LeaseLost}, another process may hold the lease. */
-export interface Job {
-  readonly id: TimeId
-  /** The shard key of the job, with its id: see {@link JobDoc.about}. Null for a job of the previous release. */
-  readonly about: string | null
-  readonly kind: string
-  readonly payload: JobDoc['payload']
-  readonly queue: QueueName
-  /** The argument of the last `save`; undefined before the first. */
-  readonly checkpoint: unknown
-  /** Number of tries since the checkpoint last changed, this one included. */
-  readonly attempts: number
-  /** Fencing token: no two leases on the job have the same number. */
-  readonly fence: number
-  readonly leaseMs: number
-  /** The span of the write that made the job. Undefined if the write was not traced. */
-  readonly traceparent: Traceparent | undefined
-  /** What the writer of the job knows beyond the payload. It is not stored, so a worker runs the job without it. */
-  readonly known?: unknown
-}
+export type { Job }
 
 /** A job that no worker tries again until it is retried by hand, with the last error. */
 export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs' | 'traceparent' | 'known'> {
@@ -76,6 +57,8 @@ const parkedMax = 1_000
 export class JobQueue {
   private readonly completions: GroupCommit<Job, undefined>
 
+  /** Leases due jobs, see {@link DueJobs.claim}. */
+  readonly claim: DueJobs['claim']
   /** Tries without progress after which a job is parked. */
   readonly attemptsMax: number
   private readonly random: () => number
@@ -88,56 +71,10 @@ export class JobQueue {
     this.attemptsMax = attemptsMax
     this.random = random
     this.now = now
+    const due = new DueJobs(outbox, random)
+    this.claim = due.claim.bind(due)
     const remove = (_: string, jobs: readonly Job[]) => this.remove(jobs)
     this.completions = new GroupCommit(eachKey(remove), completionBounds)
-  }
-
-  /**
-   * Leases the job that has been due the longest. A job is due again when its lease runs out. Examines one index key a
-   * queue, however many jobs are due later. Each claim counts as a try.
-   * @param queues the queues to claim the oldest job from. Default: all queues.
-   * @returns undefined if no job is due.
-   */
-  async claim(
-    leaseMs: number,
-    queues: readonly QueueName[] = queueNames,
-  ): Promise<Job | undefined> {
-    const claimed = await this.outbox.findOneAndUpdate(
-      { state: 'READY', queue: { $in: queues }, $expr: { $lte: ['$runAt', '$$NOW'] } },
-      leaseFor(leaseMs, randomUUID()),
-      { sort: { runAt: 1 }, returnDocument: 'after', ...requestTimeout },
-    )
-    return claimed ? { ...toJob(claimed), fence: claimed.fence, leaseMs } : undefined
-  }
-
-  /**
-   * Leases more jobs of the kind of a claimed job, from the next `limit` due jobs of its queue. Two commands, three if
-   * other workers claim at the same time. Examines `limit` jobs, however many are due.
-   */
-  async claimBatch({ kind, queue, leaseMs }: Job, limit: number): Promise<Job[]> {
-    const due = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
-    const next = await this.outbox
-      .find({ ...due, queue }, { ...singleBatch, hint: { state: 1, queue: 1, runAt: 1 } })
-      .sort({ runAt: 1 })
-      .limit(limit)
-      .toArray()
-    const found = next.filter((job) => job.kind === kind)
-    if (found.length === 0) return []
-    const leased = randomUUID()
-    const update = leaseFor(leaseMs, leased)
-    const { modifiedCount } = await this.outbox.bulkWrite(
-      found.map(({ _id, fence }) => ({ updateOne: { filter: { _id, fence, ...due }, update } })),
-      { ordered: false, ...requestTimeout },
-    )
-    const all = { _id: { $in: found.map(({ _id }) => _id) }, leased }
-    const ours = modifiedCount === found.length ? found : await this.outbox.find(all).toArray()
-    const seen = new Map(found.map((doc) => [doc._id.toHexString(), doc]))
-    return ours.flatMap(({ _id }) => {
-      const doc = seen.get(_id.toHexString())
-      if (!doc) return []
-      const [fence, attempts] = [doc.fence + 1, doc.attempts + 1]
-      return { ...toJob(doc), fence, attempts, leaseMs }
-    })
   }
 
   /**
@@ -279,40 +216,4 @@ const inAnyQueue = { $in: queueNames }
 const leaseOf = ({ id, about, fence }: Job) => ({
   ...{ about, _id: toObjectId(id) },
   ...{ state: 'READY' as const, fence },
-})
-
-/** An aggregation expression: the time `ms` milliseconds from now by the server's clock. */
-export const inMs = (ms: number) => ({ $add: ['$$NOW', Math.ceil(ms)] })
-
-const leaseFor = (leaseMs: number, leased: string) => [
-  {
-    $set: {
-      runAt: inMs(leaseMs),
-      fence: plusOne('$fence'),
-      leased,
-      attempts: plusOne('$attempts'),
-    },
-  },
-]
-
-const plusOne = (field: string) => ({ $add: [field, 1] })
-
-const toJob = ({
-  _id,
-  about,
-  kind,
-  payload,
-  queue,
-  checkpoint,
-  attempts,
-  traceparent,
-}: JobDoc) => ({
-  id: fromObjectId<TimeId>(_id),
-  about: about ?? null,
-  kind,
-  payload,
-  queue,
-  checkpoint,
-  attempts,
-  traceparent,
 })

@@ -25,8 +25,8 @@ const outage = { baseMs: 500, capMs: 10_000 }
  * It first polls the queues of which it runs fewer jobs. Neither short nor long jobs ever take all slots, so neither
  * waits for the other. Ranges of split jobs take one slot, so that more workers, not one worker, make a huge job faster.
  * Small jobs of one kind share a slot and the commands that claim and complete them.
- * A poll costs one command, or two while more jobs of one queue run. A job costs a poll, one command a save, one a
- * third of its lease, and one to complete.
+ * A poll costs one command, or two while more jobs of one queue run. A job costs a poll, one command to lease it, one a
+ * save, one a third of its lease, and one to complete.
  * @see law L4
  */
 export class Worker {
@@ -113,9 +113,9 @@ export class Worker {
     while (this.running.size >= this.options.concurrency) await Promise.race(this.running.keys())
     if (this.stopping) return false
     this.nudged = false
-    const job = await this.claim()
+    const jobs = await this.claim()
+    const [job] = jobs
     if (!job) return false
-    const jobs = [job, ...(await this.claimBatch(job))]
     if (this.stopping) {
       await Promise.all(jobs.map((one) => this.queue.release(one)))
       return false
@@ -128,29 +128,24 @@ export class Worker {
     return true
   }
 
-  /** More jobs for the slot of a claimed job. If the claim fails, the job runs alone. */
-  private async claimBatch(job: Job): Promise<Job[]> {
-    const batchSize = (Object.hasOwn(this.tasks, job.kind) && this.tasks[job.kind]?.batchSize) || 1
-    if (batchSize === 1 || job.queue !== 'QUICK' || this.stopping) return []
-    return this.queue.claimBatch(job, batchSize - 1).catch((error) => {
-      this.log.warn({ err: error }, 'a batch of jobs could not be claimed')
-      return []
-    })
-  }
-
   /**
    * Polls the queues with fewer running jobs first: short jobs, or long ones. With the same number of both, claims the
    * oldest job.
    */
-  private async claim(): Promise<Job | undefined> {
-    const { leaseMs } = this.options
+  private async claim(): Promise<Job[]> {
     const long: readonly QueueName[] = this.countOf('RANGE') > 0 ? ['BULK'] : ['BULK', 'RANGE']
     const ahead = this.countOf('QUICK') - this.countLong()
-    if (ahead === 0) return this.queue.claim(leaseMs, ['QUICK', ...long])
+    if (ahead === 0) return this.claimFrom(['QUICK', ...long])
     const [fewer, more] = ahead < 0 ? [short, long] : [long, short]
-    const job = await this.queue.claim(leaseMs, fewer)
+    const jobs = await this.claimFrom(fewer)
     const count = Math.max(this.countOf('QUICK'), this.countLong())
-    return job || count >= this.queueMax ? job : this.queue.claim(leaseMs, more)
+    return jobs.length > 0 || count >= this.queueMax ? jobs : this.claimFrom(more)
+  }
+
+  private claimFrom(queues: readonly QueueName[]): Promise<Job[]> {
+    const batchSizeOf = (kind: string) =>
+      (Object.hasOwn(this.tasks, kind) && this.tasks[kind]?.batchSize) || 1
+    return this.queue.claim(this.options.leaseMs, { queues, batchSizeOf })
   }
 
   /** Whether jobs may be due that this worker did not claim because of a running job of this queue. */

@@ -142,7 +142,7 @@ test('the recorded commands include pages, deliveries, purges and jobs', () => {
       'src/feed/strategies/inbox.ts delete',
       'src/feed/strategies/cache.ts update',
       'src/follows/edges.ts delete',
-      'src/jobs/queue.ts findAndModify',
+      'src/jobs/due-jobs.ts find',
       'src/engagement/outlier-lists.ts findAndModify',
     ]),
   )

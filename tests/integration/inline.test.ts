@@ -46,7 +46,7 @@ test('an inline job is leased from its commit on, so no worker claims it during 
   const written = write()
   await begun
   expect(await stored()).toMatchObject({ fence: 1, attempts: 1, leased: expect.any(String) })
-  expect(await newQueue().claim(leaseMs)).toBeUndefined()
+  expect(await newQueue().claim(leaseMs)).toEqual([])
   open()
   await written
   expect(await stored()).toBeNull()
@@ -126,8 +126,8 @@ test('the inline job of a process that dies after its commit goes to a worker wh
     await new Promise(() => {})
   })
   await opened
-  expect(await newQueue().claim(leaseMs)).toBeUndefined()
-  await expect.poll(() => newQueue().claim(leaseMs)).toMatchObject({ attempts: 2, fence: 2 })
+  expect(await newQueue().claim(leaseMs)).toEqual([])
+  await expect.poll(() => newQueue().claim(leaseMs)).toMatchObject([{ attempts: 2, fence: 2 }])
 })
 
 test('a failed inline job does not fail its writer: it backs off, and a worker runs it', async () => {
@@ -135,7 +135,7 @@ test('a failed inline job does not fail its writer: it backs off, and a worker r
   await write()
   expect(lines).toMatchObject([{ msg: 'job failed', kind: 'greet', attempts: 1 }])
   expect(await stored()).toMatchObject({ state: 'READY', attempts: 1, error: 'Error: no' })
-  expect(await newQueue().claim(leaseMs)).toBeUndefined()
+  expect(await newQueue().claim(leaseMs)).toEqual([])
   await becomeDue()
   expect(await claimed(newQueue())).toMatchObject({ attempts: 2 })
 })

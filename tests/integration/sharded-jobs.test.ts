@@ -53,7 +53,7 @@ test('a job of the previous release, which names no user, is run and completed',
   expect(job.about).toBeNull()
   await queue.fail(job, 'no')
   await jobs.becomeDue()
-  const again = await queue.claim(leaseMs)
+  const [again] = await queue.claim(leaseMs)
   expect(again).toMatchObject({ id: job.id, checkpoint: 1 })
   expect(await jobs.outbox().findOne({ _id: toObjectId(job.id) })).not.toHaveProperty('about')
   await queue.complete(again as typeof job)

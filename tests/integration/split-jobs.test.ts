@@ -40,7 +40,7 @@ test('a back-fill of many readers is split, and covers exactly the readers that 
   await harness.rest()
   await collections().inbox.deleteMany({})
   expect(await registrations.rebuild('INBOX')).toBe(true)
-  const parent = await queue.claim(30_000, ['BULK'])
+  const [parent] = await queue.claim(30_000, { queues: ['BULK'] })
   if (!parent) throw new Error('the back-fill is not due')
   const save = async (checkpoint: unknown, tx?: object) => {
     await queue.save(parent, checkpoint, tx as never)
@@ -50,7 +50,7 @@ test('a back-fill of many readers is split, and covers exactly the readers that 
     ...{ job: parent, checkpoint: undefined, save, signal, inline: false },
   })
   await queue.release(parent, 60_000)
-  const range = await queue.claim(30_000, ['RANGE'])
+  const [range] = await queue.claim(30_000, { queues: ['RANGE'] })
   if (!range) throw new Error('no range is due')
   // Killed after its first 200 readers.
   const cut = async () => Promise.reject(new Error('cut off'))
@@ -113,7 +113,7 @@ test('pending stays true for the followers of all ranges until the last range ha
   await harness.rest()
   const post = await publish()
   const { queue, tasks } = harness.services
-  const parent = await queue.claim(30_000, ['BULK'])
+  const [parent] = await queue.claim(30_000, { queues: ['BULK'] })
   if (!parent) throw new Error('the delivery is not due')
   const save = async (checkpoint: unknown, tx?: object) => {
     await queue.save(parent, checkpoint, tx as never)

@@ -219,8 +219,8 @@ describe('worker', () => {
 
   test('an empty poll is one command, and a drain that cannot poll fails', async () => {
     const { commands } = await recorded(database.client, () => newWorker({}).drain())
-    expect(commands.map(({ name }) => name)).toEqual(['findAndModify'])
-    const failure = { failCommands: ['findAndModify'], errorCode: 8, times: 1 }
+    expect(commands.map(({ name }) => name)).toEqual(['find'])
+    const failure = { failCommands: ['find'], errorCode: 8, times: 1 }
     await using _ = await failCommand(database.client, failure)
     await expect(newWorker({}).drain()).rejects.toMatchObject({ code: 8 })
   })
@@ -242,7 +242,7 @@ describe('worker', () => {
     const { lines, log } = recordingLog()
     let runs = 0
     const worker = newWorker({ greet: async () => void runs++ }, { log })
-    const failure = { failCommands: ['findAndModify'], closeConnection: true, times: 4 }
+    const failure = { failCommands: ['find'], closeConnection: true, times: 4 }
     await using _ = await failCommand(database.client, failure)
     worker.start()
     await expect.poll(() => runs, { timeout: 10_000 }).toBe(1)

@@ -36,7 +36,7 @@ export function useJobs() {
       await transactions().run(append)
     },
     claimed: async (queue: JobQueue): Promise<Job> => {
-      const job = await queue.claim(leaseMs)
+      const [job] = await queue.claim(leaseMs)
       if (!job) throw new Error('nothing is due')
       return job
     },

@@ -28,6 +28,7 @@ export interface TimeLimit {
 interface RequestContext {
   readonly scope?: RequestScope | undefined
   readonly time?: TimeLimit | undefined
+  readonly isJob?: true
 }
 
 const contexts = new AsyncLocalStorage<RequestContext>()
@@ -45,3 +46,10 @@ export const currentTime = (): TimeLimit | undefined => contexts.getStore()?.tim
 /** Runs `work` with all its continuations under a time limit, or under none. */
 export const runInTime = <T>(time: TimeLimit | undefined, work: () => T): T =>
   contexts.run({ ...contexts.getStore(), time }, work)
+
+/** Whether the running code is the task of a job, so that its reads must see what the transaction of the job wrote. */
+export const isInJob = (): boolean => contexts.getStore()?.isJob ?? false
+
+/** Runs `work` with all its continuations as the task of a job. */
+export const runInJob = <T>(work: () => T): T =>
+  contexts.run({ ...contexts.getStore(), isJob: true }, work)

@@ -1,7 +1,7 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
+import { causalConnection } from './causal-connection.ts'
 import { countConnections } from './connection-metrics.ts'
 import { readPastElections } from './elections.ts'
-import { MeasuredConnection } from './measured-connection.ts'
 import { commandMs } from './request-time.ts'
 
 /** How long a command of a request may take on the server, in milliseconds. */
@@ -41,7 +41,7 @@ const options: MongoClientOptions = {
 }
 
 /** An option that the driver accepts, but does not declare. */
-const measured: object = { connectionType: MeasuredConnection }
+const measured = (): object => ({ connectionType: causalConnection() })
 
 /** How long a command waits for a primary or for a free connection to it, in milliseconds. */
 const selectionMsMax = 5_000
@@ -50,8 +50,9 @@ const selectionMsMax = 5_000
 const silenceMsMax = 3_000
 
 /**
- * How a process uses the database. A `bulk` command has no time limit. A `serving` command is counted. It fails after 8 s if a frozen
- * primary does not answer. These are 3 s of silence, then 5 s in which its retry finds no primary.
+ * How a process uses the database. A `bulk` command has no time limit. A `serving` command is counted, and as a part of
+ * a job it sees what the job's transaction wrote. It fails after 8 s if a frozen primary does not answer. These are 3 s of
+ * silence, then 5 s in which its retry finds no primary.
  */
 export type ClientProfile = 'serving' | 'bulk'
 
@@ -74,7 +75,7 @@ export async function connect(
       ? {
           socketTimeoutMS: silenceMsMax,
           waitQueueTimeoutMS: selectionMsMax,
-          ...measured,
+          ...measured(),
         }
       : {}),
     ...extra,

@@ -1,8 +1,9 @@
-import { runInTime } from '../request-scope.ts'
+import { isInJob, runInTime } from '../request-scope.ts'
 import { eachKey, GroupCommit } from './group-commit.ts'
 
 /**
- * Combines reads of concurrent requests. Reads that arrive while a read is under way share the next one, so a command
+ * Combines reads of concurrent requests. Jobs share reads with jobs only, because their reads wait for what the jobs'
+ * transactions wrote. Reads that arrive while a read is under way share the next one, so a command
  * answers only reads that were asked for before it was sent. It has the time of a command, whatever time its first
  * request has left.
  * @param read receives the keys of all reads of a batch, with repeats.
@@ -25,5 +26,5 @@ export function shareReads<K, Found>(
     }),
     bounds,
   )
-  return (keys) => reads.submit('', keys)
+  return (keys) => reads.submit(isInJob() ? 'jobs' : 'requests', keys)
 }

@@ -151,7 +151,8 @@ export class JobQueue {
   }
 
   /**
-   * Makes a parked job due at once. It goes on from its checkpoint and has all its tries again.
+   * Makes a parked job due at once. It goes on from its checkpoint and has all its tries again. As all methods that an
+   * operator asks for, it asks all shards.
    * @returns false if the job is not parked.
    */
   async retry(id: TimeId): Promise<boolean> {
@@ -189,7 +190,8 @@ export class JobQueue {
       ...requestTimeout,
     })
     if (deletedCount === jobs.length) return jobs.map(() => undefined)
-    const ids = { _id: { $in: jobs.map(({ id }) => toObjectId(id)) } }
+    const about = { $in: [...new Set(jobs.map((job) => job.about))] }
+    const ids = { about, _id: { $in: jobs.map(({ id }) => toObjectId(id)) } }
     const left = await this.outbox
       .find(ids, { ...requestTimeout, projection: { _id: 1 } })
       .toArray()

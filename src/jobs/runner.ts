@@ -1,6 +1,7 @@
 import type { Tx } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { jobLagSeconds, jobRunSeconds, jobRuns } from '../metrics/jobs.ts'
+import { runInJob } from '../request-scope.ts'
 import { endSpan, runInSpan, startSpan } from '../tracing/spans.ts'
 import { Lease, type Run } from './lease.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
@@ -63,11 +64,15 @@ export class JobRunner {
   async run(job: Job, inline = false): Promise<boolean> {
     const kind = this.kindOf(job)
     const span = this.startSpan(job, inline)
-    return runInSpan(span && { span }, () => this.runAs(kind, job, inline, span))
+    return runInJob(() => runInSpan(span && { span }, () => this.runAs(kind, job, inline, span)))
   }
 
   /** Completes a job that was begun in its transaction, or runs it if something is left to do. Never throws. */
   async settleBegun(job: Job, begun: BegunJob): Promise<void> {
+    await runInJob(() => this.completeBegun(job, begun))
+  }
+
+  private async completeBegun(job: Job, begun: BegunJob): Promise<void> {
     const kind = this.kindOf(job)
     const span = this.startSpan(job, true)
     let outcome = 'left'

@@ -61,11 +61,12 @@ const known: readonly {
   },
 ]
 
-const shapes: Shape[] = existsSync(shapesFolder)
+const recorded: Shape[] = existsSync(shapesFolder)
   ? readdirSync(shapesFolder).map((file) =>
       BSON.EJSON.parse(readFileSync(join(shapesFolder, file), 'utf8')),
     )
   : []
+const shapes = recorded.filter(({ waits }) => waits === undefined)
 
 describe.each(['collection', 'reverse-index'] as const)('following by %s', (following) => {
   const database = useDatabase(following)
@@ -130,6 +131,15 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
     expect(problems).toEqual([])
   })
+})
+
+test('every recorded read of a job waits for the transaction of the job', () => {
+  const ofTasks = recorded.filter(
+    ({ waits, from }) => waits !== undefined && from.startsWith('src/'),
+  )
+  expect(ofTasks.filter(({ waits }) => !waits)).toEqual([])
+  const files = ofTasks.map(({ from }) => from)
+  expect(files).toEqual(expect.arrayContaining(['src/feed/delivery/delivery-facts.ts']))
 })
 
 test('the recorded commands include pages, deliveries, purges and jobs', () => {

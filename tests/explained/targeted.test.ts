@@ -12,6 +12,7 @@ import { type Shape, shapesFolder } from './statements/shapes.ts'
 const shapes: Shape[] = existsSync(shapesFolder)
   ? readdirSync(shapesFolder)
       .map((file) => BSON.EJSON.parse(readFileSync(join(shapesFolder, file), 'utf8')) as Shape)
+      .filter(({ waits }) => waits === undefined)
       .filter(({ following }) => following === 'collection')
   : []
 

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { BSON, type CommandStartedEvent, type Document, type MongoClient } from 'mongodb'
 import type { FollowingMode } from '../../../src/config.ts'
 import { type CollectionName, catalogue } from '../../../src/db/collections.ts'
+import { isInJob } from '../../../src/request-scope.ts'
 import { root } from '../../support/process.ts'
 import { statementsOf } from './explain.ts'
 
@@ -16,6 +17,8 @@ export interface Shape {
   readonly statement: Document
   /** Whether a transaction sent it. Only noted of a statement that joins collections. */
   readonly inTransaction: boolean
+  /** For a read of a job's task: whether it waits for the transaction of the job. Absent in all other statements. */
+  readonly waits?: boolean
 }
 
 /** The folder in which a run of the test suite stores the shapes, one file each. */
@@ -34,6 +37,13 @@ const ends = 3
 export function keepShapes(client: MongoClient, following: FollowingMode): void {
   const known = new Set<string>()
   client.on('commandStarted', ({ commandName: name, command }: CommandStartedEvent) => {
+    const waits = waitsForJob(client, name, command)
+    const read = `task ${name} ${command[name]} ${waits}`
+    if (waits !== undefined && !known.has(read)) {
+      known.add(read)
+      const statement = { [name]: command[name] }
+      keep({ from: sender() ?? '', following, statement, inTransaction: false, waits }, read)
+    }
     const list = { update: 'updates', delete: 'deletes' }[name]
     const short = list ? { ...command, [list]: endsOf(command[list]) } : command
     const statements =
@@ -67,6 +77,16 @@ function insertOf({ insert, documents }: Document): Document {
       ),
     ),
   }
+}
+
+/** Whether a read of a job's task waits for the transaction of the job. Undefined for other commands. */
+function waitsForJob(client: MongoClient, name: string, command: Document): boolean | undefined {
+  const { readConcern, autocommit } = command
+  const isRead = ['find', 'aggregate', 'distinct', 'count'].includes(name)
+  if (!isRead || !isInJob() || autocommit === false || readConcern?.level === 'snapshot')
+    return undefined
+  // All reads share the read concern of the client, which waits for elections.
+  return readConcern !== client.readConcern && readConcern?.afterClusterTime !== undefined
 }
 
 function keep(shape: Shape, key: string): void {
@@ -105,6 +125,7 @@ const endsOf = <T>(list: readonly T[]): T[] =>
 
 /** Files that the driver calls for every command. */
 const betweenDriver: ReadonlySet<string> = new Set([
+  'src/db/causal-connection.ts',
   'src/db/measured-connection.ts',
   'tests/explained/statements/shapes.ts',
 ])

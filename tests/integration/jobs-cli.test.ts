@@ -32,7 +32,10 @@ describe('feedline jobs', () => {
     await append('died')
     await newQueue().claim(1)
     await append('late', {}, { queue: 'BULK' })
-    await newQueue().fail((await newQueue().claim(leaseMs, { queues: ['BULK'] }))[0] as Job, 'not yet')
+    await newQueue().fail(
+      (await newQueue().claim(leaseMs, { queues: ['BULK'] }))[0] as Job,
+      'not yet',
+    )
     await outbox().updateOne({ kind: 'late' }, { $set: { runAt: new Date('2099-01-01') } })
     await append('new')
   })

@@ -109,7 +109,7 @@ test('a split job begins again after an operator dropped one of its ranges', asy
   await append('walk', {}, { queue: 'BULK' })
   const queue = new JobQueue(outbox())
   const [parent] = await outbox().find().toArray()
-  const job = await queue.claim(leaseMs, ['BULK'])
+  const [job] = await queue.claim(leaseMs, { queues: ['BULK'] })
   const { tasks } = openProcess(database.db, walk, 20) as unknown as { tasks: Tasks }
   if (!job || !parent) throw new Error('the job is not due')
   const save = async (checkpoint: unknown, tx?: object) => {

@@ -13,6 +13,8 @@ export interface ClaimOptions {
 
 /** Number of due jobs that a claim reads. A batch is not larger. */
 const dueMax = 32
+/** Number of times that a claim reads due jobs, if other workers claim all that it has read. */
+const readsMax = 8
 
 const isDue = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
 
@@ -33,10 +35,10 @@ export class DueJobs {
    * One command if no job is due, else two. Two more if another worker claims the same jobs.
    * The read asks all shards, because each of them may have the oldest job. Examines 32 index keys, however many jobs
    * are due, and none that is due later.
-   * @returns an empty array if no job is due.
+   * @returns an empty array if no job is due, or other workers claim all of them.
    */
   async claim(leaseMs: number, { queues, batchSizeOf = one }: ClaimOptions = {}): Promise<Job[]> {
-    for (;;) {
+    for (let reads = 0; reads < readsMax; reads++) {
       let due = await this.findDue(queues)
       if (due.length === 0) return []
       while (due.length > 0) {
@@ -50,6 +52,7 @@ export class DueJobs {
         due = due.filter((doc) => !batch.includes(doc))
       }
     }
+    return []
   }
 
   private async findDue(queues: readonly QueueName[] = queueNames): Promise<JobDoc[]> {

@@ -24,27 +24,18 @@ export async function startWorkers(
 ): Promise<AsyncDisposable> {
   const workers = await Promise.all(
     Array.from({ length: count }, async () => {
-      const worker = spawn(
-        process.execPath,
-        [
-          ...(process.env.PROF ? ['--cpu-prof', '--cpu-prof-dir=/tmp/prof'] : []),
-          '--import',
-          'tsx',
-          program,
-        ],
-        {
-          env: {
-            ...process.env,
-            ...{ MONGODB_URI: uri, MONGODB_DATABASE: name, ADMIN_PORT: '0', LOG_LEVEL: 'info' },
-            ...{
-              NODE_ENV: 'production',
-              FEEDLINE_BUILT: buildFolder,
-              AUTH_JWT_SECRET: tokenSecret,
-            },
+      const worker = spawn(process.execPath, ['--import', 'tsx', program], {
+        env: {
+          ...process.env,
+          ...{ MONGODB_URI: uri, MONGODB_DATABASE: name, ADMIN_PORT: '0', LOG_LEVEL: 'info' },
+          ...{
+            NODE_ENV: 'production',
+            FEEDLINE_BUILT: buildFolder,
+            AUTH_JWT_SECRET: tokenSecret,
           },
-          stdio: ['ignore', 'pipe', 'inherit'],
         },
-      )
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
       await untilReady(worker)
       return worker
     }),

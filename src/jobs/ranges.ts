@@ -87,7 +87,7 @@ export class RangeJobs {
       await outbox.insert(tx, made, -leadMs)
       await write?.(tx)
     })
-    return { continuesInMs: waitMs }
+    return { continuesInMs: waitMs, insertedJobs: true }
   }
 
   /**

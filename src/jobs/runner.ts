@@ -9,6 +9,8 @@ import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 /** A task has to wait: its job is due again after this time, in milliseconds. */
 export interface Pause {
   readonly continuesInMs: number
+  /** Whether the task has inserted jobs that are due now. Default: false. */
+  readonly insertedJobs?: boolean
 }
 
 /**
@@ -59,7 +61,7 @@ export class JobRunner {
   /**
    * Runs a job once and completes, releases or fails it. Never throws: if that fails too, the job is due when its lease
    * runs out.
-   * @returns whether the job is unfinished and due again at once.
+   * @returns whether a job is due at once: this one, because it is unfinished, or others that its task inserted.
    */
   async run(job: Job, inline = false): Promise<boolean> {
     const kind = this.kindOf(job)
@@ -125,9 +127,10 @@ export class JobRunner {
     const endTimer = jobRunSeconds.startTimer({ kind })
     let outcome = 'left'
     try {
-      outcome = await this.settle(lease, await this.outcomeOf(lease))
+      const result = await this.outcomeOf(lease)
+      outcome = await this.settle(lease, result)
       if (outcome === 'done') jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
-      return outcome === 'unfinished'
+      return outcome === 'unfinished' || hasInsertedJobs(result)
     } catch (error) {
       this.logLeft(job, inline, error)
       return false
@@ -183,6 +186,9 @@ export class JobRunner {
     return 'parked'
   }
 }
+
+const hasInsertedJobs = (outcome: Outcome): boolean =>
+  typeof outcome === 'object' && 'insertedJobs' in outcome && outcome.insertedJobs === true
 
 type JobSpan = ReturnType<typeof startSpan>
 

@@ -120,8 +120,8 @@ export class Worker {
       await Promise.all(jobs.map((one) => this.queue.release(one)))
       return false
     }
-    const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((unfinished) => {
-      if (unfinished.includes(true) || this.isFull(job.queue)) this.nudge()
+    const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((areDue) => {
+      if (areDue.includes(true) || this.isFull(job.queue)) this.nudge()
       this.running.delete(run)
     })
     this.running.set(run, job.queue)

@@ -26,7 +26,13 @@ const nextKeys = ({ after, upTo = '~' }: KeyRange) =>
   keys.filter((key) => key > after && key <= upTo).slice(0, windowSize)
 
 /** A process with its own connection to the outbox. */
-function openProcess(db: Db, walk: Walk, size: number, losesLeaseAt = Number.POSITIVE_INFINITY) {
+function openProcess(
+  db: Db,
+  walk: Walk,
+  size: number,
+  losesLeaseAt = Number.POSITIVE_INFINITY,
+  pollMs = 20,
+) {
   const { outbox: jobs } = openCollections(db)
   const ranges = new RangeJobs({
     ...{ jobs, outbox: new Outbox(jobs, mint), transactions: transactions() },
@@ -55,7 +61,7 @@ function openProcess(db: Db, walk: Walk, size: number, losesLeaseAt = Number.POS
     }),
   }
   const queue = new JobQueue(jobs, { random: () => 0, attemptsMax: 100 })
-  return new Worker(queue, tasks, silent, { concurrency: 4, pollMs: 20, leaseMs })
+  return new Worker(queue, tasks, silent, { concurrency: 4, pollMs, leaseMs })
 }
 
 test('a split job walks every key, and ends once, after all its ranges, for every kill and lost lease (L4)', async () => {
@@ -90,6 +96,19 @@ test('a split job walks every key, and ends once, after all its ranges, for ever
     { numRuns: lawRuns(12), ...lawSeed() },
   )
 }, 600_000)
+
+test('the worker that split a job runs all its ranges and ends it without waiting for its next poll', async () => {
+  const walk: Walk = { walked: new Map(), atEnd: [] }
+  await append('walk', {}, { queue: 'BULK' })
+  const worker = openProcess(database.db, walk, 20, Number.POSITIVE_INFINITY, 600_000)
+  worker.start()
+  try {
+    await expect.poll(() => outbox().countDocuments(), { timeout: 10_000 }).toBe(0)
+  } finally {
+    await worker.stop()
+  }
+  expect(walk.atEnd).toEqual([keys.length])
+})
 
 test('a repeat of a range changes nothing, and ranges of a cancelled job do no work', async () => {
   const walk: Walk = { walked: new Map(), atEnd: [] }

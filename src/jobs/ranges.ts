@@ -164,7 +164,8 @@ const skipMax = 500_000
 
 /**
  * Cuts the keys above `after` into ranges with about `size` keys each. One command for each range, and one more for each
- * 500,000 keys of it.
+ * 500,000 keys between two halves. Both halves are cut at the same time: 16 ranges wait for four answers, not for 15, and
+ * about twice as many keys are skipped as there are.
  * @param keyAt finds the key that is `distance` keys above `key`, or undefined if there are fewer keys.
  * @param rangesMax the last range has all keys beyond the others.
  */
@@ -173,16 +174,21 @@ export async function cutRanges(
   { size, rangesMax }: { readonly size: number; readonly rangesMax: number },
   keyAt: (key: string, distance: number) => Promise<string | undefined>,
 ): Promise<KeyRange[]> {
-  const ranges: KeyRange[] = []
-  let from = after
-  while (ranges.length < rangesMax - 1) {
-    let upTo: string | undefined = from
-    for (let left = size; left > 0 && upTo !== undefined; left -= skipMax) {
-      upTo = await keyAt(upTo, Math.min(left, skipMax))
+  const cut = async (range: KeyRange, count: number): Promise<KeyRange[]> => {
+    if (count <= 1) return [range]
+    const half = Math.ceil(count / 2)
+    let middle: string | undefined = range.after
+    for (let left = half * size; left > 0 && middle !== undefined; left -= skipMax) {
+      middle = await keyAt(middle, Math.min(left, skipMax))
     }
-    if (upTo === undefined) break
-    ranges.push({ after: from, upTo })
-    from = upTo
+    // Keys may be removed between two commands.
+    const isBeyond = range.upTo !== undefined && middle !== undefined && middle >= range.upTo
+    if (middle === undefined || isBeyond) return cut(range, half)
+    const halves = [
+      cut({ after: range.after, upTo: middle }, half),
+      cut({ ...range, after: middle }, count - half),
+    ]
+    return (await Promise.all(halves)).flat()
   }
-  return [...ranges, { after: from }]
+  return cut({ after }, rangesMax)
 }

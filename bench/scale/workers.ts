@@ -15,7 +15,7 @@ export interface WorkedDatabase {
 
 /**
  * Starts processes of `feedline worker`, as built, with their default settings. Each is ready to claim jobs.
- * They end when they are disposed of.
+ * They end when they are disposed of, or when this process ends.
  */
 export async function startWorkers(
   buildFolder: string,
@@ -36,6 +36,9 @@ export async function startWorkers(
         },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
+      const kill = () => worker.kill('SIGKILL')
+      process.once('exit', kill)
+      worker.once('exit', () => process.off('exit', kill))
       await untilReady(worker)
       return worker
     }),

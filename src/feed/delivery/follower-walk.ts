@@ -146,8 +146,10 @@ export class FollowerWalks {
   ): Promise<KeyRange[]> {
     const followers = counted ?? (await this.stats.byIds([user])).get(user)?.followers ?? 0
     if (followers < splitMin) return [{ after }]
-    const size = Math.max(windowSize, Math.ceil(followers / rangesMax))
-    return cutRanges(after, { size, rangesMax }, (key, distance) =>
+    // Full windows, because a window costs as many round trips for few followers as for many.
+    const size = windowSize * Math.ceil(followers / rangesMax / windowSize)
+    const most = Math.ceil(followers / size)
+    return cutRanges(after, { size, rangesMax: most }, (key, distance) =>
       this.follows.followerAt(user, key, distance),
     )
   }

@@ -36,7 +36,7 @@ export const byUserEntries = ({
   async recheck(some, at) {
     const { posts, users } = collections
     const holders = { _id: { $in: some.map(({ _id }) => _id) } }
-    const among = { $in: some.map(({ id }) => id) }
+    const ids = some.map(({ id }) => id)
     const own = { _id: { $in: some.map(({ post }) => post) } }
     const found = await posts.find(own, { ...at, projection: { author: 1 } }).toArray()
     const authors = new Map(found.map(({ _id, author }) => [_id.toHexString(), author]))
@@ -45,7 +45,7 @@ export const byUserEntries = ({
     const known = new Set(accounts.map(({ _id }) => _id))
     const violations: UnindexedViolation[] = []
     const where = { posts: holders, overflow: holders }
-    for await (const entry of unindexed(collections, where, { ids: among, at })) {
+    for (const entry of await findUnindexed(collections, where, ids, at)) {
       const { post, kind, id, actor } = entry
       const author = authors.get(post.toHexString())
       // The deletion of a post deletes its by-user entries before its overflow documents.
@@ -95,19 +95,12 @@ export const byUserEntries = ({
   },
 })
 
-/**
- * Yields the entries without their by-user entry.
- * @param only a condition on the ids of the entries, and the snapshot. Default: all entries, without a snapshot.
- */
-async function* unindexed(
-  { posts, overflow, engagements_by_user }: IntegrityServices['collections'],
-  where: { readonly posts: Document; readonly overflow: Document },
-  only?: { readonly ids: Document; readonly at: Tx },
-): AsyncGenerator<Unindexed> {
+type Collections = IntegrityServices['collections']
+
+/** Yields the entries without their by-user entry. @param where selects posts and overflow documents. Two commands. */
+async function* unindexed({ posts, overflow, engagements_by_user }: Collections, where: Holders) {
+  const [ofPosts, ofOverflow] = entriesIn(where)
   const missing = [
-    { $unwind: '$entry' },
-    { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
-    ...(only ? [{ $match: { id: only.ids } }] : []),
     // Joins by `_id` alone, which is the fastest join of the server.
     {
       $lookup: {
@@ -120,26 +113,62 @@ async function* unindexed(
     { $set: { byUser: { $first: '$byUser' } } },
     { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
   ]
+  yield* posts.aggregate<Unindexed>([...ofPosts, ...missing])
+  yield* overflow.aggregate<Unindexed>([...ofOverflow, ...missing])
+}
+
+/**
+ * As {@link unindexed}, for the entries with these ids, in a transaction. Three commands. None of them is a join, because
+ * a sharded cluster refuses joins in transactions before MongoDB 8.0.
+ */
+async function findUnindexed(
+  { posts, overflow, engagements_by_user }: Collections,
+  where: Holders,
+  ids: readonly ObjectId[],
+  at: Tx,
+): Promise<Unindexed[]> {
+  const [ofPosts, ofOverflow] = entriesIn(where)
+  const chosen = { $match: { id: { $in: ids } } }
+  const entries = [
+    ...(await posts.aggregate<Unindexed>([...ofPosts, chosen], { ...at }).toArray()),
+    ...(await overflow.aggregate<Unindexed>([...ofOverflow, chosen], { ...at }).toArray()),
+  ]
+  const found = await engagements_by_user.find({ _id: { $in: [...ids] } }, { ...at }).toArray()
+  const byUser = new Map(found.map((one) => [one._id.toHexString(), one]))
+  return entries.filter(({ id, actor, kind, post }) => {
+    const one = byUser.get(id.toHexString())
+    return !one || one.user !== actor || one.kind !== kind || !one.post.equals(post)
+  })
+}
+
+/** Conditions on the posts and on the overflow documents that hold entries. */
+interface Holders {
+  readonly posts: Document
+  readonly overflow: Document
+}
+
+/** The pipelines that yield the entries of posts, and those of overflow documents. */
+function entriesIn(where: Holders): readonly [Document[], Document[]] {
   const entriesOf = (list: unknown, kind: unknown) => ({
     $map: { input: list, in: { id: '$$this._id', actor: '$$this.actor', kind } },
   })
   const all = engagementKinds.map((kind) => entriesOf(embedded(kind), { $literal: kind }))
-  yield* posts.aggregate<Unindexed>(
+  const each = [
+    { $unwind: '$entry' },
+    { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
+  ]
+  return [
     [
       { $match: where.posts },
       { $project: { post: '$_id', entry: { $concatArrays: all } } },
-      ...missing,
+      ...each,
     ],
-    { ...only?.at },
-  )
-  yield* overflow.aggregate<Unindexed>(
     [
       { $match: where.overflow },
       { $project: { post: '$_id.post', entry: entriesOf('$items', '$_id.kind') } },
-      ...missing,
+      ...each,
     ],
-    { ...only?.at },
-  )
+  ]
 }
 
 /** Whether the by-user entry differs from the entry of the list in a field, or is missing. */

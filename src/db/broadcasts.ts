@@ -66,6 +66,13 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'A back-fill walks all readers in order, some hundreds at a time.',
   },
   {
+    from: 'src/feed/delivery/backfill.ts',
+    command: 'count',
+    collection: 'user_stats',
+    by: 'job',
+    why: 'A back-fill estimates the number of readers before it is split, from the counts of the shards.',
+  },
+  {
     from: 'src/follows/purge.ts',
     command: 'find',
     collection: 'follow_events',

@@ -16,7 +16,7 @@ export interface CompactedHistory {
   readonly removed: number
   /** Pairs whose events do not alternate. They stay unchanged, because reconcile needs them. */
   readonly disordered: number
-  /** The follower of the last pair. A compaction after this handle continues. */
+  /** The last follower whose pairs are all done. A compaction after this handle continues. */
   readonly upTo: string
 }
 
@@ -48,6 +48,7 @@ export async function compactHistory(
   const total = { pairs: 0, events: 0, removed: 0, disordered: 0, upTo: after }
   let waiting: ObjectId[] = []
   const users = new Set<string>()
+  let current = after
   const removeWaiting = async () => {
     signal.throwIfAborted()
     const user = { $in: [...users] }
@@ -69,7 +70,9 @@ export async function compactHistory(
     const removable = removableIn(history)
     total.pairs++
     total.events += history.length
-    total.upTo = follower
+    // A user may have more pairs, so the user before is the last one that is done.
+    if (follower !== current) total.upTo = current
+    current = follower
     if (removable === undefined) total.disordered++
     else if (removable.length > 0) {
       total.removed += removable.length
@@ -78,6 +81,7 @@ export async function compactHistory(
     }
     if (waiting.length >= removalBatchSize) await removeWaiting()
   }
+  total.upTo = current
   await removeWaiting()
   return total
 }

@@ -122,8 +122,8 @@ export class JobQueue {
   }
 
   /**
-   * Ends the lease. The job is due after `delayMs` milliseconds, after the jobs that are due already, and goes on from
-   * its checkpoint. The try does not count.
+   * Ends the lease. The job is due after `delayMs` milliseconds, and goes on from its checkpoint. The try does not count.
+   * @param delayMs with 0, it runs after the jobs that are due already. Below 0, before those that became due since then.
    * @throws LeaseLost
    */
   async release(job: Job, delayMs = 0): Promise<void> {

@@ -148,14 +148,15 @@ const splitJob = (of: TimeId, { about }: Run['job']): Filter<JobDoc> => ({
   _id: toObjectId(of),
 })
 
-/** Ends a range. After the last one, the split job is due before all others, unless a worker runs it. */
+/** Ends a range. After the last one, the split job is due before all others, unless a worker runs it or it is parked. */
 const withoutRange = (id: TimeId) => {
   const others = { $filter: { input: '$checkpoint.ranges', cond: { $ne: ['$$this', id] } } }
   const isOver = { $eq: [{ $size: '$checkpoint.ranges' }, 0] }
   const isFree = { $eq: [{ $type: '$leased' }, 'missing'] }
+  const isReady = { $eq: ['$state', 'READY'] }
   return [
     { $set: { 'checkpoint.ranges': others } },
-    { $set: { runAt: { $cond: [{ $and: [isOver, isFree] }, new Date(0), '$runAt'] } } },
+    { $set: { runAt: { $cond: [{ $and: [isOver, isFree, isReady] }, new Date(0), '$runAt'] } } },
   ]
 }
 

@@ -6,8 +6,9 @@ import { endSpan, runInSpan, startSpan } from '../tracing/spans.ts'
 import { Lease, type Run } from './lease.ts'
 import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
-/** A task has to wait: its job is due again after this time, in milliseconds. */
+/** A task has to wait: its job is due again after this time. */
 export interface Pause {
+  /** In milliseconds. Below 0, the job is due at once, before jobs that have waited for a shorter time. */
   readonly continuesInMs: number
   /** Whether the task has inserted jobs that are due now. Default: false. */
   readonly insertedJobs?: boolean
@@ -178,7 +179,7 @@ export class JobRunner {
     }
     if ('continuesInMs' in outcome) {
       await this.queue.release(job, outcome.continuesInMs)
-      return 'paused'
+      return outcome.continuesInMs < 0 ? 'unfinished' : 'paused'
     }
     this.log.error({ ...fieldsOf(job), err: outcome.error }, 'job failed')
     if (!(await this.queue.fail(job, outcome.error))) return 'retried'

@@ -1,5 +1,6 @@
+import { ObjectId } from 'mongodb'
 import { beforeAll, expect, test } from 'vitest'
-import { compactHistory } from '../../src/follows/compact-history.ts'
+import { type CompactionOptions, compactHistory } from '../../src/follows/compact-history.ts'
 import { runCommand } from '../support/command-line.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
@@ -21,9 +22,9 @@ const typesOf = async (user: string, followee: string) => {
   return found.map(({ type }) => type)
 }
 
-const compact = () => {
+const compact = (options: Partial<CompactionOptions> = {}) => {
   const { collections, transactions } = harness.services
-  return compactHistory(collections, transactions, { dryRun: false, signal })
+  return compactHistory(collections, transactions, { dryRun: false, signal, ...options })
 }
 
 beforeAll(async () => {
@@ -68,11 +69,30 @@ test('feedline history compact keeps the last follow of a pair and the unfollow 
 
 test('a compacted database costs one command, and a pair out of order keeps its events', async () => {
   const { client } = harness.database
-  const { commands } = await recorded(client, compact)
+  const { commands } = await recorded(client, () => compact())
   expect(commands.map(({ name }) => name)).toEqual(['find'])
   const { follow_events } = harness.services.collections
   const [one] = await follow_events.find({ user: ann }).toArray()
   await follow_events.deleteOne({ _id: one?._id as never })
   expect(await compact()).toMatchObject({ removed: 0, disordered: 1 })
   expect(await typesOf(ann, ben)).toEqual(['UNFOLLOWED'])
+})
+
+test('progress names a follower only after all pairs of the follower', async () => {
+  const { follow_events } = harness.services.collections
+  const zed = handle('zed')
+  const events = [ann, ben].flatMap((followee, pair) =>
+    Array.from({ length: 503 }, (_, n) => ({
+      ...{ _id: ObjectId.createFromTime(pair * 1_000 + n + 1), user: zed, followee },
+      ...{ type: n % 2 ? ('UNFOLLOWED' as const) : ('FOLLOWED' as const), source: 'API' as const },
+    })),
+  )
+  await follow_events.insertMany(events as never[])
+  const reached: string[] = []
+  expect(
+    await compact({ after: 'cat', onProgress: ({ upTo }) => reached.push(upTo) }),
+  ).toMatchObject({
+    ...{ pairs: 2, removed: 1_004, upTo: 'zed' },
+  })
+  expect(reached).toEqual(['cat', 'cat', 'zed'])
 })

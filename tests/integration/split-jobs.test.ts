@@ -1,4 +1,6 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { Job } from '../../src/jobs/queue.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
@@ -31,34 +33,38 @@ const publish = async (): Promise<PostId> =>
   (await harness.services.posts.create(author, { text: 'hello' })).id
 const isPending = (reader: UserId) => harness.services.pending.hasPendingPosts(reader)
 const countEntries = () => collections().inbox.countDocuments({ '_id.reader': { $ne: '' } })
+
+/** Runs a job once, as a worker that is killed by `save` if that rejects. */
+const runOnce = async (job: Job, save = async (_: unknown, tx?: object) => saveOf(job, _, tx)) =>
+  harness.services.tasks[job.kind]?.(job.payload, {
+    ...{ job, checkpoint: undefined, save, signal: new AbortController().signal, inline: false },
+  })
+const saveOf = async (job: Job, checkpoint: unknown, tx?: object) => {
+  await harness.services.queue.save(job, checkpoint, tx as never)
+}
+
+/** Claims the oldest job of a queue. */
+const claim = async (queue: 'BULK' | 'RANGE'): Promise<Job> => {
+  const [job] = await harness.services.queue.claim(30_000, { queues: [queue] })
+  if (!job) throw new Error(`no job of ${queue} is due`)
+  return job
+}
+
 const count = (labels: readonly string[], label: string) =>
   labels.filter((one) => one === label).length
 
 test('a back-fill of many readers is split, and covers exactly the readers that its ranges have filled', async () => {
-  const { registry, registrations, tasks, queue } = harness.services
+  const { registry, registrations, queue } = harness.services
   const post = await publish()
   await harness.rest()
   await collections().inbox.deleteMany({})
   expect(await registrations.rebuild('INBOX')).toBe(true)
-  const [parent] = await queue.claim(30_000, { queues: ['BULK'] })
-  if (!parent) throw new Error('the back-fill is not due')
-  const save = async (checkpoint: unknown, tx?: object) => {
-    await queue.save(parent, checkpoint, tx as never)
-  }
-  const signal = new AbortController().signal
-  await tasks[parent.kind]?.(parent.payload, {
-    ...{ job: parent, checkpoint: undefined, save, signal, inline: false },
-  })
+  const parent = await claim('BULK')
+  await runOnce(parent)
   await queue.release(parent, 60_000)
-  const [range] = await queue.claim(30_000, { queues: ['RANGE'] })
-  if (!range) throw new Error('no range is due')
   // Killed after its first 200 readers.
   const cut = async () => Promise.reject(new Error('cut off'))
-  await expect(
-    tasks[range.kind]?.(range.payload, {
-      ...{ job: range, checkpoint: undefined, save: cut, signal, inline: false },
-    }),
-  ).rejects.toThrow('cut off')
+  await expect(runOnce(await claim('RANGE'), cut)).rejects.toThrow('cut off')
   const registration = (await registry.read()).get('INBOX')
   expect(registration).toMatchObject({ complete: false, covered: '', readers: { done: 200 } })
   expect(registration?.split?.ranges).toHaveLength(16)
@@ -112,21 +118,61 @@ test('pending stays true for the followers of all ranges until the last range ha
   await publish()
   await harness.rest()
   const post = await publish()
-  const { queue, tasks } = harness.services
-  const [parent] = await queue.claim(30_000, { queues: ['BULK'] })
-  if (!parent) throw new Error('the delivery is not due')
-  const save = async (checkpoint: unknown, tx?: object) => {
-    await queue.save(parent, checkpoint, tx as never)
-  }
-  const signal = new AbortController().signal
-  await tasks[parent.kind]?.(parent.payload, {
-    ...{ job: parent, checkpoint: undefined, save, signal, inline: false },
-  })
-  await queue.release(parent, 60_000)
+  const parent = await claim('BULK')
+  await runOnce(parent)
+  await harness.services.queue.release(parent, 60_000)
   expect(await outbox.countDocuments({ kind: 'post.created.range', 'payload.post': post })).toBe(4)
   expect(await isPending(followers[0] as UserId)).toBe(true)
   expect(await isPending(followers.at(-1) as UserId)).toBe(true)
   await harness.rest()
   expect(await isPending(followers.at(-1) as UserId)).toBe(false)
   expect(await outbox.countDocuments()).toBe(0)
+})
+
+test('a range of a delivery that yields goes before other ranges again', async () => {
+  await publish()
+  const parent = await claim('BULK')
+  await runOnce(parent)
+  await harness.services.queue.release(parent, 60_000)
+  const job = await claim('RANGE')
+  const range = { ...(job.payload.range as object), after: '', upTo: undefined }
+  // Each question about the time finds two seconds more, so that the time slice is over after one window.
+  let now = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 2_000))
+  try {
+    const left = await runOnce({ ...job, payload: { ...job.payload, range } } as never)
+    expect(left).toEqual({ continuesInMs: -20_000 })
+  } finally {
+    clock.mockRestore()
+  }
+  await harness.services.queue.release(job, -20_000)
+  const [released] = await collections()
+    .outbox.find({ _id: toObjectId(job.id) })
+    .toArray()
+  expect(Date.now() - (released?.runAt.getTime() ?? 0)).toBeGreaterThan(19_000)
+  await harness.rest()
+})
+
+test('a worker that has lost its lease does not move a range back, and a new rebuild cancels all ranges', async () => {
+  const { registry, registrations } = harness.services
+  await registrations.rebuild('INBOX')
+  const parent = await claim('BULK')
+  await runOnce(parent)
+  const [range] = (await registry.read()).get('INBOX')?.split?.ranges ?? []
+  const epoch = parent.payload.epoch as PostId
+  const own = { after: range?.after ?? '' }
+  await registry.saveRange('INBOX', epoch, own, { covered: followers[300] as UserId, done: 200 })
+  await registry.saveRange('INBOX', epoch, own, { covered: followers[100] as UserId, done: 200 })
+  const [after] = (await registry.read()).get('INBOX')?.split?.ranges ?? []
+  expect(after?.covered).toBe(followers[300])
+  await collections().outbox.updateOne(
+    { kind: 'strategy.backfill.range' },
+    { $set: { state: 'PARKED' } },
+  )
+  expect(await registrations.restoreJobs()).toMatchObject([{ name: 'INBOX', job: 'PARKED' }])
+  await registrations.rebuild('INBOX')
+  const kinds = await collections().outbox.distinct('kind')
+  expect(kinds).toEqual(['strategy.backfill'])
+  await harness.rest()
+  expect((await registry.read()).get('INBOX')).toMatchObject({ complete: true })
 })

@@ -37,7 +37,7 @@ export class ModeChanges {
   constructor(private readonly parts: ModeChangesParts) {}
 
   /**
-   * Notes an author with the author and all followers. Then HYBRID stops delivering the author's posts, and only reads
+   * Notes an author with all followers and the author. Then HYBRID stops delivering the author's posts, and only reads
    * them. One command for each 500 followers. From 8,000 followers on, the job is split by ranges of followers.
    * @param range of a range job. Default: all followers.
    */
@@ -47,10 +47,11 @@ export class ModeChanges {
     const note = async (readers: readonly UserId[]) => pulled.addNotes(readers, [author])
     const job = { kind: 'author.promoted', payload: { author, promotion } }
     if (range) return walks.walk({ user: author, run, range }, note)
-    await note([author])
     const left = await walks.walk({ user: author, run, job }, note)
-    if (!left) await celebrities.completePromotion(author, promotion)
-    return left
+    if (left) return left
+    await note([author])
+    await celebrities.completePromotion(author, promotion)
+    return undefined
   }
 
   /**

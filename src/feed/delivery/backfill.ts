@@ -1,4 +1,4 @@
-import { singleBatch } from '../../db/client.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
@@ -6,6 +6,7 @@ import type { Run } from '../../jobs/lease.ts'
 import { cutRanges, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
+import { backfillKind } from '../registry/backfill-jobs.ts'
 import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
 import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
@@ -13,8 +14,10 @@ import type { Delivery } from './delivery.ts'
 import { rangeSliceMs, timeSlice, type Walked } from './follower-walk.ts'
 import type { TimelineFiller } from './timeline-filler.ts'
 
-/** Number of readers whose timelines are filled between two checkpoints. */
+/** Number of readers whose timelines are filled between two checkpoints, at most. */
 const checkpointReaders = 200
+/** How long the work between two checkpoints may take before the next one gets half as many readers, in milliseconds. */
+const stepMsMax = 1_000
 /** Number of readers whose timelines are filled at the same time. */
 export const concurrentReaders = 4
 
@@ -30,7 +33,6 @@ export interface StrategyFill {
   readonly epoch: PostId
 }
 
-const backfillKind = 'strategy.backfill'
 /** Number of readers from which a back-fill is split into ranges. */
 const splitMin = 2_000
 const rangesMax = 16
@@ -163,18 +165,20 @@ export class Backfill {
     const { registry, filler } = this.parts
     const { strategy: name, epoch } = payload
     const isOver = timeSlice(range && rangeSliceMs)
+    let count = checkpointReaders
     for (;;) {
       run.signal.throwIfAborted()
+      const begun = performance.now()
       const registration = await this.findRegistration(payload)
       if (!registration) return undefined
       const own = range && splitRanges(registration).find(({ after }) => after === range.after)
       if (range && (!own || own.done)) return undefined
       const { covered } = own ?? registration
       const readers = descriptors[name].backfilled
-        ? await this.loadReadersAfter(covered, range?.upTo)
+        ? await this.loadReadersAfter(covered, count, range?.upTo)
         : []
       await filler.fillReaders(registration, readers, run.signal)
-      const [last, isLast] = [readers.at(-1), readers.length < checkpointReaders]
+      const [last, isLast] = [readers.at(-1), readers.length < count]
       if (range) {
         const progress = { covered: isLast ? undefined : last, done: readers.length }
         await registry.saveRange(name, epoch, range, progress)
@@ -185,6 +189,7 @@ export class Backfill {
       }
       await run.save({ covered: last })
       if (isOver()) return 'unfinished'
+      if (performance.now() - begun > stepMsMax) count = Math.ceil(count / 2)
     }
   }
 
@@ -222,9 +227,10 @@ export class Backfill {
   }
 
   /** Cuts the readers that are not covered into ranges of the same size. One range if there are few readers. */
-  private async cutReaders({ covered, readers, _id }: Registration): Promise<KeyRange[]> {
-    const total = readers?.total ?? 0
-    if (total < splitMin || !descriptors[_id].backfilled) return []
+  private async cutReaders({ covered, _id }: Registration): Promise<KeyRange[]> {
+    if (!descriptors[_id].backfilled) return []
+    const total = await this.stats.estimatedDocumentCount(requestTimeout)
+    if (total < splitMin) return []
     const size = Math.ceil(total / rangesMax)
     return cutRanges(covered, { size, rangesMax }, async (handle, distance) => {
       const after = { ...singleBatch, projection: { _id: 1 } }
@@ -238,12 +244,12 @@ export class Backfill {
     })
   }
 
-  private async loadReadersAfter(handle: string, upTo?: string): Promise<UserId[]> {
+  private async loadReadersAfter(handle: string, count: number, upTo?: string): Promise<UserId[]> {
     const end = upTo === undefined ? {} : { $lte: upTo }
     const found = await this.stats
       .find({ _id: { $gt: handle, ...end } }, { ...singleBatch, projection: { _id: 1 } })
       .sort({ _id: 1 })
-      .limit(checkpointReaders)
+      .limit(count)
       .toArray()
     return found.map(({ _id }) => _id as UserId)
   }

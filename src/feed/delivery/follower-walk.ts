@@ -120,7 +120,7 @@ export class FollowerWalks {
         isSmall = true
       }
       await run.save({ after } satisfies WalkCheckpoint)
-      if (isOver()) return 'unfinished'
+      if (isOver()) return range && leadMs > 0 ? { continuesInMs: -leadMs } : 'unfinished'
     }
   }
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../config.ts'
 import { requestTimeout } from '../../db/client.ts'
-import type { Collections, JobDoc, StrategyDoc } from '../../db/collections.ts'
+import type { Collections, StrategyDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import { DomainError } from '../../errors.ts'
-import { jobsAbout, type NewJob, type Outbox } from '../../jobs/outbox.ts'
+import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
 import {
   type AuthorFilters,
@@ -15,6 +15,7 @@ import {
   type MaterialisedName,
   sharersOf,
 } from '../strategies/list.ts'
+import { backfillJobs, backfillKind, backfillsAndRanges, toBackfillJobs } from './backfill-jobs.ts'
 import { missingOptions, type Options } from './options.ts'
 import { removeStoredBatch } from './remove-stored.ts'
 
@@ -34,7 +35,7 @@ export interface RegistrationParts {
 export interface IncompleteStrategy {
   readonly name: MaterialisedName
   readonly readers: { readonly done: number; readonly total: number }
-  /** The state of its back-fill job. RESTORED: the job was missing and is enqueued now. */
+  /** The state of its back-fill. PARKED: its job or a range of it. RESTORED: the job was missing and is enqueued now. */
   readonly job: 'WAITING' | 'PARKED' | 'RESTORED'
 }
 
@@ -106,7 +107,7 @@ export class Registrations {
       const { session } = tx
       const { _id, ...begin } = { ...own, covered: '', complete: false }
       const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin }, { session })
-      if (matchedCount === 1) await this.parts.outbox.cancel(tx, jobsOf([name]))
+      if (matchedCount === 1) await this.parts.outbox.cancel(tx, backfillsAndRanges([name]))
       return matchedCount === 1
     })
     if (!begun) return false
@@ -151,7 +152,7 @@ export class Registrations {
 
   /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
   async beginRebuilds(): Promise<void> {
-    await this.parts.outbox.hasten(backfills)
+    await this.parts.outbox.hasten(backfillJobs())
   }
 
   /**
@@ -191,8 +192,11 @@ export class Registrations {
       const found = await strategies.findOne(registration, tx)
       if (!found) return undefined
       const epoch = fromObjectId<PostId>(found.epoch)
-      const job = await outbox.findOne({ ...jobsOf([name]), 'payload.epoch': epoch }, tx)
-      if (job) return job.state === 'PARKED' ? 'PARKED' : 'WAITING'
+      const ofEpoch = { ...backfillsAndRanges([name]), 'payload.epoch': epoch }
+      const jobs = await outbox.find(ofEpoch, tx).toArray()
+      if (jobs.some(({ kind }) => kind === backfillKind)) {
+        return jobs.some(({ state }) => state === 'PARKED') ? 'PARKED' : 'WAITING'
+      }
       await this.enqueue(tx, [name], epoch)
       return 'RESTORED'
     })
@@ -244,7 +248,7 @@ export class Registrations {
       { $set: { ...uncovered, ...readers }, $unset: { split: '' } },
       { session: tx.session },
     )
-    await this.parts.outbox.cancel(tx, jobsOf(names))
+    await this.parts.outbox.cancel(tx, backfillsAndRanges(names))
     await this.enqueue(tx, names, epoch, delayMs)
     return names
   }
@@ -255,10 +259,7 @@ export class Registrations {
     epoch: PostId,
     delayMs = 0,
   ): Promise<true> {
-    const jobs = names.map((strategy): NewJob => {
-      return { kind: 'strategy.backfill', payload: { strategy, epoch }, queue: 'BULK' }
-    })
-    await this.parts.outbox.enqueue(tx, jobs, delayMs)
+    await this.parts.outbox.enqueue(tx, toBackfillJobs(names, epoch), delayMs)
     return true
   }
 
@@ -274,11 +275,15 @@ export class Registrations {
       const { session } = tx
       const registration = { _id: name, epoch: toObjectId(epoch), ...maintained }
       await strategies.updateOne(registration, { $set: { complete: true } }, { session })
-      await this.parts.outbox.cancel(tx, { ...jobsOf([name]), 'payload.epoch': epoch, fence: 0 })
+      await this.parts.outbox.cancel(tx, {
+        ...backfillJobs([name]),
+        'payload.epoch': epoch,
+        fence: 0,
+      })
     })
   }
 
-  /** Estimates the number of readers, to show progress only. 0 if that fails or takes longer than 1 s. One command. */
+  /** Estimates the number of readers, to show progress. 0 if that fails or takes longer than 1 s. One command. */
   private async estimateReaders(): Promise<number> {
     const { user_stats } = this.parts.collections
     const estimate = user_stats.estimatedDocumentCount(requestTimeout).catch(() => 0)
@@ -291,11 +296,3 @@ export class Registrations {
 }
 
 const maintained = { dropping: { $exists: false } } as const
-
-/** Matches the back-fill jobs of all strategies, by the index on kind and author. */
-const backfills = { ...jobsAbout(), kind: 'strategy.backfill', 'payload.author': null }
-
-const jobsOf = (names: readonly MaterialisedName[]): Filter<JobDoc> => ({
-  ...backfills,
-  'payload.strategy': { $in: [...names] },
-})

@@ -151,10 +151,10 @@ export class Registry {
     await this.strategies.updateOne(
       { _id: name, epoch: id, 'split.epoch': id, 'split.ranges.after': after },
       {
-        $set:
-          covered === undefined
-            ? { 'split.ranges.$.done': true }
-            : { 'split.ranges.$.covered': covered },
+        // A worker that has lost its lease never moves the position back.
+        ...(covered === undefined
+          ? { $set: { 'split.ranges.$.done': true } }
+          : { $max: { 'split.ranges.$.covered': covered } }),
         $inc: { 'readers.done': done },
       },
       requestTimeout,

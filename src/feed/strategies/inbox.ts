@@ -108,7 +108,7 @@ export class Inbox implements MaterialisedStrategy {
     )
   }
 
-  /** One command for each 1,000 entries. Up to four at the same time. */
+  /** One command for each 1,000 entries, one after the other. */
   async mergeAll(timelines: readonly WholeTimeline[]): Promise<void> {
     const contents = new Map<Entry, EntryDoc>()
     const docs = timelines.flatMap(({ reader, entries }) =>
@@ -119,9 +119,7 @@ export class Inbox implements MaterialisedStrategy {
         return { _id: { reader, post }, ...content }
       }),
     )
-    await Promise.all(
-      [...chunks(docs, insertBatchSize)].map((some) => this.insertEntries([...some])),
-    )
+    for (const some of chunks(docs, insertBatchSize)) await this.insertEntries([...some])
   }
 
   /**

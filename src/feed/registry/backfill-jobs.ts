@@ -1,0 +1,27 @@
+import type { JobDoc } from '../../db/collections.ts'
+import type { Filter } from '../../db/mongo.ts'
+import { jobsAbout, type NewJob } from '../../jobs/outbox.ts'
+import { rangeKind } from '../../jobs/ranges.ts'
+import type { PostId } from '../../lib/ids.ts'
+import type { MaterialisedName } from '../strategies/list.ts'
+
+/** The kind of the jobs that back-fill a strategy. */
+export const backfillKind = 'strategy.backfill'
+
+/** Matches the back-fill jobs of these strategies, or of all. By the index on kind and author. */
+export const backfillJobs = (names?: readonly MaterialisedName[]) => ({
+  ...jobsAbout(),
+  kind: backfillKind,
+  'payload.author': null,
+  ...(names && { 'payload.strategy': { $in: [...names] } }),
+})
+
+/** Matches the same jobs, and those of their ranges. */
+export const backfillsAndRanges = (names: readonly MaterialisedName[]): Filter<JobDoc> => ({
+  ...backfillJobs(names),
+  kind: { $in: [backfillKind, rangeKind(backfillKind)] },
+})
+
+/** The jobs that back-fill these strategies. */
+export const toBackfillJobs = (names: readonly MaterialisedName[], epoch: PostId): NewJob[] =>
+  names.map((strategy) => ({ kind: backfillKind, payload: { strategy, epoch }, queue: 'BULK' }))

@@ -22,6 +22,15 @@ export interface ScaleSide<Key extends string = string> {
 /** Types a side by its keys. */
 export const defineSide = <Key extends string>(side: ScaleSide<Key>): ScaleSide => side
 
+/** Turns the values of each round into the values of each key. */
+export function collectRounds<Key extends string>(
+  rounds: readonly Readonly<Record<Key, number>>[],
+): Record<Key, number[]> {
+  const keys = Object.keys(rounds[0] ?? {}) as Key[]
+  const values = keys.map((key) => [key, rounds.map((round) => round[key])])
+  return Object.fromEntries(values) as Record<Key, number[]>
+}
+
 /** Whether a value keeps its bound. A value that is not a number keeps none. */
 export const keepsBound = (value: number, bound: Bound): boolean =>
   'least' in bound ? value >= bound.least : value <= bound.most

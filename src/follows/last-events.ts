@@ -2,8 +2,8 @@ import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
-import { groupBy } from '../lib/batch.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
+import { groupPairs } from './pair-lists.ts'
 
 /** A follower and a followee, with or without an edge. */
 export interface Pair {
@@ -46,18 +46,8 @@ export async function lastEvents(
   return last
 }
 
-/** Groups the pairs into few clauses: each pair by its follower or its followee, whichever has more pairs. */
 function clausesOf(pairs: readonly Pair[]) {
-  const ofFollower = groupBy(pairs, ({ follower }) => follower)
-  const ofFollowee = groupBy(pairs, ({ followee }) => followee)
-  const sizeOf = (group: readonly Pair[] | undefined) => group?.length ?? 0
-  const isToOne = ({ follower, followee }: Pair) =>
-    sizeOf(ofFollowee.get(followee)) >= sizeOf(ofFollower.get(follower))
-  const toOne = groupBy(pairs.filter(isToOne), ({ followee }) => followee)
-  const fromOne = groupBy(
-    pairs.filter((pair) => !isToOne(pair)),
-    ({ follower }) => follower,
-  )
+  const { toOne, fromOne } = groupPairs(pairs)
   return [
     ...[...toOne].map(([followee, some]) => ({
       user: { $in: some.map(({ follower }) => follower) },

@@ -35,7 +35,8 @@ export async function findAccounts(
   const [live, opened] = [new Set(handles), new Set(handles)]
   const known = users.find(
     { _id: { $in: [...handles] } },
-    { session, projection: { _id: 1, deletedAt: 1 } },
+    // All in one answer.
+    { session, projection: { _id: 1, deletedAt: 1 }, batchSize: handles.size + 1 },
   )
   for await (const { _id, deletedAt } of known) {
     opened.delete(_id as UserId)
@@ -45,12 +46,12 @@ export async function findAccounts(
 }
 
 /**
- * Opens an account, with its counters, for each free handle, in the caller's transaction. The handle of a deleted
- * account is not free until its purge ends. One command, or three if a handle is free.
+ * Opens an account for each free handle, in the caller's transaction. {@link countAll} must follow, which creates the
+ * counters. The handle of a deleted account is not free until its purge ends. One command, or two if a handle is free.
  * @param createdAt the date of the new accounts.
  */
 export async function openAccounts(
-  { collections, stats }: AccountParts,
+  { collections }: Pick<AccountParts, 'collections'>,
   tx: Tx,
   handles: ReadonlySet<UserId>,
   createdAt: Date,
@@ -61,9 +62,23 @@ export async function openAccounts(
   if (ids.length > 0) {
     const users = ids.map((_id) => ({ _id, name: _id, createdAt }))
     await collections.users.insertMany(users, { session })
-    await stats.open(tx, ids)
   }
   return accounts
+}
+
+/**
+ * Creates the counters of the accounts that the batch opened, and changes those of the others. At most two commands.
+ * @throws {DomainError} NOT_FOUND if an account was deleted. The transaction must not commit then.
+ */
+export async function countAll(
+  { stats }: Pick<AccountParts, 'stats'>,
+  tx: Tx,
+  { opened }: Accounts,
+  changes: ReadonlyMap<UserId, StatsChange>,
+): Promise<void> {
+  if (opened.size > 0) await stats.open(tx, [...opened], changes)
+  const others = new Map([...changes].filter(([id]) => !opened.has(id)))
+  if (others.size > 0) await stats.change(tx, others)
 }
 
 /** Sums what new edges add to the counters of their users. */

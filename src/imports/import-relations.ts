@@ -1,7 +1,7 @@
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { EdgeId } from '../lib/ids.ts'
-import { countEdges, handlesOf, openAccounts } from './accounts.ts'
+import { countAll, countEdges, handlesOf, openAccounts } from './accounts.ts'
 import { type Checkpoint, importedId } from './checkpoint.ts'
 import { classifyRows, type RelationCounter, zeroCounts } from './classify-rows.ts'
 import {
@@ -57,17 +57,17 @@ async function writeRelations(
   rows: readonly RelationRow[],
   { id: importId, startedAt }: Checkpoint,
 ): Promise<WrittenBatch<RelationCounter>> {
-  const { collections, stats, edges } = services
+  const { collections, edges } = services
   const accounts = await openAccounts(services, tx, handlesOf(rows), startedAt)
   const { fresh, counts } = await classifyRows(collections, tx, { rows, accounts })
   const histories = fresh.map((row) => eventsOf(row, importId))
   const last = histories.flatMap((events) => events.slice(-1))
   const follows = last.filter(({ type }) => type === 'FOLLOWED')
+  const changes = countEdges(follows)
+  // A user who gets only a history must not be deleted at the same time.
+  for (const id of handlesOf(fresh)) changes.set(id, { ...changes.get(id), guard: 1 })
+  await countAll(services, tx, accounts, changes)
   if (fresh.length > 0) {
-    const changes = countEdges(follows)
-    // A user who gets only a history must not be deleted at the same time.
-    for (const id of handlesOf(fresh)) changes.set(id, { ...changes.get(id), guard: 1 })
-    await stats.change(tx, changes)
     if (follows.length > 0) await edges.storeImported(tx, follows)
     const docs = histories.flat().map(({ id, follower: user, ...event }) => ({
       _id: toObjectId(id),

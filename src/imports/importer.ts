@@ -1,7 +1,7 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { Edges } from '../follows/edges.ts'
-import { batches } from '../lib/batch.ts'
+import { batches, readAhead } from '../lib/batch.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type BatchWriter, writeAdaptively } from './adaptive-batch.ts'
 import {
@@ -166,7 +166,7 @@ class Importer<Row, Counter extends string, Findings extends object> implements 
     const { onProgress, batchSize = this.plan.batchSize } = this.options
     // Records the session before the first batch, so that the next run can end it if this process is killed.
     if (!this.start.done) await this.commit(async (_, before) => before)
-    for await (const rows of batches(this.remainingRows(), batchSize)) {
+    for await (const rows of readAhead(batches(this.remainingRows(), batchSize))) {
       await writeAdaptively(rows, this, this.options)
       onProgress?.(this.progress())
     }

@@ -2,7 +2,8 @@ import type { Collections } from '../db/collections.ts'
 import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type Pair, pairKey } from '../follows/last-events.ts'
-import { chunks, groupBy } from '../lib/batch.ts'
+import { groupPairs } from '../follows/pair-lists.ts'
+import { chunks } from '../lib/batch.ts'
 
 /** The collections that store pairs: the fields of the two users, and the index that begins with them. */
 const indexes = {
@@ -23,11 +24,12 @@ const indexes = {
 } as const
 
 const groupsPerCommand = 500
+const pairsPerAnswer = 10_000
 
 /**
  * Returns the keys of the pairs that a collection stores: edges, history or blocks.
- * One command per 500 followers or per 500 followees, whichever is less. It is covered by the index and examines
- * one key per pair; the hint saves the planner a trial per group.
+ * One command per 500 groups of pairs with one follower or one followee. It is covered by the index and examines one
+ * key per pair; the hint saves the planner a trial per group.
  */
 export async function storedPairs(
   collections: Pick<Collections, keyof typeof indexes>,
@@ -36,22 +38,25 @@ export async function storedPairs(
   pairs: readonly Pair[],
 ): Promise<Set<string>> {
   const { hint, where, ...fields } = indexes[name]
-  const byFollower = groupBy(pairs, ({ follower }) => follower)
-  const byFollowee = groupBy(pairs, ({ followee }) => followee)
-  const [groups, one, other] =
-    byFollower.size < byFollowee.size
-      ? [byFollower, 'follower' as const, 'followee' as const]
-      : [byFollowee, 'followee' as const, 'follower' as const]
+  const { toOne, fromOne } = groupPairs(pairs)
+  const groups = [
+    ...[...toOne].map(([followee, some]) => ({
+      [fields.followee]: followee,
+      [fields.follower]: { $in: some.map(({ follower }) => follower) },
+      ...where,
+    })),
+    ...[...fromOne].map(([follower, some]) => ({
+      [fields.follower]: follower,
+      [fields.followee]: { $in: some.map(({ followee }) => followee) },
+      ...where,
+    })),
+  ]
   const collection = collections[name] as unknown as Collection<Record<string, string>>
   const stored = new Set<string>()
-  for (const group of chunks([...groups], groupsPerCommand)) {
-    const $or = group.map(([user, some]) => ({
-      [fields[one]]: user,
-      [fields[other]]: { $in: some.map((pair) => pair[other]) },
-      ...where,
-    }))
-    const projection = { _id: 0, [fields.follower]: 1, [fields.followee]: 1 }
-    for await (const doc of collection.find({ $or }, { session: tx.session, hint, projection })) {
+  const projection = { _id: 0, [fields.follower]: 1, [fields.followee]: 1 }
+  const options = { session: tx.session, hint, projection, batchSize: pairsPerAnswer }
+  for (const group of chunks(groups, groupsPerCommand)) {
+    for await (const doc of collection.find({ $or: [...group] }, options)) {
       const [follower, followee] = [doc[fields.follower], doc[fields.followee]] as [string, string]
       stored.add(pairKey({ follower, followee }))
     }

@@ -28,14 +28,14 @@ export interface SeedPostsOptions extends ImportOptions {
 
 export type SeedPostsResult = ImportResult<'posts'>
 
-const batchPosts = 2_000
+const batchPosts = 4_000
 /** The handles of the file stay in memory, about 100 bytes each. */
 const usersMax = 5_000_000
 
 /**
  * Writes `postsPerUser` synthetic posts per user of a file, by {@link runImport}. Skips posts of users without an
  * account.
- * Cost: six to nine commands per batch of 2,000 posts; reads the file once; up to 500 MB for 5 million users.
+ * Cost: six to nine commands per batch of 4,000 posts; reads the file once; up to 500 MB for 5 million users.
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or it or a number is too large; else as
  *   {@link runImport}.
  */

@@ -19,6 +19,26 @@ export async function* batches<T>(
   if (batch.length > 0) yield batch
 }
 
+/**
+ * Takes the next item of a source while the caller works with the last one. Holds two items. An error of the source is
+ * thrown in its place of the order.
+ */
+export async function* readAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    let next = source.next()
+    for (;;) {
+      const { done, value } = await next
+      if (done) return
+      next = source.next()
+      // Thrown at the next await.
+      next.catch(() => {})
+      yield value
+    }
+  } finally {
+    await source.return(undefined)
+  }
+}
+
 /** Groups items by a key, keeping their order. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>()

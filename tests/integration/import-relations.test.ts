@@ -244,6 +244,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))
     const names = sent.map(({ name }) => name)
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
-    expect(names).toHaveLength(following === 'collection' ? 18 : 17)
+    expect(names).toHaveLength(following === 'collection' ? 17 : 16)
   })
 })

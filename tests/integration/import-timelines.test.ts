@@ -230,7 +230,7 @@ describe('the command', () => {
     'an import of a large file that SIGINT ends has timelines rebuilt at once',
     async () => {
       const file = join(folder, `${files++}.txt`)
-      const lines = Array.from({ length: 12_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
+      const lines = Array.from({ length: 48_000 }, (_, n) => `q${n % 150} q${(n * 7 + 1) % 149}`)
       await writeFile(file, lines.join('\n'))
       const { uri, name } = harness.database
       const load = feedline(['load', file], { MONGODB_URI: uri, MONGODB_DATABASE: name })

@@ -1,0 +1,112 @@
+import type { Db } from 'mongodb'
+import { catalogue, driverKey } from '../../src/db/collections.ts'
+import { applyIndexes } from '../../src/db/indexes.ts'
+import { markVersions } from '../../src/db/schema-version.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
+import { importGraph } from '../../src/imports/import-graph.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
+import { postText, storeGraph } from '../feeds/bulk-data.ts'
+import { runDueJobs } from '../feeds/feeds-database.ts'
+import type { BenchOptions } from '../options.ts'
+import { writeEdgeFile } from './edge-file.ts'
+import { defineSide, type ScaleKey } from './side.ts'
+
+/** The followers of the author, and the posts that are delivered to all of them. */
+const [followers, posts] = [20_000, 5]
+/** The share of the graph of the side `import` whose follows are measured. */
+const graphShare = 0.2
+const edgeCollections = ['followers', 'following', 'follow_events'] as const
+
+const keys = {
+  bytes_per_delivery: { meaning: 'an INBOX entry on disk, bytes' },
+  oplog_bytes_per_delivery: { meaning: 'the same in the oplog, before compression' },
+  journal_bytes_per_delivery: { meaning: 'the same in the journal' },
+  bytes_per_follow: { meaning: 'both directions and the history of a follow on disk, bytes' },
+  bytes_per_follow_vs_full_group_indexes: {
+    meaning: 'the same, over group indexes with an entry for each follow',
+    wanted: { most: 5 / 6 },
+  },
+  oplog_bytes_per_follow: { meaning: 'an imported follow in the oplog, before compression' },
+} satisfies Record<string, ScaleKey>
+
+/** What a delivery and a follow take on disk after a checkpoint. Bytes are the same in each round: one is measured. */
+export const bytesSide = defineSide({
+  name: 'bytes',
+  keys,
+  measure: async ({ log }: BenchOptions) => {
+    await using database = await openBenchDatabase(log, { FEED_MAINTAINED: 'INBOX' })
+    const values = { ...(await measureDeliveries(database)), ...(await measureFollows(database)) }
+    log(JSON.stringify(values))
+    const entries = Object.entries(values).map(([key, value]) => [key, [value]])
+    return Object.fromEntries(entries) as Record<keyof typeof keys, number[]>
+  },
+})
+
+async function measureDeliveries(database: BenchDatabase) {
+  const { services, db } = database
+  await registerStrategies(services, ['INBOX'])
+  const author = 'author' as UserId
+  const fans = Array.from({ length: followers }, (_, at) => `fan${at}` as UserId)
+  const graph = { name: 'bytes', users: [author, ...fans], followers: new Map([[author, fans]]) }
+  await storeGraph(database, graph)
+  const before = await readWritten(db)
+  for (let at = 0; at < posts; at++) await services.posts.create(author, { text: postText(at) })
+  await runDueJobs(services)
+  const entries = await services.collections.inbox.countDocuments()
+  if (entries < followers * posts) throw new Error(`only ${entries} entries were delivered`)
+  const after = await readWritten(db)
+  return {
+    bytes_per_delivery: (await readDiskBytes(db, ['inbox'])) / entries,
+    oplog_bytes_per_delivery: (after.oplog - before.oplog) / entries,
+    journal_bytes_per_delivery: (after.journal - before.journal) / entries,
+  }
+}
+
+/** Imports the same graph into two databases. One has group indexes without a filter, as before version 1. */
+async function measureFollows({ uri, db }: BenchDatabase) {
+  await using file = await writeEdgeFile(graphShare)
+  const bytes: Record<'partial' | 'full', number> = { partial: 0, full: 0 }
+  let oplog = 0
+  for (const kind of ['partial', 'full'] as const) {
+    const { client, db: target, services } = await openServices(uri, `${db.databaseName}_${kind}`)
+    await applyIndexes(target, 'collection')
+    await markVersions(target)
+    if (kind === 'full') await replaceGroupIndexes(target)
+    const before = await readWritten(target)
+    const { written } = await importGraph(services, { file: file.path, mutual: true })
+    if (kind === 'partial')
+      oplog = ((await readWritten(target)).oplog - before.oplog) / written.edges
+    bytes[kind] = (await readDiskBytes(target, edgeCollections)) / written.edges
+    await target.dropDatabase()
+    await client.close()
+  }
+  return {
+    bytes_per_follow: bytes.partial,
+    bytes_per_follow_vs_full_group_indexes: bytes.partial / bytes.full,
+    oplog_bytes_per_follow: oplog,
+  }
+}
+
+/** Replaces the partial indexes of groups by indexes with the same keys that hold an entry for each edge. */
+async function replaceGroupIndexes(db: Db): Promise<void> {
+  for (const { key, name, partialFilterExpression } of catalogue('collection').following.indexes) {
+    if (!partialFilterExpression || !name) continue
+    await db.collection('following').dropIndex(name)
+    await db.collection('following').createIndex(driverKey({ key }))
+  }
+}
+
+/** What the database has written so far, in bytes. */
+async function readWritten(db: Db) {
+  const { size } = await db.client.db('local').command({ collStats: 'oplog.rs' })
+  const { wiredTiger } = await db.admin().serverStatus()
+  return { oplog: Number(size), journal: Number(wiredTiger.log['log bytes written']) }
+}
+
+/** The files of collections and their indexes after a checkpoint, in bytes. */
+async function readDiskBytes(db: Db, names: readonly string[]): Promise<number> {
+  await db.admin().command({ fsync: 1 })
+  const stats = await Promise.all(names.map((name) => db.command({ collStats: name })))
+  return stats.reduce((sum, { totalSize }) => sum + Number(totalSize), 0)
+}

@@ -1,0 +1,120 @@
+import { connect } from '../../src/db/client.ts'
+import { openCollections } from '../../src/db/collections.ts'
+import { applyIndexes } from '../../src/db/indexes.ts'
+import { toObjectId } from '../../src/db/object-id.ts'
+import { registerStrategies } from '../../src/feed/feeds.ts'
+import { EdgeList } from '../../src/imports/edge-list.ts'
+import { importGraph } from '../../src/imports/import-graph.ts'
+import { seedPosts } from '../../src/imports/seed-posts.ts'
+import { TextFile } from '../../src/imports/text-file.ts'
+import { batches } from '../../src/lib/batch.ts'
+import { type EdgeId, timeIdAt } from '../../src/lib/ids.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
+import { feedEnv, storedStrategies } from '../feeds/feeds-database.ts'
+import type { BenchOptions } from '../options.ts'
+import { readMongodCpuUs } from '../reads/feedline-sides.ts'
+import { type EdgeFile, writeEdgeFile } from './edge-file.ts'
+import { collectRounds, defineSide, type ScaleKey } from './side.ts'
+
+const postsPerUser = 5
+/** The lines of a bare batch: 4,000 documents for each of three collections, in three concurrent commands. */
+const bareLines = 2_000
+
+const keys = {
+  import_edges_per_second: {
+    meaning: 'follows imported with history, counters and accounts; five strategies are kept',
+    wanted: { least: 20_000 },
+  },
+  import_vs_bare_inserts: {
+    meaning: 'the same, over bare inserts of the same documents into the same indexes',
+  },
+  import_posts_per_second: { meaning: 'synthetic posts imported' },
+  import_node_us_per_edge: { meaning: 'processor time of the importer per follow, µs' },
+  import_mongod_us_per_edge: { meaning: 'processor time of mongod per follow, µs' },
+  bare_mongod_us_per_edge: { meaning: 'the same of the bare inserts, µs' },
+} satisfies Record<string, ScaleKey>
+type Key = keyof typeof keys
+
+export const importSide = defineSide({ name: 'import', keys, measure: measureImports })
+
+async function measureImports({ rounds, log }: BenchOptions): Promise<Record<Key, number[]>> {
+  await using file = await writeEdgeFile()
+  const measured: Record<Key, number>[] = []
+  for (let round = 1; round <= rounds; round++) {
+    const values = await measureRound(file, log)
+    log(`round ${round} of ${rounds}: ${JSON.stringify(values)}`)
+    measured.push(values)
+  }
+  return collectRounds(measured)
+}
+
+async function measureRound(file: EdgeFile, log: (line: string) => void) {
+  await using database = await openBenchDatabase(log, feedEnv, { socketTimeoutMS: 60_000 })
+  const { services } = database
+  await registerStrategies(services, storedStrategies)
+  let edges = 0
+  const graph = await measure(database, async () => {
+    edges = (await importGraph(services, { file: file.path, mutual: true })).written.edges
+  })
+  if (edges !== 2 * file.lines) throw new Error(`${edges} edges were imported`)
+  const seeds = { file: file.path, postsPerUser, seed: 1 }
+  const posts = await measure(database, async () => void (await seedPosts(services, seeds)))
+  const bare = await measure(database, () => insertBare(database, file))
+  return {
+    import_edges_per_second: edges / graph.seconds,
+    import_vs_bare_inserts: bare.seconds / graph.seconds,
+    import_posts_per_second: (file.people * postsPerUser) / posts.seconds,
+    import_node_us_per_edge: graph.nodeUs / edges,
+    import_mongod_us_per_edge: graph.mongodUs / edges,
+    bare_mongod_us_per_edge: bare.mongodUs / edges,
+  }
+}
+
+async function measure(database: BenchDatabase, work: () => Promise<void>) {
+  const [startedAt, cpu, mongodUs] = [
+    performance.now(),
+    process.cpuUsage(),
+    await readMongodCpuUs(database),
+  ]
+  await work()
+  const seconds = (performance.now() - startedAt) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  return { seconds, nodeUs: user + system, mongodUs: (await readMongodCpuUs(database)) - mongodUs }
+}
+
+/** Inserts the edges of the file, in both directions and with their history, into the same indexes, and nothing else. */
+export async function insertBare({ uri, db }: BenchDatabase, { path }: EdgeFile): Promise<void> {
+  const client = await connect(uri, 'bulk')
+  const target = client.db(`${db.databaseName}_bare`)
+  await applyIndexes(target, 'collection')
+  const { followers, following, follow_events } = openCollections(target)
+  const [source, at, createdMs] = ['IMPORT' as const, new Date(), Date.now()]
+  for await (const lines of batches(new EdgeList(await TextFile.open(path)), bareLines)) {
+    const edges = lines.flatMap(({ line, from, to }) => [
+      { _id: idAt(createdMs, 2 * line), follower: from, followee: to },
+      { _id: idAt(createdMs, 2 * line + 1), follower: to, followee: from },
+    ])
+    const type = 'FOLLOWED' as const
+    await Promise.all([
+      followers.insertMany(
+        edges.map(({ _id, follower, followee }) => ({ _id, user: followee, follower, source })),
+        { ordered: false },
+      ),
+      following.insertMany(
+        edges.map(({ _id, follower, followee }) => ({ _id, user: follower, followee, source })),
+        { ordered: false },
+      ),
+      follow_events.insertMany(
+        edges.map(({ _id, follower, followee }) => {
+          return { _id, user: follower, followee, type, source, at }
+        }),
+        { ordered: false },
+      ),
+    ])
+  }
+  await target.dropDatabase()
+  await client.close()
+}
+
+const idAt = (atMs: number, place: number) =>
+  toObjectId(timeIdAt<EdgeId>(atMs, place.toString(16).padStart(12, '0')))

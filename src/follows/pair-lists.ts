@@ -1,0 +1,38 @@
+import { groupBy } from '../lib/batch.ts'
+import type { UserId } from '../lib/ids.ts'
+import type { Pair } from './last-events.ts'
+
+/** Pairs in groups of one followee or one follower, so that few clauses find all pairs. */
+export interface PairGroups {
+  readonly toOne: ReadonlyMap<UserId, readonly Pair[]>
+  readonly fromOne: ReadonlyMap<UserId, readonly Pair[]>
+}
+
+/** Groups pairs, each by its follower or its followee, whichever has more pairs. */
+export function groupPairs(pairs: readonly Pair[]): PairGroups {
+  const ofFollower = groupBy(pairs, ({ follower }) => follower)
+  const ofFollowee = groupBy(pairs, ({ followee }) => followee)
+  const sizeOf = (group: readonly Pair[] | undefined) => group?.length ?? 0
+  const isToOne = ({ follower, followee }: Pair) =>
+    sizeOf(ofFollowee.get(followee)) >= sizeOf(ofFollower.get(follower))
+  const toOne = groupBy(pairs.filter(isToOne), ({ followee }) => followee)
+  const fromOne = groupBy(
+    pairs.filter((pair) => !isToOne(pair)),
+    ({ follower }) => follower,
+  )
+  return { toOne, fromOne }
+}
+
+/** Pairs in the order of an index that begins with these two users. */
+export const inOrderOf = <P extends Pair>(
+  pairs: readonly P[],
+  first: keyof Pair,
+  second: keyof Pair,
+): P[] =>
+  pairs.toSorted((one, other) =>
+    one[first] === other[first]
+      ? compareStrings(one[second], other[second])
+      : compareStrings(one[first], other[first]),
+  )
+
+const compareStrings = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)

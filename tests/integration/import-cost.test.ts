@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { importGraph } from '../../src/imports/import-graph.ts'
+import { useImports } from '../support/imports.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle } from '../support/services.ts'
+
+const imports = useImports('collection')
+const { database, services, expectExact } = imports
+
+/** Imports a list of edges. @returns the commands that were sent, by name and collection. */
+async function commandsOf(name: string, edges: string): Promise<Record<string, number>> {
+  const file = join(imports.folder, name)
+  await writeFile(file, edges)
+  const { commands } = await recorded(database.client, () =>
+    importGraph(services(), { file, mutual: false }),
+  )
+  const sent: Record<string, number> = {}
+  for (const { name, collection } of commands) {
+    const command = `${name} ${collection ?? ''}`.trim()
+    sent[command] = (sent[command] ?? 0) + 1
+  }
+  return sent
+}
+
+/** Each of 30 people follows `count` of 200 others. */
+const list = (count: number) =>
+  Array.from({ length: 30 * count }, (_, n) => `hub${n % 30} u${Math.floor(n / 30)}\n`).join('')
+
+test('6,000 new edges of new accounts take nine commands of data in one transaction', async () => {
+  expect(await commandsOf('new.txt', list(200))).toEqual({
+    'findAndModify imports': 1,
+    'find users': 1,
+    'insert users': 1,
+    'find restrictions': 1,
+    'insert user_stats': 1,
+    'insert followers': 1,
+    'insert following': 1,
+    'insert follow_events': 1,
+    'update meta': 1,
+    'update versions': 1,
+    'find strategies': 1,
+    'update imports': 3,
+    commitTransaction: 3,
+  })
+  expect(await expectExact()).toBe(6_000)
+})
+
+test('6,000 new edges of known accounts take nine commands of data in one transaction', async () => {
+  const people = Array.from({ length: 30 }, (_, n) => `hub${n}`)
+  await commandsOf(
+    'accounts.txt',
+    [...people, ...(list(200).match(/u\d+/g) ?? [])].map((name) => `seed ${name}\n`).join(''),
+  )
+  expect(await commandsOf('known.txt', list(200))).toEqual({
+    'findAndModify imports': 1,
+    'find users': 1,
+    'find followers': 1,
+    'find restrictions': 1,
+    'find follow_events': 1,
+    'update user_stats': 1,
+    'insert followers': 1,
+    'insert following': 1,
+    'insert follow_events': 1,
+    'update meta': 1,
+    'update versions': 1,
+    'find strategies': 1,
+    'update imports': 3,
+    commitTransaction: 3,
+  })
+  expect(await expectExact()).toBe(6_230)
+})
+
+test('an imported edge is the last event of its pair, also if the import began before an unfollow', async () => {
+  const { users, follows } = services()
+  const [one, other] = [handle('u0'), handle('u1')]
+  for (const id of [one, other]) await users.create(id, { name: id })
+  await follows.follow(one, other)
+  await follows.unfollow(one, other)
+  await imports.graph({ now: () => Date.UTC(2026, 0, 2) })
+  const events = await database.collections.follow_events
+    .find({ user: one, followee: other })
+    .sort({ _id: 1 })
+    .toArray()
+  expect(events.map(({ type, source }) => [type, source])).toEqual([
+    ['FOLLOWED', 'FEEDLINE'],
+    ['UNFOLLOWED', 'FEEDLINE'],
+    ['FOLLOWED', 'IMPORT'],
+  ])
+  const edge = await database.collections.followers.findOne({ user: other, follower: one })
+  expect(edge?.source).toBe('IMPORT')
+  expect(events.at(-1)?.at).toEqual(new Date(Date.UTC(2026, 0, 2)))
+})

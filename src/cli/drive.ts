@@ -137,9 +137,11 @@ async function run(options: DriveOptions, command: Command): Promise<void> {
     }
   } finally {
     if (options.clean) {
-      const deleted = await runClean(client, parts)
+      const { deleted, foreign } = await runClean(client, options.users, parts)
       displays[Symbol.dispose]()
       log(`Deleted ${deleted} accounts. Their handles can be used again after a minute.`)
+      if (foreign > 0)
+        log(`Accounts of the prefix that no run has created, which stay: ${foreign}.`)
     }
   }
   interrupt.signal.throwIfAborted()
@@ -166,7 +168,7 @@ async function readAccounts({ usersFile, prefix, users }: DriveOptions): Promise
 
 /** @throws {DomainError} BAD_USER_INPUT for options that do not go together. */
 function checkCombination(options: DriveOptions): void {
-  const { rate, clean, usersFile, step, warmup, json, report } = options
+  const { rate, untilP99, clean, usersFile, step, warmup, json, report } = options
   if (!rate && !clean) throw badInput('--rate', 'must be set, unless --clean is')
   if (!rate && (json ?? report) !== undefined) {
     throw badInput('--rate', 'must be set for a result')
@@ -174,10 +176,16 @@ function checkCombination(options: DriveOptions): void {
   if (clean && usersFile !== undefined) {
     throw badInput('--clean', 'deletes accounts that runs created, and none of a --users-file')
   }
+  if (untilP99 !== undefined && isFalling(rate)) {
+    throw badInput('--until-p99', 'ends a ramp whose rates rise, and those of --rate fall')
+  }
   if (rate && plannedArrivals(planSteps(rate, step, warmup)) > arrivalsMax) {
     throw badInput('--step', `the run would have more than ${arrivalsMax} arrivals`)
   }
 }
+
+const isFalling = ([first = 0, ...others]: readonly number[] = []): boolean =>
+  others.some((rate) => rate < first)
 
 /** Fails before the load, not after it. */
 async function checkWritable(file: string | undefined): Promise<void> {
@@ -239,8 +247,11 @@ function exitCodeOf({ verification, limits }: DriveResult): number {
 
 function readUrl(text: string, before: readonly URL[] = []): readonly URL[] {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search) {
-    throw new InvalidArgumentError('It must be an http or https address.')
+  const more = url && [url.username, url.password, url.search, url.hash].join('')
+  if (!url || !['http:', 'https:'].includes(url.protocol) || more !== '') {
+    throw new InvalidArgumentError(
+      'It must be an http or https address without user, password, query and fragment.',
+    )
   }
   if (url.pathname === '/') url.pathname = '/graphql'
   return [...before, url]

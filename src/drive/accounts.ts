@@ -18,18 +18,23 @@ interface ViewerAnswer {
 }
 
 interface Profile {
+  readonly bio: string | null
   readonly followingCount: number
   readonly postCount: number
 }
 
+/** The profile text of every account that a run creates. No other account is used or deleted. */
+const ownBio = 'A test account of feedline drive, which may delete it.'
+
 /** How long the handle of a deleted account may stay taken, and the time between two tries, in milliseconds. */
 const [removalMsMax, removalPauseMs] = [120_000, 1_000]
-/** How many handles `deleteAccounts` tries at once. */
-const deletedAtOnce = 100
+/** How many numbers in a row have no account after the last account of a prefix. */
+const gapMax = 100
 
 /**
  * Prepares the accounts of a run, their follows and their posts. What an earlier run created is used again.
- * @throws {Error} if an account does not exist and is not created; {RequestFailure}.
+ * @throws {Error} before anything is written if an account does not exist and is not created, or if another client
+ *   created it; {RequestFailure}.
  */
 export async function prepareAccounts(
   world: World,
@@ -46,8 +51,9 @@ export async function prepareAccounts(
       onProgress(part, ++done, users.length)
     })
   }
-  await each('accounts', (user) => preparation.openAccount(user))
+  await each('profiles', (user) => preparation.loadProfile(user))
   if (!plan.isCreating) return
+  await each('accounts', (user) => preparation.openAccount(user))
   await each('followers', (user) => preparation.openFollows(user))
   await each('authors', (user) => preparation.writePosts(user))
 }
@@ -62,19 +68,26 @@ class Preparation {
     private readonly plan: AccountPlan,
   ) {}
 
+  async loadProfile(user: number): Promise<void> {
+    const profile = await readProfile(this.client, user)
+    const handle = this.world.people.handleOf(user)
+    if (profile) {
+      if (this.plan.isCreating && profile.bio !== ownBio) {
+        throw new Error(`No run has created ${handle}. Set another --prefix`)
+      }
+      this.profiles.set(user, profile)
+    } else if (!this.plan.isCreating) {
+      throw new Error(`${handle} has no account`)
+    }
+  }
+
   async openAccount(user: number): Promise<void> {
+    if (this.profiles.has(user)) return
     const untilMs = performance.now() + removalMsMax
     const { people, runId } = this.world
-    const handle = people.handleOf(user)
-    const input = { name: `Drive ${user + 1}`, clientMutationId: `drive-${runId}-${handle}` }
+    const clientMutationId = `drive-${runId}-${people.handleOf(user)}`
+    const input = { name: `Drive ${user + 1}`, bio: ownBio, clientMutationId }
     for (;;) {
-      const { viewer } = await this.client.read<ViewerAnswer>({
-        document: 'Viewer',
-        variables: {},
-        as: user,
-      })
-      if (viewer.user) return void this.profiles.set(user, viewer.user)
-      if (!this.plan.isCreating) throw new Error(`${handle} has no account`)
       try {
         await this.client.request({ document: 'CreateUser', variables: { input }, as: user })
         return
@@ -113,28 +126,50 @@ class Preparation {
   }
 }
 
+/** The profile of a user, or null without an account. */
+async function readProfile(client: PatientClient, as: number): Promise<Profile | null> {
+  const { viewer } = await client.read<ViewerAnswer>({ document: 'Viewer', variables: {}, as })
+  return viewer.user
+}
+
+/** What became of the accounts of a prefix. */
+export interface Deletion {
+  readonly deleted: number
+  /** Accounts that no run has created. They stay. */
+  readonly foreign: number
+}
+
 /**
- * Deletes the numbered accounts in order, until a hundred in a row do not exist.
- * @returns the number of accounts that existed.
+ * Deletes the accounts that runs created, the highest number first. So a repeat after an interruption finds the rest.
+ * Looks as far as `expected`, and then until a hundred numbers in a row have no account.
  */
 export async function deleteAccounts(
   client: PatientClient,
+  expected: number,
   onProgress: PartProgress,
-): Promise<number> {
-  let deleted = 0
-  for (let from = 0, found = -1; found !== 0; from += deletedAtOnce) {
-    found = 0
-    const users = Array.from({ length: deletedAtOnce }, (_, at) => from + at)
-    await forEach(users, async (as) => {
-      const { deleteUser } = await client.read<{ deleteUser: { changed: boolean } }>({
-        document: 'DeleteUser',
-        variables: { input: {} },
-        as,
-      })
-      if (deleteUser.changed) found++
+): Promise<Deletion> {
+  const own: number[] = []
+  let foreign = 0
+  let looked = 0
+  for (let last = -1; looked < expected || looked - last <= gapMax; ) {
+    const users = Array.from({ length: gapMax }, (_, at) => looked + at)
+    await forEach(users, async (user) => {
+      const profile = await readProfile(client, user)
+      if (!profile) return
+      last = Math.max(last, user)
+      if (profile.bio === ownBio) own.push(user)
+      else foreign++
     })
-    deleted += found
-    onProgress('deleted accounts', deleted, deleted + (found > 0 ? deletedAtOnce : 0))
+    looked += gapMax
+    onProgress('profiles', looked, looked)
   }
-  return deleted
+  let deleted = 0
+  await forEach(
+    own.sort((a, b) => b - a),
+    async (as) => {
+      await client.request({ document: 'DeleteUser', variables: { input: {} }, as })
+      onProgress('deleted accounts', ++deleted, own.length)
+    },
+  )
+  return { deleted, foreign }
 }

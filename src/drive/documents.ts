@@ -14,7 +14,6 @@ export const documentNames = [
   'Timeline',
   'TimelineNews',
   'TimelinePoll',
-  'UserProfile',
   'UserPosts',
   'Following',
   'LikedPosts',

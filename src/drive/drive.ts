@@ -1,5 +1,5 @@
 import type { UserId } from '../lib/ids.ts'
-import { deleteAccounts, type PartProgress, prepareAccounts } from './accounts.ts'
+import { type Deletion, deleteAccounts, type PartProgress, prepareAccounts } from './accounts.ts'
 import { ApiClient } from './client.ts'
 import { loadDocuments } from './documents.ts'
 import { Journal } from './journal.ts'
@@ -39,7 +39,8 @@ const pollerStream = 103
 
 /**
  * Opens a client of a deployment that a run may use. Tokens are signed once for each user.
- * @throws {Error} if a process does not answer, or if it is one of production and the operator has not agreed to writes.
+ * @throws {Error} if a process does not answer or refuses the tokens, or if it is one of production and the operator has
+ *   not agreed to writes.
  */
 export async function openClient(
   parts: DriveParts,
@@ -55,6 +56,7 @@ export async function openClient(
   const client = new ApiClient({ urls: parts.urls, documents, authorizationOf })
   try {
     await checkDeployment(client, parts)
+    await checkTokens(patientOf(client, parts))
   } catch (error) {
     client[Symbol.dispose]()
     throw error
@@ -99,10 +101,9 @@ export async function runDrive(
   const startedAt = new Date().toISOString()
   const { seed } = settings
   const world = createWorld(accounts, settings)
-  const patient = new PatientClient(client.ask, parts.urls.length, parts.log, parts.signal)
+  const patient = patientOf(client, parts)
   const isCreating = 'prefix' in accounts
   const { followsPerUser: follows, postsPerUser: posts } = settings
-  await checkTokens(patient)
   await prepareAccounts(world, patient, { isCreating, follows, posts }, parts.onProgress)
   await loadFirstPages(world, patient, parts.onProgress)
   const steps = planSteps(settings.rates, settings.stepSeconds, settings.warmUpSeconds)
@@ -127,13 +128,19 @@ export async function runDrive(
   }
 }
 
-/** Deletes the numbered accounts of a prefix. @returns how many there were. */
-export function runClean(client: ApiClient, parts: DriveParts): Promise<number> {
+/** Deletes the accounts that runs created. @param expected how many numbers may have one. */
+export function runClean(
+  client: ApiClient,
+  expected: number,
+  parts: DriveParts,
+): Promise<Deletion> {
   // After an interrupted run, a second signal ends the process.
   const signal = parts.signal.aborted ? new AbortController().signal : parts.signal
-  const patient = new PatientClient(client.ask, parts.urls.length, parts.log, signal)
-  return deleteAccounts(patient, parts.onProgress)
+  return deleteAccounts(patientOf(client, { ...parts, signal }), expected, parts.onProgress)
 }
+
+const patientOf = (client: ApiClient, { urls, log, signal }: DriveParts): PatientClient =>
+  new PatientClient(client.ask, urls.length, log, signal)
 
 function createWorld(accounts: Accounts, { seed, mix }: ShownSettings): World {
   const handles =

@@ -125,14 +125,29 @@ describe('feedline drive', () => {
     expect(code).toBe(codeOf(result))
   })
 
+  test('drive neither uses nor deletes an account that another client created', async () => {
+    const { users: accounts } = database.collections
+    const query = 'mutation { createUser(input: { name: "A person" }) { user { id } } }'
+    const headers = { authorization: 'Dev taken-000002', 'content-type': 'application/json' }
+    const body = JSON.stringify({ query })
+    expect(
+      await (await fetch(`${first.url}/graphql`, { method: 'POST', headers, body })).json(),
+    ).toMatchObject({ data: { createUser: { user: {} } } })
+    const run = drive([first.url], [...load, '--rate', '5', '--prefix', 'taken', '--clean'])
+    expect(await run.ended).toBe(1)
+    expect(run.err()).toContain('No run has created taken-000002. Set another --prefix')
+    expect(run.err()).toContain('no run has created, which stay: 1')
+    const left = { _id: /^taken-/, deletedAt: { $exists: false } }
+    expect(await accounts.countDocuments(left)).toBe(1)
+  })
+
   test('drive ends at Ctrl-C with what it measured, and without a verdict on feeds', async () => {
     const { posts } = database.collections
-    const before = await posts.countDocuments()
-    const mix = ['--mix', 'home=1,compose=1']
-    const run = drive([first.url], [...load, ...mix, '--rate', '20', '--step', '60'])
+    const more = ['--posts', '0', '--prefix', 'ended', '--mix', 'home=1,compose=1']
+    const run = drive([first.url], [...load, ...more, '--rate', '20', '--step', '60'])
     await expect
-      .poll(() => posts.countDocuments(), { timeout: 30_000, interval: 20 })
-      .toBeGreaterThan(before)
+      .poll(() => posts.countDocuments({ author: /^ended-/ }), { timeout: 30_000, interval: 20 })
+      .toBeGreaterThan(3)
     run.child.kill('SIGINT')
     const { code, result } = await resultOf(run)
     expect(code).toBe(130)
@@ -146,6 +161,8 @@ describe('feedline drive', () => {
     [['--rate', '20000', '--step', '1h'], '--step'],
     [['--rate', '5', '--prefix', 'No handle'], '--prefix'],
     [['--rate', '5', '--users', '1'], '--users'],
+    [['--rate', '50..10/2', '--until-p99', '9'], '--until-p99'],
+    [['--rate', '5', '--url', 'http://:secret@localhost'], '--url'],
     [['--rate', '5', '--json', '/no-such-folder/a.json'], '/no-such-folder'],
     [['--clean', '--users-file', 'package.json'], '--clean'],
     [['--rate', '5', '--users-file', 'package.json'], '--users-file'],

@@ -9,16 +9,20 @@ export function formatDrive(result: DriveResult): string {
   const bound = settings.untilP99Ms
   return [
     ...alignColumns([
-      ['rate/s', 'seconds', 'arrivals', 'answered/s', 'p50 ms', 'p99 ms', 'failed', 'dropped'],
+      [
+        ...['rate/s', 'seconds', 'arrivals', 'answered/s', 'p50 ms', 'p99 ms', 'failed'],
+        ...['dropped', 'skipped'],
+      ],
       ...steps.map((step) => [
         formatNumber(step.perSecond),
-        String(step.seconds),
+        formatNumber(step.seconds),
         String(step.arrivals),
         formatNumber(step.achievedPerSecond),
         formatMs(step.latency?.p50Ms),
         formatMs(step.latency?.p99Ms),
         String(step.failed),
         String(step.dropped),
+        String(step.skipped),
       ]),
     ]),
     '',

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { type Arrival, type ArrivalPlan, choicesOf, scheduleArrivals } from './arrivals.ts'
 import type { Ask } from './client.ts'
-import { type GeneratorHealth, HealthMonitor } from './health.ts'
+import { HealthMonitor } from './health.ts'
 import { followUpName, operations, type Turn, type World } from './operations.ts'
 import type { OperationName } from './plan.ts'
 import { Recorder, type RequestName, type StepRecord } from './recorder.ts'
@@ -13,7 +13,10 @@ export interface LoadParts {
   readonly ask: Ask
   /** The most requests that are open at once. */
   readonly outstandingMax: number
-  /** The load ends after a step in which more than one of 100 requests took longer or failed, in milliseconds. */
+  /**
+   * The load ends when it is known that more than one of 100 requests of a step took longer or failed, in milliseconds.
+   * Later steps count for nothing.
+   */
   readonly untilP99Ms: number | undefined
   readonly onProgress: (arrivals: number) => void
   /** Ends the arrivals. */
@@ -23,9 +26,8 @@ export interface LoadParts {
 /** What became of a load. */
 export interface LoadOutcome {
   readonly recorder: Recorder
-  readonly health: Pick<GeneratorHealth, 'cpuShare' | 'eventLoopDelayP99Ms'>
-  /** The number of steps that kept the bound, if there is one. */
-  readonly stepsWithin: number | undefined
+  /** The highest rate that kept the bound, 0 if none did. Undefined without a bound. */
+  readonly rateWithin: number | undefined
   readonly isInterrupted: boolean
 }
 
@@ -48,6 +50,12 @@ class Load {
   private beginMs = 0
   private begun = 0
   private failure: { readonly error: unknown } | undefined
+  /** The step of the last arrival, and the health of the generator since it began. */
+  private current: { readonly step: StepRecord; readonly health: HealthMonitor } | undefined
+  /** The number of the step that is judged next. */
+  private judged = 0
+  private rateWithin = 0
+  private isBoundPassed = false
 
   constructor(private readonly parts: LoadParts) {
     this.recorder = new Recorder(parts.plan.steps, parts.untilP99Ms)
@@ -55,41 +63,61 @@ class Load {
 
   async run(): Promise<LoadOutcome> {
     const { recorder, parts } = this
-    let health = new HealthMonitor()
     this.beginMs = performance.now()
-    let last: StepRecord | undefined
-    let stepsWithin = parts.untilP99Ms === undefined ? undefined : 0
     for (const arrival of scheduleArrivals(parts.plan)) {
-      const step = recorder.steps[arrival.step] as StepRecord
-      const isNext = step !== last
       await this.waitUntil(arrival.dueMs)
-      if (parts.signal.aborted || this.failure) break
-      if (isNext && last?.step.isWarmUp) {
-        health[Symbol.dispose]()
-        health = new HealthMonitor()
-      }
-      if (isNext && last && !last.step.isWarmUp && stepsWithin !== undefined) {
-        if (!this.keptBound(last)) break
-        stepsWithin++
-      }
-      last = step
+      if (parts.signal.aborted) recorder.endAt(this.elapsedMs())
+      this.judgeSteps(this.elapsedMs())
+      if (parts.signal.aborted || this.failure || this.isBoundPassed) break
+      const step = recorder.steps[arrival.step] as StepRecord
+      if (step !== this.current?.step) this.beginStep(step)
       this.dispatch(arrival, step)
     }
-    const shown = health.read()
-    health[Symbol.dispose]()
+    this.endStep()
     await this.settle()
     if (this.failure) throw this.failure.error
     const isInterrupted = parts.signal.aborted
-    const isLastStep = last === recorder.steps.at(-1)
-    if (stepsWithin !== undefined && last && isLastStep && !isInterrupted && this.keptBound(last)) {
-      stepsWithin++
-    }
+    if (!isInterrupted) this.judgeSteps(Number.POSITIVE_INFINITY)
     recorder.slots.close()
-    return { recorder, health: shown, stepsWithin, isInterrupted }
+    const rateWithin = parts.untilP99Ms === undefined ? undefined : this.rateWithin
+    return { recorder, rateWithin, isInterrupted }
   }
 
-  private keptBound(step: StepRecord): boolean {
-    return step.isWithin(this.parts.untilP99Ms ?? Number.POSITIVE_INFINITY, performance.now())
+  private beginStep(step: StepRecord): void {
+    this.endStep()
+    this.current = { step, health: new HealthMonitor() }
+  }
+
+  private endStep(): void {
+    if (!this.current) return
+    const { step, health } = this.current
+    step.health = health.read()
+    health[Symbol.dispose]()
+  }
+
+  /**
+   * Judges each step that has ended as soon as no answer can change the verdict. Until then arrivals of the next step
+   * go on.
+   * @param elapsedMs the time since the begin of the run.
+   */
+  private judgeSteps(elapsedMs: number): void {
+    const { recorder, parts } = this
+    const boundMs = parts.untilP99Ms
+    if (boundMs === undefined || this.isBoundPassed) return
+    const nowMs = performance.now()
+    for (; this.judged < recorder.steps.length; this.judged++) {
+      const step = recorder.steps[this.judged] as StepRecord
+      if (step.step.isWarmUp) continue
+      const isOver = elapsedMs >= step.endMs + (step.open.size === 0 ? 0 : boundMs)
+      if (!isOver || !step.isDecided(boundMs, nowMs)) return
+      if (step.arrivals === 0) continue
+      if (!step.isWithin(boundMs, nowMs)) {
+        this.isBoundPassed = true
+        recorder.endAfter(step)
+        return
+      }
+      this.rateWithin = Math.max(this.rateWithin, step.step.perSecond)
+    }
   }
 
   private elapsedMs(): number {
@@ -123,7 +151,7 @@ class Load {
     const askMore = this.measured(step, followUpName, () => performance.now())
     const turn = { world, index, user, random: choicesOf(plan.seed, index), ask, askMore }
     const work = this.perform(operation, turn).then(() => {
-      if (!isSent) recorder.drop(step, this.elapsedMs())
+      if (!isSent) step.skipped++
       this.open.delete(work)
     })
     this.open.add(work)

@@ -1,8 +1,9 @@
 import { type Answer, isAnswered } from './client.ts'
+import type { GeneratorHealth } from './health.ts'
 import { Latencies } from './latencies.ts'
-import type { followUpName } from './operations.ts'
+import { followUpName } from './operations.ts'
 import type { OperationName, Step } from './plan.ts'
-import { TimeSlots } from './time-slots.ts'
+import { type TimeSlot, TimeSlots } from './time-slots.ts'
 
 /** What is counted apart: each operation, and what follows from polls. */
 export type RequestName = OperationName | typeof followUpName
@@ -42,12 +43,26 @@ export class StepRecord {
   arrivals = 0
   /** Arrivals that sent nothing, because too many requests were open. */
   dropped = 0
+  /** Arrivals that sent nothing, because there was no post to like, or each poller was polling. */
+  skipped = 0
+  /** How much the generator used in the step. */
+  health: StepHealth = { cpuShare: 0, eventLoopDelayP99Ms: 0 }
+  /** By how much arrivals were sent later than due. */
+  readonly lateness = new Latencies()
   /** Requests that failed, or were answered later than the bound of the run. */
   private overBound = 0
   readonly tallies = new Map<RequestName, Tally>()
   readonly open = new Set<Sent>()
 
-  constructor(readonly step: Step) {}
+  /** @param beginMs the time since the begin of the run. */
+  constructor(
+    readonly step: Step,
+    readonly beginMs: number,
+  ) {}
+
+  get endMs(): number {
+    return this.beginMs + 1000 * this.step.seconds
+  }
 
   tallyOf(name: RequestName): Tally {
     const tally = this.tallies.get(name) ?? new Tally()
@@ -66,49 +81,95 @@ export class StepRecord {
     this.overBound++
   }
 
+  /** Whether each request is answered, or open for longer than the bound. */
+  isDecided(boundMs: number, nowMs: number): boolean {
+    return this.open.size === this.countOverdue(boundMs, nowMs)
+  }
+
   /**
    * Whether at least 99 of 100 requests were answered within the bound. A request that is open for longer was not, and
    * neither was a dropped one.
    */
   isWithin(boundMs: number, nowMs: number): boolean {
-    const overdue = [...this.open].filter(({ dueMs }) => nowMs - dueMs > boundMs).length
-    const total = this.total().sent + this.dropped
-    return (this.overBound + overdue + this.dropped) * 100 <= total
+    const late = this.overBound + this.countOverdue(boundMs, nowMs) + this.dropped
+    return late * 100 <= this.total().sent + this.dropped
+  }
+
+  private countOverdue(boundMs: number, nowMs: number): number {
+    return [...this.open].filter(({ dueMs }) => nowMs - dueMs > boundMs).length
   }
 }
+
+/** What is known of the generator's health apart from its arrivals. */
+export type StepHealth = Pick<GeneratorHealth, 'cpuShare' | 'eventLoopDelayP99Ms'>
 
 /** Records every request of a run, in bounded memory. */
 export class Recorder {
   readonly steps: readonly StepRecord[]
   readonly slots: TimeSlots
-  /** By how much requests were sent later than due. */
-  readonly lateness = new Latencies()
+  /** When the arrivals ended early. */
+  private endMs = Number.POSITIVE_INFINITY
+  /** How many steps count. */
+  private stepCount: number
 
   /** @param boundMs the bound that 99 of 100 requests should keep, if there is one. */
   constructor(
     steps: readonly Step[],
     private readonly boundMs: number | undefined,
   ) {
-    this.steps = steps.map((step) => new StepRecord(step))
-    this.slots = new TimeSlots(steps.reduce((sum, { seconds }) => sum + seconds, 0))
+    let beginMs = 0
+    this.steps = steps.map((step) => {
+      const record = new StepRecord(step, beginMs)
+      beginMs = record.endMs
+      return record
+    })
+    this.stepCount = steps.length
+    const seconds = steps.map((step) => (step.isWarmUp ? 0 : step.seconds))
+    this.slots = new TimeSlots(seconds.reduce((sum, each) => sum + each, 0))
   }
 
   /** @param atMs the time since the begin of the run. */
   arrive(step: StepRecord, atMs: number): void {
     step.arrivals++
-    this.slots.at(atMs).offered++
+    const slot = this.slotOf(step, atMs)
+    if (slot) slot.offered++
   }
 
+  /** Counts an arrival that found too many open requests. */
   drop(step: StepRecord, atMs: number): void {
     step.dropped++
-    this.slots.at(atMs).dropped++
+    const slot = this.slotOf(step, atMs)
+    if (slot) slot.dropped++
+  }
+
+  /** Notes that the arrivals ended early. @param atMs the time since the begin of the run. */
+  endAt(atMs: number): void {
+    this.endMs = atMs
+  }
+
+  /** Leaves the steps after one out of every result. */
+  endAfter(step: StepRecord): void {
+    this.stepCount = this.steps.indexOf(step) + 1
+  }
+
+  /** How long a step took, in seconds. */
+  secondsOf({ step, beginMs, endMs }: StepRecord): number {
+    return endMs <= this.endMs ? step.seconds : Math.max(0, this.endMs - beginMs) / 1000
+  }
+
+  /** The slot of a time. The warm-up has none. */
+  private slotOf({ step }: StepRecord, atMs: number): TimeSlot | undefined {
+    if (step.isWarmUp) return undefined
+    const warmUpMs = this.steps[0]?.step.isWarmUp ? this.steps[0].endMs : 0
+    return this.slots.at(atMs - warmUpMs)
   }
 
   begin(step: StepRecord, name: RequestName, dueMs: number): Sent {
     const sent = { step, name, dueMs }
     step.tallyOf(name).sent++
     step.open.add(sent)
-    if (!step.step.isWarmUp) this.lateness.record(performance.now() - dueMs)
+    // What follows from an answer is due when it is sent.
+    if (name !== followUpName) step.lateness.record(performance.now() - dueMs)
     return sent
   }
 
@@ -116,7 +177,7 @@ export class Recorder {
   end(sent: Sent, answer: Answer<unknown>, atMs: number): void {
     const { step, name, dueMs } = sent
     const tally = step.tallyOf(name)
-    const slot = this.slots.at(atMs)
+    const slot = this.slotOf(step, atMs)
     const ms = performance.now() - dueMs
     step.open.delete(sent)
     const isOk = isAnswered(answer)
@@ -124,18 +185,22 @@ export class Recorder {
       tally.ok++
       if (answer.code === 'NOT_MODIFIED') tally.unchanged++
       tally.latencies.record(ms)
-      slot.ok++
-      this.slots.recordLatency(name, ms)
+      if (slot) {
+        slot.ok++
+        this.slots.recordLatency(name, ms)
+      }
     } else {
       addCount(tally.errors, answer.code)
-      slot.failed++
+      if (slot) slot.failed++
     }
     if (this.boundMs !== undefined && (!isOk || ms > this.boundMs)) step.countOverBound()
   }
 
   /** The steps that count: without the warm-up, and without those that had not begun when the run ended. */
   get measured(): readonly StepRecord[] {
-    return this.steps.filter(({ step, arrivals }) => !step.isWarmUp && arrivals > 0)
+    return this.steps
+      .slice(0, this.stepCount)
+      .filter(({ step, arrivals }) => !step.isWarmUp && arrivals > 0)
   }
 
   /** The requests of all measured steps by name. */

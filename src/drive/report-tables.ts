@@ -89,16 +89,17 @@ function descriptionOf(name: string): string {
 function renderSteps({ steps }: DriveResult): string {
   const rows = steps.map((step) => [
     String(Number(step.perSecond.toFixed(1))),
-    String(step.seconds),
+    String(Number(step.seconds.toFixed(1))),
     String(step.arrivals),
     String(step.dropped),
+    String(step.skipped),
     String(step.failed),
     step.achievedPerSecond.toFixed(1),
     formatMs(step.latency?.p50Ms),
     formatMs(step.latency?.p99Ms),
     formatMs(step.latency?.p999Ms),
   ])
-  const head = ['rate/s', 'seconds', 'arrivals', 'dropped', 'failed', 'answered/s']
+  const head = ['rate/s', 'seconds', 'arrivals', 'dropped', 'skipped', 'failed', 'answered/s']
   return table('Rates', [...head, 'p50 ms', 'p99', 'p99.9'], rows)
 }
 

@@ -46,12 +46,14 @@ export interface StepResult {
   readonly seconds: number
   readonly arrivals: number
   readonly dropped: number
+  readonly skipped: number
   readonly sent: number
   readonly ok: number
   readonly failed: number
   /** Arrivals that were answered with data, per second. What follows from polls does not count. */
   readonly achievedPerSecond: number
   readonly latency?: Percentiles
+  readonly generator: GeneratorHealth
 }
 
 /** The result of a run. */
@@ -65,8 +67,9 @@ export interface DriveResult {
   readonly highestRateWithin?: number
   readonly operations: Readonly<Record<string, RequestResult>>
   readonly total: RequestResult
+  /** The worst value of all steps. */
   readonly generator: GeneratorHealth
-  /** Why the run measured the generator instead of the deployment. Empty if it is valid. */
+  /** Why a step measured the generator instead of the deployment, with its rate. Empty if the run is valid. */
   readonly limits: readonly string[]
   readonly acknowledged: {
     readonly posts: number
@@ -99,23 +102,14 @@ const requestNames: readonly RequestName[] = [...operationNames, followUpName]
 
 /** Summarizes a load without its warm-up. */
 export function summarizeLoad(outcome: LoadOutcome): LoadResult {
-  const { recorder, stepsWithin, isInterrupted, health } = outcome
-  const { measured, lateness, slots } = recorder
+  const { recorder, rateWithin, isInterrupted } = outcome
+  const { measured, slots } = recorder
   const totals = recorder.totals()
-  const arrivals = sum(measured.map((step) => step.arrivals))
-  const dropped = sum(measured.map((step) => step.dropped))
-  const generator = {
-    ...health,
-    lateP99Ms: lateness.percentile(99),
-    droppedShare: arrivals === 0 ? 0 : dropped / arrivals,
-  }
-  const rates = measured.map(({ step }) => step.perSecond)
+  const steps = measured.map((record) => summarizeStep(record, recorder.secondsOf(record)))
   return {
     interrupted: isInterrupted,
-    steps: measured.map(summarizeStep),
-    ...(stepsWithin === undefined
-      ? {}
-      : { highestRateWithin: stepsWithin === 0 ? 0 : (rates[stepsWithin - 1] ?? 0) }),
+    steps,
+    ...(rateWithin === undefined ? {} : { highestRateWithin: rateWithin }),
     operations: Object.fromEntries(
       requestNames.flatMap((name) => {
         const tally = totals.get(name)
@@ -123,22 +117,40 @@ export function summarizeLoad(outcome: LoadOutcome): LoadResult {
       }),
     ),
     total: summarize(totalOf(measured)),
-    generator,
-    limits: findLimits(generator),
+    generator: worstOf(steps.map(({ generator }) => generator)),
+    limits: steps.flatMap(({ perSecond, generator }) => {
+      const reasons = findLimits(generator).join(', ')
+      return reasons === '' ? [] : [`at ${Number(perSecond.toFixed(1))}/s ${reasons}`]
+    }),
     slotSeconds: slots.slotSeconds,
     slots: slots.all,
   }
 }
 
-function summarizeStep(record: StepRecord): StepResult {
-  const { step, arrivals, dropped } = record
+function summarizeStep(record: StepRecord, seconds: number): StepResult {
+  const { step, arrivals, dropped, skipped, health, lateness } = record
   const { sent, ok, failed, latencies } = record.total()
   const latency = latencies.summarize()
   const followUps = record.tallies.get(followUpName)?.ok ?? 0
   return {
-    ...{ perSecond: step.perSecond, seconds: step.seconds, arrivals, dropped, sent, ok, failed },
-    achievedPerSecond: (ok - followUps) / step.seconds,
+    ...{ perSecond: step.perSecond, seconds, arrivals, dropped, skipped, sent, ok, failed },
+    achievedPerSecond: seconds === 0 ? 0 : (ok - followUps) / seconds,
     ...(latency && { latency }),
+    generator: {
+      ...health,
+      lateP99Ms: lateness.percentile(99),
+      droppedShare: arrivals === 0 ? 0 : dropped / arrivals,
+    },
+  }
+}
+
+function worstOf(all: readonly GeneratorHealth[]): GeneratorHealth {
+  const worst = (name: keyof GeneratorHealth) => Math.max(0, ...all.map((each) => each[name]))
+  return {
+    cpuShare: worst('cpuShare'),
+    eventLoopDelayP99Ms: worst('eventLoopDelayP99Ms'),
+    lateP99Ms: worst('lateP99Ms'),
+    droppedShare: worst('droppedShare'),
   }
 }
 
@@ -153,5 +165,3 @@ function totalOf(records: readonly StepRecord[]): Tally {
   for (const tally of others) first?.add(tally)
   return first ?? new Tally()
 }
-
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)

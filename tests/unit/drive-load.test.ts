@@ -99,6 +99,53 @@ describe('an open loop', () => {
     expect(highestRateWithin).toBe(20)
   })
 
+  test('a rate is judged after its answers, and a step that began before the verdict counts for nothing', async () => {
+    const begin = performance.now()
+    // The last requests of the first second are answered in the next one, later than the bound.
+    const answer = async () => {
+      const ms = performance.now() - begin
+      if (ms > 800 && ms < 1_000) await sleep(450)
+      return ok()
+    }
+    const outcome = await runLoad(partsOf([20, 40, 60], answer, { untilP99Ms: 400 }))
+    const { steps, highestRateWithin, operations } = summarizeLoad(outcome)
+    expect(steps.map(({ perSecond }) => perSecond)).toEqual([20])
+    expect([highestRateWithin, operations.home?.sent]).toEqual([0, 20])
+  })
+
+  test('an arrival without anything to act on is skipped, and the run stays valid', async () => {
+    const base = partsOf([20], ok)
+    const plan = { ...base.plan, mix: parseMix('home=1,like=2,poll=2') }
+    const { steps, operations, limits } = summarizeLoad(await runLoad({ ...base, plan }))
+    const [step] = steps
+    expect(operations.like ?? operations.poll).toBeUndefined()
+    expect(step?.skipped).toBe(20 - (operations.home?.sent ?? 0))
+    expect([step?.dropped, limits.join().includes('dropped')]).toEqual([0, false])
+  })
+
+  test('the warm-up is neither in the rates nor in the plots', async () => {
+    const base = partsOf([20], ok)
+    const plan = { ...base.plan, steps: planSteps([20], 0.5, 0.5) }
+    const { steps, slots, operations } = summarizeLoad(await runLoad({ ...base, plan }))
+    expect([steps.length, operations.home?.sent]).toEqual([1, 10])
+    expect(slots.reduce((sum, { offered }) => sum + offered, 0)).toBe(10)
+    expect(slots[0]).toMatchObject({ atSeconds: 0, offered: 10 })
+  })
+
+  test('one step at the limit of the generator makes the run invalid, and is named', async () => {
+    const busy = async () => {
+      const untilMs = performance.now() + 60
+      while (performance.now() < untilMs);
+      return ok()
+    }
+    let sent = 0
+    const answer = () => (++sent > 20 ? busy() : ok())
+    const { limits, generator } = summarizeLoad(await runLoad(partsOf([20, 21], answer)))
+    expect(generator.lateP99Ms).toBeGreaterThan(25)
+    expect(limits.join()).toMatch(/at 21\/s .*late \(p99\)/)
+    expect(limits.join()).not.toContain('at 20/s it dropped')
+  })
+
   test('a signal ends the arrivals, and the load returns what was measured', async () => {
     const signal = AbortSignal.timeout(300)
     const { recorder, isInterrupted } = await runLoad(partsOf([100, 100], ok, { signal }))
@@ -106,6 +153,9 @@ describe('an open loop', () => {
     expect(isInterrupted).toBe(true)
     expect(total?.sent).toBeLessThan(100)
     expect(total?.ok).toBe(total?.sent)
+    const [first] = summarizeLoad({ recorder, rateWithin: undefined, isInterrupted }).steps
+    expect(first?.seconds).toBeLessThan(0.9)
+    expect(first?.achievedPerSecond).toBeGreaterThan(50)
   })
 })
 

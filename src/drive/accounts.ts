@@ -141,7 +141,7 @@ export interface Deletion {
 
 /**
  * Deletes the accounts that runs created, the highest number first. So a repeat after an interruption finds the rest.
- * Looks as far as `expected`, and then until a hundred numbers in a row have no account.
+ * Searches as far as `expected`, and then until a hundred numbers in a row have no account.
  */
 export async function deleteAccounts(
   client: PatientClient,
@@ -150,9 +150,9 @@ export async function deleteAccounts(
 ): Promise<Deletion> {
   const own: number[] = []
   let foreign = 0
-  let looked = 0
-  for (let last = -1; looked < expected || looked - last <= gapMax; ) {
-    const users = Array.from({ length: gapMax }, (_, at) => looked + at)
+  let searched = 0
+  for (let last = -1; searched < expected || searched - last <= gapMax; ) {
+    const users = Array.from({ length: gapMax }, (_, at) => searched + at)
     await forEach(users, async (user) => {
       const profile = await readProfile(client, user)
       if (!profile) return
@@ -160,8 +160,8 @@ export async function deleteAccounts(
       if (profile.bio === ownBio) own.push(user)
       else foreign++
     })
-    looked += gapMax
-    onProgress('profiles', looked, looked)
+    searched += gapMax
+    onProgress('profiles', searched, searched)
   }
   let deleted = 0
   await forEach(

@@ -1,16 +1,10 @@
 import fc from 'fast-check'
-import { BSON, type Document, MaxKey, MinKey } from 'mongodb'
+import { MaxKey, MinKey } from 'mongodb'
 import { expect, test } from 'vitest'
 import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
-import { assignRanges } from '../../src/db/sharding/assign-ranges.ts'
-import { type ClusterAnswers, toClusterState } from '../../src/db/sharding/cluster.ts'
-import {
-  mongoshLine,
-  type PlannedCommand,
-  planSharding,
-  rangesPerShard,
-} from '../../src/db/sharding/plan.ts'
+import { mongoshLine, rangesPerShard } from '../../src/db/sharding/plan.ts'
 import { splitHandles } from '../../src/db/sharding/split-handles.ts'
+import { Cluster, placeOf, textOf } from '../support/cluster-state.ts'
 
 const specs = catalogue('collection')
 const ranged = Object.entries(specs).filter(([, { handleIn }]) => handleIn) as [
@@ -18,88 +12,6 @@ const ranged = Object.entries(specs).filter(([, { handleIn }]) => handleIn) as [
   CollectionSpec,
 ][]
 const database = 'feedline'
-
-/** What a cluster answers, changed by each command as the manual describes it. */
-class Cluster {
-  private readonly zones = new Map<string, string[]>()
-  private readonly indexes = new Map<string, Set<string>>()
-  private sharded: Document[] = [{ _id: 'other.users', key: { handle: 1 } }]
-  private tags: Document[] = []
-  sample: readonly string[] = []
-  draining: string | undefined
-
-  constructor(...shards: string[]) {
-    for (const shard of shards) this.add(shard)
-  }
-
-  add(shard: string): void {
-    this.zones.set(shard, [])
-  }
-
-  answers(): ClusterAnswers {
-    const shards = [...this.zones].map(([_id, tags]) => ({
-      _id,
-      host: `${_id}/${_id}.example.net:27017`,
-      state: 1,
-      ...(tags.length > 0 ? { tags } : {}),
-      ...(_id === this.draining ? { draining: true } : {}),
-    }))
-    const { sharded, tags, indexes, sample } = this
-    return { listShards: { shards, ok: 1 }, sharded, tags, indexes, sample }
-  }
-
-  plan(): PlannedCommand[] {
-    return planSharding(database, specs, toClusterState(database, this.answers()))
-  }
-
-  /** Runs the first commands of the plan, by default all. */
-  run(count = Number.POSITIVE_INFINITY): void {
-    for (const planned of this.plan().slice(0, count)) this.apply(planned)
-  }
-
-  apply({ command }: PlannedCommand): void {
-    const [verb, target] = Object.entries(command)[0] as [string, string]
-    if (verb === 'addShardToZone') this.zones.get(target)?.push(command.zone)
-    if (verb === 'create') this.indexes.set(target, new Set(['_id_']))
-    if (verb === 'createIndexes') {
-      for (const { name } of command.indexes) this.indexes.get(target)?.add(name)
-    }
-    if (verb === 'shardCollection') this.sharded.push({ _id: target, key: command.key })
-    if (verb === 'updateZoneKeyRange') {
-      const { min, max, zone } = command
-      if (zone === null)
-        this.tags = this.tags.filter((tag) => !isSame([tag.ns, tag.min], [target, min]))
-      else this.tags.push({ ns: target, min, max, tag: zone })
-    }
-  }
-
-  ranges(name: CollectionName): Document[] {
-    return this.tags.filter(({ ns }) => ns === `${database}.${name}`)
-  }
-
-  countsOf(name: CollectionName): Record<string, number> {
-    const counts: Record<string, number> = {}
-    for (const { tag } of this.ranges(name)) counts[tag] = (counts[tag] ?? 0) + 1
-    return counts
-  }
-}
-
-const textOf = (value: unknown) => BSON.EJSON.stringify(value)
-const isSame = (a: unknown, b: unknown) => textOf(a) === textOf(b)
-
-/** Compares bounds as MongoDB does: MinKey, documents field by field, texts by their bytes, MaxKey. */
-function compare(a: unknown, b: unknown): number {
-  const rank = (value: unknown) => (value instanceof MinKey ? 0 : value instanceof MaxKey ? 2 : 1)
-  if (rank(a) !== 1 || rank(b) !== 1) return rank(a) - rank(b)
-  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string))
-  const [left, right] = [a, b].map((value) => Object.values(value as object))
-  for (const [n, value] of (left as unknown[]).entries()) {
-    if (n >= (right as unknown[]).length) return 1
-    const order = compare(value, (right as unknown[])[n])
-    if (order !== 0) return order
-  }
-  return (left as unknown[]).length - (right as unknown[]).length
-}
 
 const handles = fc.array(fc.stringMatching(/^[a-z0-9][a-z0-9_.-]{0,10}[a-z0-9]$/), {
   maxLength: 400,
@@ -123,7 +35,7 @@ test('a plan covers every key of every ranged collection once, in order, on ever
         }
         for (const [n, { min, max }] of ranges.entries()) {
           expect(Object.keys(min)).toEqual(Object.keys(shardKey))
-          expect(compare(min, max)).toBeLessThan(0)
+          expect(placeOf(min) < placeOf(max)).toBe(true)
           if (n > 0) expect(min).toEqual(ranges[n - 1]?.max)
         }
       }
@@ -143,7 +55,8 @@ function zoneOf(cluster: Cluster, name: CollectionName, handle: string): readonl
         ? [{ [handleIn.within]: handle, more: 'x' }]
         : handleIn.after.map((start) => start + handle)
   return values.map(
-    (value) => cluster.ranges(name).findLast(({ min }) => compare(min[field], value) <= 0)?.tag,
+    (value) =>
+      cluster.ranges(name).findLast(({ min }) => placeOf(min[field]) <= placeOf(value))?.tag,
   )
 }
 
@@ -198,21 +111,6 @@ test('a draining shard gives its ranges to the others', () => {
   expect(cluster.countsOf('users')).toEqual({ feedline_a: 12, feedline_c: 12 })
 })
 
-test('ranges that an operator has set for users decide those of all collections', () => {
-  const cluster = new Cluster('a', 'b')
-  cluster.apply({ database: 'admin', command: { addShardToZone: 'a', zone: 'EU' } })
-  const bounds = [new MinKey(), 'm', new MaxKey()]
-  for (const [n, zone] of ['EU', 'feedline_b'].entries()) {
-    const [min, max] = [{ _id: bounds[n] }, { _id: bounds[n + 1] }]
-    const command = { updateZoneKeyRange: `${database}.users`, min, max, zone }
-    cluster.apply({ database: 'admin', command })
-  }
-  cluster.run()
-  expect(zoneOf(cluster, 'versions', 'lea')).toEqual(['EU', 'EU', 'EU'])
-  expect(zoneOf(cluster, 'inbox', 'max')).toEqual(['feedline_b'])
-  expect(cluster.plan()).toEqual([])
-})
-
 test('ranges come before their collection, and indexes before both', () => {
   const cluster = new Cluster('a', 'b')
   const of = (name: string) =>
@@ -236,18 +134,6 @@ test('a collection that is sharded by another key is refused, with what to do', 
   )
 })
 
-test('a change of ranges that was interrupted leaves no handle without a zone', () => {
-  for (let done = 0; done < 12; done++) {
-    const cluster = new Cluster('a', 'b')
-    cluster.run()
-    cluster.add('c')
-    cluster.run(done)
-    cluster.run()
-    expect(cluster.plan()).toEqual([])
-    expect(cluster.ranges('users')).toHaveLength(2 * rangesPerShard)
-  }
-})
-
 test('a command is one line for mongosh', () => {
   const [min, max] = [{ _id: new MinKey() }, { _id: { reader: 'm' } }]
   const command = { updateZoneKeyRange: 'feedline.inbox', min, max, zone: 'feedline_a' }
@@ -261,17 +147,5 @@ test('ranges of handles follow the accounts once there are enough', () => {
   expect(splitHandles(4, sample)).toEqual(['user200', 'user400', 'user600'])
   expect(splitHandles(4, ['zoe'])).toEqual(
     ['gma', 'naa', 'tma'].map((_, n) => splitHandles(4, [])[n]),
-  )
-})
-
-test('every zone gets its share of ranges, whatever was assigned before', () => {
-  const zone = fc.constantFrom('a', 'b', 'c', 'gone', undefined)
-  fc.assert(
-    fc.property(fc.array(zone, { minLength: 3, maxLength: 40 }), (assigned) => {
-      const result = assignRanges(assigned, ['a', 'b', 'c'])
-      const counts = ['a', 'b', 'c'].map((name) => result.filter((one) => one === name).length)
-      expect(counts.reduce((sum, n) => sum + n)).toBe(assigned.length)
-      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
-    }),
   )
 })

@@ -1,35 +1,56 @@
+/** The zones among which ranges are assigned. */
+export interface Zones {
+  /** The zones of all shards that stay. */
+  readonly live: ReadonlySet<string>
+  /** The zones of `live` that get a share of the ranges of the others. */
+  readonly joining: readonly string[]
+  /** Whether an operator has made a zone. No range of it moves, and it gets no range of another zone. */
+  readonly isOperators: (zone: string) => boolean
+}
+
 /**
- * Gives every range of handles to a zone, so that each zone has as many as the others, or one more. Keeps what is
- * assigned already, except for ranges of zones that are gone, and what an overloaded zone gives away.
+ * Gives every range of handles to a zone. A range of a live zone stays, so an operator's placement does. Ranges of
+ * zones that are gone go to the zones with the fewest, and joining zones take ranges from those with the most, until they
+ * have an equal share.
  * @param assigned the zone of each range in order, undefined for a range without a zone.
- * @param zones at least one, at most as many as there are ranges.
  */
 export function assignRanges(
   assigned: readonly (string | undefined)[],
-  zones: readonly string[],
+  { live, joining, isOperators }: Zones,
 ): string[] {
   if (assigned.every((zone) => zone === undefined)) {
     // Neighbours stay together, so that a shard has as few borders as possible.
-    return assigned.map((_, n) => zones[Math.floor((n * zones.length) / assigned.length)] as string)
+    return assigned.map(
+      (_, n) => joining[Math.floor((n * joining.length) / assigned.length)] as string,
+    )
   }
-  const counts = new Map(zones.map((zone) => [zone, 0]))
-  const count = (zone: string, by: number) => counts.set(zone, (counts.get(zone) ?? 0) + by)
-  const result = assigned.map((zone) => (zone && counts.has(zone) ? zone : undefined))
-  for (const zone of result) if (zone) count(zone, 1)
+  const result = assigned.map((zone) => (zone !== undefined && live.has(zone) ? zone : undefined))
+  const kept = result.filter((zone) => zone !== undefined)
+  const known = [...new Set([...kept, ...joining])]
+  const takers = [known.filter((zone) => !isOperators(zone)), known, [...live]].find(
+    ({ length }) => length > 0,
+  )
+  const counts = new Map(takers?.map((zone) => [zone, 0]))
+  const count = (zone: string, by: number) => {
+    const before = counts.get(zone)
+    if (before !== undefined) counts.set(zone, before + by)
+  }
+  for (const zone of kept) count(zone, 1)
   const byCount = () => [...counts].sort(([, a], [, b]) => a - b)
   for (const [n, zone] of result.entries()) {
-    if (zone) continue
+    if (zone !== undefined) continue
     const [least] = byCount()[0] as [string, number]
     result[n] = least
     count(least, 1)
   }
-  for (;;) {
-    const sorted = byCount()
-    const [least, few] = sorted[0] as [string, number]
-    const [most, many] = sorted.at(-1) as [string, number]
-    if (many - few < 2) return result as string[]
-    result[result.lastIndexOf(most)] = least
-    count(most, -1)
-    count(least, 1)
+  const share = Math.floor([...counts.values()].reduce((sum, n) => sum + n, 0) / counts.size)
+  for (const zone of joining) {
+    while ((counts.get(zone) ?? share) < share) {
+      const [most] = byCount().at(-1) as [string, number]
+      result[result.lastIndexOf(most)] = zone
+      count(most, -1)
+      count(zone, 1)
+    }
   }
+  return result as string[]
 }

@@ -22,9 +22,9 @@ export interface ClusterAnswers {
 
 /** The state of a cluster from its answers. */
 export function toClusterState(database: string, answers: ClusterAnswers): ClusterState {
-  const keys = new Map(
-    answers.sharded.map(({ _id, key, dropped }) => [_id, dropped ? undefined : key]),
-  )
+  // MongoDB 8.0 also lists collections that are on one shard.
+  const sharded = answers.sharded.filter(({ dropped, unsplittable }) => !dropped && !unsplittable)
+  const keys = new Map(sharded.map(({ _id, key }) => [_id, key]))
   const shards = (answers.listShards.shards as Document[]).map(
     ({ _id, tags = [], draining = false }): ShardState => ({ name: _id, zones: tags, draining }),
   )

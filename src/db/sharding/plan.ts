@@ -3,7 +3,13 @@ import type { CollectionSpec, IndexSpec } from '../collections.ts'
 import { toIndexModel } from '../indexes.ts'
 import { assignRanges } from './assign-ranges.ts'
 import { splitHandles } from './split-handles.ts'
-import { type HandleRanges, handleRangesIn, type ZoneRange, zoneRangesOf } from './zone-ranges.ts'
+import {
+  type HandleRanges,
+  handleRangesIn,
+  type StoredRanges,
+  type ZoneRange,
+  zoneRangesOf,
+} from './zone-ranges.ts'
 
 /** What a sharded cluster says about itself and one database. */
 export interface ClusterState {
@@ -47,12 +53,19 @@ export const rangesPerShard = 8
 /** The collection whose stored ranges decide those of all others. */
 const anchor = 'users'
 
+/** The begin of the name of a zone that this command makes. An operator makes all others. */
+const ownPrefix = 'feedline_'
+const ownZone = ({ name }: ShardState): string => `${ownPrefix}${name}`
+const isOperators = (zone: string): boolean => !zone.startsWith(ownPrefix)
+
 const unknown: CollectionState = { exists: false, indexNames: new Set(), zoneRanges: [] }
 
 /**
  * The commands that create, pre-split and shard every collection of a catalogue, in order. Empty if nothing is missing.
- * Ranges of handles that are stored already stay, so a repeat changes none, and shards that were added get a share.
- * @throws {ShardingError} if a collection is sharded by another key, or there are more shards than ranges.
+ * Ranges of handles that are stored already stay, and so does their zone while a shard has it. Shards that were added
+ * get a share.
+ * @throws {ShardingError} if a collection is sharded by another key, zones of an operator leave handles out, or there are
+ *   more shards than ranges.
  */
 export function planSharding(
   database: string,
@@ -60,7 +73,7 @@ export function planSharding(
   state: ClusterState,
 ): PlannedCommand[] {
   const stateOf = (name: string) => state.collections.get(name) ?? unknown
-  const { handles, added } = rangesFor(stateOf(anchor), state)
+  const { handles, added } = rangesFor(catalogue, state)
   const admin = (command: Document): PlannedCommand => ({ database: 'admin', command })
   return [
     ...added.map(({ shard, zone }) => admin({ addShardToZone: shard, zone })),
@@ -75,30 +88,60 @@ export function planSharding(
  * The stored ranges of handles. Those of an interrupted first run are replaced: their end is missing, and would be one
  * range.
  */
-function storedRanges({ shardKey, zoneRanges }: CollectionState) {
+function storedRanges({ shardKey, zoneRanges }: CollectionState): StoredRanges | undefined {
   const stored = handleRangesIn('_id', zoneRanges)
-  return shardKey || stored?.zones.every((zone) => zone !== undefined) ? stored : undefined
+  if (!stored || shardKey || stored.zones.every((zone) => zone !== undefined)) return stored
+  const [last, ...before] = stored.zones.toReversed()
+  const isOwnBegin = before.every((zone) => zone !== undefined && !isOperators(zone))
+  if (last === undefined && isOwnBegin) return undefined
+  throw new ShardingError(
+    `The zone ranges of ${anchor} leave some handles out: set ranges from MinKey to MaxKey with updateZoneKeyRange, or remove all of them, then run the command again.`,
+  )
 }
 
 /** The ranges of handles by zone, and the zones that shards still need. */
-function rangesFor(anchored: CollectionState, { shards, sample }: ClusterState) {
-  const staying = shards.filter(({ draining }) => !draining)
-  const stored = storedRanges(anchored)
-  const zoneOf = ({ name, zones }: ShardState) =>
-    zones.find((zone) => stored?.zones.includes(zone)) ?? `feedline_${name}`
-  const splits = stored?.splits ?? splitHandles(staying.length * rangesPerShard, sample)
-  const zones = [...new Set(staying.map(zoneOf))]
-  if (zones.length > splits.length + 1) {
+function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: ClusterState) {
+  const stored = storedRanges(state.collections.get(anchor) ?? unknown)
+  const staying = state.shards.filter(({ draining }) => !draining)
+  const splits = stored?.splits ?? splitHandles(staying.length * rangesPerShard, state.sample)
+  const assigned = stored?.zones ?? splits.map(() => undefined).concat(undefined)
+  const isNew = joiningTest(catalogue, state, stored)
+  const joining = staying.filter(isNew).map(ownZone)
+  const live = new Set([...staying.flatMap(({ zones }) => zones), ...joining])
+  const shared = assigned.filter((zone) => zone === undefined || !isOperators(zone))
+  const sharing = new Set([...shared.filter((zone) => zone && live.has(zone)), ...joining])
+  if (joining.length > 0 && shared.length > 0 && sharing.size > shared.length) {
     throw new ShardingError(
-      `The ${zones.length} shards need at least as many ranges of handles, and ${anchor} has ${splits.length + 1}: split ranges with updateZoneKeyRange, then run the command again.`,
+      `The ${sharing.size} shards need at least as many ranges of handles, and ${anchor} has ${shared.length}: split ranges with updateZoneKeyRange, then run the command again.`,
     )
   }
-  const assigned = stored?.zones ?? splits.map(() => undefined).concat(undefined)
-  const handles: HandleRanges = { splits, zones: assignRanges(assigned, zones) }
+  const zones = assignRanges(assigned, { live, joining, isOperators })
+  const handles: HandleRanges = { splits, zones }
   const added = staying
-    .filter((shard) => !shard.zones.includes(zoneOf(shard)))
-    .map((shard) => ({ shard: shard.name, zone: zoneOf(shard) }))
+    .map((shard) => ({ shard: shard.name, zone: ownZone(shard), zones: shard.zones }))
+    .filter((shard) => joining.includes(shard.zone) && zones.includes(shard.zone))
+    .filter((shard) => !shard.zones.includes(shard.zone))
   return { handles, added }
+}
+
+/**
+ * Whether a shard still has to get its share: in the first run every one, later one without a zone of an operator that
+ * has no range in a collection. So a run that ended between two collections goes on with the same share.
+ */
+function joiningTest(
+  catalogue: Readonly<Record<string, CollectionSpec>>,
+  { collections }: ClusterState,
+  stored: StoredRanges | undefined,
+): (shard: ShardState) => boolean {
+  if (!stored) return () => true
+  const placed = Object.entries(catalogue).flatMap(([name, { handleIn }]) => {
+    const found = collections.get(name)
+    const isPlaced = handleIn && found?.shardKey && found.zoneRanges.length > 0
+    return isPlaced ? [new Set(found.zoneRanges.map(({ zone }) => zone))] : []
+  })
+  const all = [new Set(stored.zones), ...placed]
+  return (shard) =>
+    !shard.zones.some(isOperators) && all.some((zones) => !zones.has(ownZone(shard)))
 }
 
 /** Commands for the database: the collection, and its missing indexes. */
@@ -145,10 +188,10 @@ function distribution(
       `${namespace} is sharded by ${textOf(state.shardKey)}, and Feedline needs ${textOf(spec.shardKey)}: change it with reshardCollection, then run the command again.`,
     )
   }
+  // Zones of collections with hashed keys are the operator's.
+  const ranges = spec.handleIn ? changedRanges(state.zoneRanges, zoneRangesOf(spec, handles)) : []
   return [
-    ...changedRanges(state.zoneRanges, spec.handleIn ? zoneRangesOf(spec, handles) : []).map(
-      (range) => ({ updateZoneKeyRange: namespace, ...range }),
-    ),
+    ...ranges.map((range) => ({ updateZoneKeyRange: namespace, ...range })),
     ...(state.shardKey ? [] : [{ shardCollection: namespace, key: spec.shardKey }]),
   ]
 }

@@ -1,6 +1,6 @@
 import type { Percentiles } from '../drive/latencies.ts'
 import type { DriveResult, RequestResult } from '../drive/result.ts'
-import type { VerificationResult } from '../drive/verification.ts'
+import type { VerificationResult } from '../drive/verification-result.ts'
 import { alignColumns } from './table.ts'
 
 /** The text that `feedline drive` prints. */
@@ -62,30 +62,40 @@ function generatorSentence({ generator, limits }: DriveResult): string {
     : `${measured}\nNOT VALID: the load generator was at its limit: ${limits.join('; ')}.`
 }
 
-function verificationLines({ verification, unverified, acknowledged }: DriveResult): string[] {
+function verificationLines({ verification, unverified }: DriveResult): string[] {
   if (!verification) return [`NOT VERIFIED: ${unverified}.`]
-  const { differences, sample } = verification
-  const { posts, follows, likes } = acknowledged
+  const { differences, sample, pollers, writers, unverifiedSample } = verification
+  const { posts, follows, likes } = verification.acknowledged
   return [
-    `Verified: ${describeComparison(verification)}, and the lists of ${verification.writers} users ` +
+    `Verified: ${describeTimelines(verification)}, ${pollers} pollers, and the lists of ${writers} users ` +
       `with ${posts} acknowledged posts, ${follows} follows and ${likes} likes.`,
+    ...verification.strategies
+      .filter(({ pagesByFanoutOnRead }) => pagesByFanoutOnRead > 0)
+      .map(
+        ({ name, pages, pagesByFanoutOnRead }) =>
+          `Not verified: ${pagesByFanoutOnRead} of ${pages} pages of ${name}, which FANOUT_ON_READ served.`,
+      ),
     ...sample.map(({ reader, list, kind, item }) =>
       [`${kind}  ${list} of ${reader}`, ...(item === undefined ? [] : [item])].join(': '),
     ),
-    ...(differences > sample.length ? [`and ${differences - sample.length} more`] : []),
+    ...furtherOf(differences, sample),
+    ...unverifiedSample.map(
+      ({ reader, list, reason }) => `NOT VERIFIED  ${list} of ${reader}: ${reason}`,
+    ),
+    ...furtherOf(verification.unverified, unverifiedSample),
     differences === 1 ? '1 difference.' : `${differences} differences.`,
   ]
 }
 
-/** Says what was compared. */
-function describeComparison(verification: VerificationResult): string {
-  const { readers, strategies, timelines, posts, pollers, cutLists } = verification
-  const compared =
-    strategies.length === 0
-      ? 'no strategy but FANOUT_ON_READ is maintained'
-      : `${timelines} timelines (${strategies.join(', ')}) of ${readers} readers with ${posts} posts`
+const furtherOf = (count: number, { length }: readonly unknown[]): string[] =>
+  count > length ? [`and ${count - length} more`] : []
+
+/** Says which timelines were compared. */
+function describeTimelines({ readers, strategies, cutLists }: VerificationResult): string {
+  if (strategies.length === 0) return 'no strategy but FANOUT_ON_READ is maintained'
+  const each = strategies.map(({ name, posts }) => `${name} with ${posts} posts`).join(', ')
   const cut = cutLists > 0 ? ` (${cutLists} lists only as far as 20,000 items)` : ''
-  return `${compared}${cut}, ${pollers} pollers`
+  return `the timelines of ${readers} readers under ${each}${cut}`
 }
 
 const formatMs = (ms: number | undefined): string => (ms === undefined ? '–' : ms.toFixed(1))

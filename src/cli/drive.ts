@@ -13,7 +13,7 @@ import {
   type Spacing,
   spacings,
 } from '../drive/plan.ts'
-import type { DriveResult, ShownSettings } from '../drive/result.ts'
+import { type DriveResult, exitCodeOf, type ShownSettings } from '../drive/result.ts'
 import { readConfig } from '../environment.ts'
 import { badInput } from '../errors.ts'
 import { handleRule, parseUserId } from '../lib/ids.ts'
@@ -77,7 +77,7 @@ export const driveCommand = (): Command =>
       wholeNumber(0, 1_000),
       5,
     )
-    .option('--sample <n>', 'readers and pollers to verify', wholeNumber(1, 100_000), 50)
+    .option('--sample <n>', 'readers, pollers and writers to verify', wholeNumber(1, 100_000), 50)
     .option('--settle <duration>', 'how long deliveries may take at the end', durationSeconds, 60)
     .option('--seed <n>', 'seed of all random choices', wholeNumber(0, 2 ** 32 - 1), 1)
     .option('--yes-write', 'write to a deployment in production')
@@ -102,8 +102,9 @@ lists with what was acknowledged.
 The command signs tokens with AUTH_JWT_SECRET, AUTH_ISSUER and AUTH_AUDIENCE. Without a secret, it
 signs in by "Dev", which works in development only.
 
-Exit code 1: a timeline or list is wrong, or was not verified. Exit code 2: all is right, but the
-load generator was at its limit, so the latencies are not those of the deployment.
+Exit code 1: a timeline or list is wrong, or was not verified, or no request was answered. Exit
+code 2: all is right, but the load generator was at its limit, so the latencies are not those of the
+deployment.
 
 Examples:
   $ feedline drive --url http://localhost:4000 --rate 50
@@ -237,12 +238,6 @@ async function writeResult(result: DriveResult, { json, report }: DriveOptions):
     await writeFile(report, renderReport(result))
     log(`The report is in ${report}.`)
   }
-}
-
-/** 1: something is wrong or not verified. 2: the load generator was at its limit. */
-function exitCodeOf({ verification, limits }: DriveResult): number {
-  if (verification === undefined || verification.differences > 0) return 1
-  return limits.length > 0 ? 2 : 0
 }
 
 function readUrl(text: string, before: readonly URL[] = []): readonly URL[] {

@@ -183,13 +183,13 @@ async function verifyUnlessInterrupted(
   world: World,
   client: PatientClient,
   { sample, settleSeconds }: ShownSettings,
-  { signal, onProgress }: DriveParts,
+  { urls, signal, onProgress }: DriveParts,
 ): Promise<Pick<DriveResult, 'verification' | 'unverified'>> {
   const compared = (done: number, total: number) => onProgress('verification', done, total)
   try {
     signal.throwIfAborted()
-    const asked = { world, client, sample, settleSeconds, onProgress: compared }
-    return { verification: await verifyRun(asked) }
+    const asked = { world, client, processes: urls.length, sample, settleSeconds }
+    return { verification: await verifyRun({ ...asked, onProgress: compared }) }
   } catch (error) {
     if (signal.aborted) return { unverified: 'the run was interrupted' }
     if (!(error instanceof RequestFailure)) throw error

@@ -26,6 +26,11 @@ export class RequestFailure extends Error {
   ) {
     super(`${request.document} got ${code}${message === undefined ? '' : `: ${message}`}`)
   }
+
+  /** Whether the deployment did not take the request, however often it was sent. */
+  get isOutage(): boolean {
+    return passing.has(this.code)
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import { escapeXml } from '../lib/svg.ts'
 import { operations as operationTable } from './operations.ts'
 import type { OperationName } from './plan.ts'
 import type { DriveResult, RequestResult } from './result.ts'
+import type { VerificationResult } from './verification-result.ts'
 
 /** The verdicts at the head of a report: right, valid, how many failed, and the highest rate. */
 export function renderVerdicts(result: DriveResult): string {
@@ -9,13 +10,7 @@ export function renderVerdicts(result: DriveResult): string {
   const failed = total.sent - total.ok
   const verdicts = [
     verification
-      ? verdict(
-          verification.differences === 0 ? 'good' : 'bad',
-          verification.differences === 0
-            ? 'Every feed was right'
-            : `${verification.differences} differences`,
-          `${verification.timelines} timelines, ${verification.pollers} pollers and the lists of ${verification.writers} users were compared`,
-        )
+      ? renderVerification(verification)
       : verdict('bad', 'Not verified', unverified ?? ''),
     limits.length === 0
       ? verdict(
@@ -43,6 +38,19 @@ export function renderVerdicts(result: DriveResult): string {
   return `<div class="verdicts">\n${verdicts.join('\n')}\n</div>`
 }
 
+function renderVerification(found: VerificationResult): string {
+  const { differences, unverified, strategies, readers, pollers, writers } = found
+  const more = [
+    `timelines of ${readers} readers (${strategies.map(({ name }) => name).join(', ') || 'FANOUT_ON_READ only'})`,
+    `${pollers} pollers`,
+    `the lists of ${writers} users`,
+  ].join(', ')
+  if (differences > 0) return verdict('bad', `${differences} differences`, more)
+  return unverified > 0
+    ? verdict('bad', `${unverified} lists not verified`, more)
+    : verdict('good', 'Every feed was right', more)
+}
+
 const verdict = (kind: 'good' | 'warn' | 'bad', title: string, more: string): string =>
   `<div class="verdict ${kind}"><b>${escapeXml(title)}</b><span>${escapeXml(more)}</span></div>`
 
@@ -51,7 +59,9 @@ export function renderTables(result: DriveResult): string {
   return [
     renderOperations(result),
     renderSteps(result),
+    renderCompared(result),
     renderDifferences(result),
+    renderUnverified(result),
     renderSettings(result),
   ].join('\n')
 }
@@ -110,6 +120,25 @@ function renderDifferences({ verification }: DriveResult): string {
   ])
   const head = ['reader', 'list', 'kind', 'item']
   return table(`Differences: ${verification.differences}`, head, rows, head)
+}
+
+function renderCompared({ verification }: DriveResult): string {
+  if (!verification || verification.strategies.length === 0) return ''
+  const rows = verification.strategies.map((each) => [
+    each.name,
+    ...[each.timelines, each.pages, each.pagesByFanoutOnRead, each.posts].map(String),
+  ])
+  const head = ['strategy', 'timelines', 'pages', 'of these by FANOUT_ON_READ', 'posts verified']
+  return table('Timelines compared with FANOUT_ON_READ', head, rows, ['strategy'])
+}
+
+function renderUnverified({ verification }: DriveResult): string {
+  if (!verification || verification.unverified === 0) return ''
+  const rows = verification.unverifiedSample.map(({ reader, list, reason }) => [
+    ...[reader, list, reason],
+  ])
+  const head = ['reader', 'list', 'reason']
+  return table(`Lists not verified: ${verification.unverified}`, head, rows, head)
 }
 
 function renderSettings({ settings, versions, acknowledged }: DriveResult): string {

@@ -5,7 +5,7 @@ import { followUpName } from './operations.ts'
 import { type Mix, operationNames, type Spacing } from './plan.ts'
 import { type RequestName, type StepRecord, Tally } from './recorder.ts'
 import type { TimeSlot } from './time-slots.ts'
-import type { VerificationResult } from './verification.ts'
+import type { VerificationResult } from './verification-result.ts'
 
 /** What a run was asked to do. */
 export interface ShownSettings {
@@ -97,6 +97,19 @@ export type LoadResult = Pick<
   | 'slotSeconds'
   | 'slots'
 >
+
+/**
+ * The exit code of a run. 1: something is wrong or could not be verified, or no request was answered. 2: the generator was
+ * at its limit.
+ */
+export function exitCodeOf(
+  result: Pick<DriveResult, 'verification' | 'limits' | 'total'>,
+): 0 | 1 | 2 {
+  const { verification, limits, total } = result
+  const isVerified = verification?.differences === 0 && verification.unverified === 0
+  if (!isVerified || total.ok === 0) return 1
+  return limits.length > 0 ? 2 : 0
+}
 
 const requestNames: readonly RequestName[] = [...operationNames, followUpName]
 

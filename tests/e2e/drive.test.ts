@@ -55,9 +55,14 @@ describe('feedline drive', () => {
     const run = drive([first.url], [...load, ...more])
     const { code, result } = await resultOf(run)
     expect(result.verification).toMatchObject({
-      ...{ differences: 0, sample: [], readers: users, timelines: 2 * users },
-      ...{ strategies: ['CACHE', 'INBOX'], pollers: users, writers: users },
+      ...{ differences: 0, sample: [], unverified: 0, readers: users },
+      ...{ pollers: users, writers: users, acknowledged: result.acknowledged },
+      strategies: ['CACHE', 'INBOX'].map((name) => ({ name, timelines: users })),
     })
+    for (const { pages, pagesByFanoutOnRead, posts } of result.verification?.strategies ?? []) {
+      expect(pagesByFanoutOnRead).toBeLessThan(pages)
+      expect(posts).toBeGreaterThan(0)
+    }
     expect(code).toBe(codeOf(result))
     const { steps, operations, acknowledged, total, slots } = result
     expect(steps[0]?.arrivals).toBeGreaterThan(30)

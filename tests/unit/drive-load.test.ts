@@ -7,7 +7,8 @@ import { People } from '../../src/drive/people.ts'
 import { parseMix, planSteps } from '../../src/drive/plan.ts'
 import { Poller, Pollers } from '../../src/drive/poller.ts'
 import { renderReport } from '../../src/drive/report.ts'
-import { type DriveResult, summarizeLoad } from '../../src/drive/result.ts'
+import { type DriveResult, exitCodeOf, summarizeLoad } from '../../src/drive/result.ts'
+import { emptyResult } from '../../src/drive/verification-result.ts'
 import { handle } from '../support/services.ts'
 
 const page = { timeline: { edges: [] } }
@@ -192,8 +193,9 @@ test('a poller reads new posts once, keeps what it holds after a failure, and lo
 test('the report escapes what it shows, loads nothing, and names each difference', async () => {
   const load = summarizeLoad(await runLoad(partsOf([20], ok)))
   const verification = {
-    ...{ readers: 1, strategies: ['INBOX'], timelines: 1, posts: 1, pollers: 0, writers: 0 },
-    ...{ cutLists: 0, differences: 1 },
+    ...emptyResult(1, ['INBOX']),
+    ...{ differences: 1, unverified: 1 },
+    unverifiedSample: [{ reader: 'ben', list: 'poll', reason: 'it is <gone>' }],
     sample: [
       { reader: 'ann', list: 'timeline INBOX', kind: 'MISSING' as const, item: '<script>"x"' },
     ],
@@ -214,7 +216,22 @@ test('the report escapes what it shows, loads nothing, and names each difference
   const html = renderReport(result)
   expect(html).toContain('&lt;script&gt;&quot;x&quot;')
   expect(html).toContain('timeline INBOX')
+  expect(html).toContain('it is &lt;gone&gt;')
   expect(html).not.toMatch(/<script|<link|src=|NaN|Infinity|undefined/)
   expect(html.match(/<svg/g)?.length).toBeGreaterThanOrEqual(4)
   expect(html).toContain('prefers-color-scheme: dark')
+})
+
+test('a run is right only if all was verified and any request was answered', async () => {
+  const failing = async () => ({ code: 'UNAUTHENTICATED' })
+  const [answered, failed] = await Promise.all(
+    [ok, failing].map(async (answer) => summarizeLoad(await runLoad(partsOf([4], answer)))),
+  )
+  const right = emptyResult(1, [])
+  const codeOf = (load = answered, verification: DriveResult['verification'] = right) =>
+    exitCodeOf({ total: (load as DriveResult).total, limits: [], verification })
+  expect(codeOf()).toBe(0)
+  expect(codeOf(failed)).toBe(1)
+  expect(codeOf(answered, { ...right, unverified: 1 })).toBe(1)
+  expect(codeOf(answered, { ...right, differences: 1 })).toBe(1)
 })

@@ -17,9 +17,15 @@ class Deployment {
   following = ['ben']
   liked = ['p3']
   pending = false
+  /** The strategy that serves pages of INBOX. */
+  servedBy = 'INBOX'
+  /** What happens before each answer. */
+  before: (request: ApiRequest) => Answer<unknown> | undefined = () => undefined
 
   readonly ask = (async (request: ApiRequest): Promise<Answer<unknown>> => {
     const { strategy } = request.variables
+    const answer = this.before(request)
+    if (answer) return answer
     if (strategy && !['INBOX', 'FANOUT_ON_READ'].includes(strategy as string)) {
       return { code: 'BAD_USER_INPUT' }
     }
@@ -33,7 +39,9 @@ class Deployment {
     if (document === 'Timeline') {
       const ids =
         strategy === undefined ? this.polled : strategy === 'INBOX' ? this.inbox : this.truth
-      return { timeline: { pollCursor: 'c', pending: this.pending, ...pageOf(ids.map(nodeOf)) } }
+      const { pending } = this
+      const servedBy = strategy === 'INBOX' ? this.servedBy : 'FANOUT_ON_READ'
+      return { timeline: { pollCursor: 'c', pending, servedBy, ...pageOf(ids.map(nodeOf)) } }
     }
     const nodes = {
       UserPosts: { posts: pageOf(this.posts) },
@@ -51,20 +59,27 @@ const pageOf = (nodes: readonly object[]) => ({
   pageInfo: { hasNextPage: false, hasPreviousPage: false, endCursor: 'end' },
 })
 
-/** What a verification finds: "KIND list of reader: item". */
-async function differencesOf(deployment: Deployment): Promise<string[]> {
+async function verify(deployment: Deployment, { settleSeconds = 0.2, polling = 0 } = {}) {
   const people = new People([handle('ann'), handle('ben')], 1)
   const journal = new Journal()
   for (const id of ['p1', 'p2']) journal.addPost(0, id)
   journal.addFollow(0, 1)
   journal.addLike(0, 'p3')
-  const poller = new Poller(0)
+  const poller = new Poller(polling)
   await poller.load(deployment.ask)
   const world: World = { people, journal, pollers: new Pollers([poller]), runId: 'run' }
   const client = new PatientClient(deployment.ask, 1, () => {}, new AbortController().signal)
-  const onProgress = () => {}
-  const found = await verifyRun({ world, client, sample: 1, settleSeconds: 0.2, onProgress })
-  expect(found).toMatchObject({ strategies: ['INBOX'], timelines: 1, pollers: 1, writers: 1 })
+  const asked = { world, client, processes: 1, sample: 1, settleSeconds }
+  return verifyRun({ ...asked, onProgress: () => {} })
+}
+
+/** What a verification finds: "KIND list of reader: item". */
+async function differencesOf(deployment: Deployment): Promise<string[]> {
+  const found = await verify(deployment)
+  expect(found).toMatchObject({
+    strategies: [{ name: 'INBOX', timelines: 1, pages: 1, pagesByFanoutOnRead: 0 }],
+    ...{ pollers: 1, writers: 1, acknowledged: { posts: 2, follows: 1, likes: 1 }, unverified: 0 },
+  })
   expect(found.differences).toBe(found.sample.length)
   return found.sample.map(({ kind, list, item = '' }) => `${kind} ${list}: ${item}`)
 }
@@ -73,7 +88,7 @@ test('a verification of right lists finds nothing', async () => {
   expect(await differencesOf(new Deployment())).toEqual([])
 })
 
-test.each<[string, (deployment: Deployment) => void, string]>([
+test.concurrent.each<[string, (deployment: Deployment) => void, string]>([
   ['a missing entry', (d) => d.inbox.pop(), 'MISSING timeline INBOX: p1'],
   ['an entry that does not belong', (d) => d.inbox.push('x'), 'UNEXPECTED timeline INBOX: x'],
   ['a repeated entry', (d) => d.inbox.push('p3'), 'REPEATED timeline INBOX: p3'],
@@ -98,6 +113,63 @@ test.each<[string, (deployment: Deployment) => void, string]>([
   const deployment = new Deployment()
   damage(deployment)
   expect(await differencesOf(deployment)).toEqual([difference])
+})
+
+test('a difference in an own list that another comparison does not find is none', async () => {
+  const deployment = new Deployment()
+  const [first, ...others] = deployment.posts
+  deployment.posts = others
+  let reads = 0
+  deployment.before = ({ document }) => {
+    if (document === 'UserPosts' && ++reads === 2 && first) deployment.posts = [first, ...others]
+    return undefined
+  }
+  expect(await differencesOf(deployment)).toEqual([])
+  expect(reads).toBe(2)
+})
+
+test('pages that FANOUT_ON_READ served are not verified', async () => {
+  const found = await verify(Object.assign(new Deployment(), { servedBy: 'FANOUT_ON_READ' }))
+  expect(found.strategies).toEqual([
+    { name: 'INBOX', timelines: 1, pages: 1, pagesByFanoutOnRead: 1, posts: 0 },
+  ])
+  expect(found).toMatchObject({
+    ...{ differences: 0, unverified: 1 },
+    unverifiedSample: [{ list: 'timeline INBOX', reason: 'FANOUT_ON_READ served every page' }],
+  })
+})
+
+test('a verification waits until the strategy serves the reader', async () => {
+  const deployment = Object.assign(new Deployment(), { servedBy: 'FANOUT_ON_READ' })
+  setTimeout(() => Object.assign(deployment, { servedBy: 'INBOX' }), 300)
+  const found = await verify(deployment, { settleSeconds: 30 })
+  expect(found).toMatchObject({ unverified: 0, strategies: [{ pagesByFanoutOnRead: 0, posts: 3 }] })
+})
+
+test('deliveries to pollers end before they are compared, whether or not they are sampled readers', async () => {
+  const asked = new Set<number>()
+  const deployment = new Deployment()
+  deployment.before = ({ document, variables, as }) => {
+    if (document === 'Timeline' && variables.first === 1) asked.add(as)
+    return undefined
+  }
+  await verify(deployment, { polling: 1 })
+  expect([...asked].sort()).toEqual([0, 1])
+})
+
+test('a list that is refused is noted, and the others are compared', async () => {
+  const deployment = new Deployment()
+  deployment.liked = []
+  deployment.before = ({ document }) =>
+    document === 'Following' ? { code: 'OK', data: { user: null } } : undefined
+  const found = await verify(deployment)
+  expect(found).toMatchObject({
+    sample: [{ list: 'likedPosts', kind: 'MISSING' }],
+    unverified: 1,
+    unverifiedSample: [
+      { reader: 'ann', list: 'following', reason: 'Following got NOT_FOUND: no such user' },
+    ],
+  })
 })
 
 test('a verification without answers fails with the code', async () => {

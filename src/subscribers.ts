@@ -3,12 +3,13 @@ import type { Versions } from './db/versions.ts'
 import type { Engagements } from './engagement/engagement.ts'
 import type { OrphanedEngagement } from './engagement/orphaned.ts'
 import type { SubscriberJob } from './events.ts'
+import type { FollowerWalks } from './feed/delivery/follower-walk.ts'
 import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
 import type { GraphPurge } from './follows/purge.ts'
 import type { Task } from './jobs/runner.ts'
 import type { PostId } from './lib/ids.ts'
 import type { Posts } from './posts/posts.ts'
-import { deleteAccount } from './users/deletion.ts'
+import { type DeletionJob, deletionTasks } from './users/deletion.ts'
 import type { Users } from './users/users.ts'
 
 /** What the tasks work with. */
@@ -20,6 +21,7 @@ export interface SubscriberParts extends TimelineTaskParts {
   readonly orphaned: OrphanedEngagement
   readonly idempotency: IdempotencyStore
   readonly versions: Versions
+  readonly walks: FollowerWalks
 }
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
@@ -31,25 +33,28 @@ export const createTasks = ({
   orphaned,
   idempotency,
   versions,
+  walks,
   ...timelineParts
-}: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob, Task>> => ({
+}: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob | DeletionJob, Task>> => ({
   ...timelineTasks(timelineParts),
-  'user.deleted': deleteAccount({
+  ...deletionTasks({
     users,
+    ranges: timelineParts.ranges,
     steps: [
-      (user, removal) =>
-        posts.purge(
-          user,
-          (ids) => timelineParts.delivery.retractAll(user, ids, removal.signal),
-          removal,
-        ),
-      (user, removal) => graph.removeUser(user, removal),
-      (user, removal) => engagements.purge(user, removal),
+      (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
+      (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
+      async (user, removal) => {
+        await engagements.purge(user, removal)
+      },
       // Until the last writes are settled, a repeat of a mutation returns its first result.
       async (user, removal) => {
         if (removal.isSettled) await idempotency.removeResults(user, removal)
       },
     ],
+    ofFollowers: {
+      retract: (user, ids, run, range) => timelineParts.delivery.retractAll(user, ids, run, range),
+      removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
+    },
     timelines: {
       async deleteReader(user) {
         await timelineParts.delivery.deleteReader(user)

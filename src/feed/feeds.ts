@@ -83,6 +83,7 @@ export interface Feeds {
   readonly backfill: Backfill
   readonly modeChanges: ModeChanges
   readonly ranges: RangeJobs
+  readonly walks: FollowerWalks
 }
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
@@ -188,6 +189,7 @@ export function createFeeds(
     backfill,
     modeChanges,
     ranges,
+    walks,
   }
 }
 

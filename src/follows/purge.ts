@@ -3,8 +3,11 @@ import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
+import { inRange, type KeyRange } from '../jobs/ranges.ts'
+import type { Pause } from '../jobs/runner.ts'
+import { rangeSliceMs, timeSlice } from '../jobs/time-slice.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { Removal } from '../users/deletion.ts'
+import type { Removal, SplitRemoval } from '../users/deletion.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 
@@ -12,6 +15,14 @@ import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 const batchSize = 200
 /** Number of history events removed in one command. */
 const eventBatchSize = 1_000
+
+/** Edges of a user in one direction, and what the other users lose with them. */
+interface SomeEdges {
+  readonly index: EdgeIndex
+  readonly lost: StatsChange
+  /** The other users. Default: all. */
+  readonly range?: KeyRange | undefined
+}
 
 /**
  * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and the
@@ -26,25 +37,54 @@ export class GraphPurge {
     private readonly transactions: Transactions,
   ) {}
 
-  /** Removes everything, or stops when the signal aborts. */
-  async removeUser(user: UserId, removal: Removal): Promise<void> {
-    const { followers, following } = this.edges
-    await removeAll(removal, () => this.removeEdges(followers, user, { following: -1 }, removal))
-    await removeAll(removal, () => this.removeEdges(following, user, { followers: -1 }, removal))
+  /**
+   * Removes everything, or stops when the signal aborts. The removal is split if there are many followers.
+   * @param cutFollowers cuts the followers into ranges.
+   */
+  async removeUser(
+    user: UserId,
+    removal: SplitRemoval,
+    cutFollowers: () => Promise<readonly KeyRange[]>,
+  ): Promise<Pause | undefined> {
+    const { following } = this.edges
+    const ranges = await cutFollowers()
+    if (ranges.length > 1) return removal.split(ranges)
+    await this.removeFollowers(user, removal)
+    const own = { index: following, lost: { followers: -1 } }
+    await removeAll(removal, () => this.removeEdges(user, own, removal))
     await removeAll(removal, () => this.removeEvents({ user }, removal))
     await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
     await removeAll(removal, () => this.removeRestrictions(user, removal))
+    return undefined
+  }
+
+  /**
+   * Removes the edges of all followers, or of those in a range for about a second.
+   * @returns 'unfinished' if edges are left in the range.
+   */
+  async removeFollowers(
+    user: UserId,
+    removal: Removal,
+    range?: KeyRange,
+  ): Promise<'unfinished' | undefined> {
+    const some = { index: this.edges.followers, lost: { following: -1 }, range }
+    const isDone = await removeAll(
+      removal,
+      () => this.removeEdges(user, some, removal),
+      range && timeSlice(rangeSliceMs),
+    )
+    return isDone ? undefined : 'unfinished'
   }
 
   private async removeEdges(
-    index: EdgeIndex,
     user: UserId,
-    lost: StatsChange,
+    { index, lost, range }: SomeEdges,
     { isDue }: Removal,
   ): Promise<number> {
     return this.transactions.run(async (tx) => {
       if (!(await isDue(tx))) return 0
-      const filter = { [index.owner]: user } as Filter<StoredEdge>
+      const among = range && { [index.other]: inRange(range) }
+      const filter = { [index.owner]: user, ...among } as Filter<StoredEdge>
       const docs = await index.collection
         .find(filter, { ...singleBatch, session: tx.session })
         .limit(batchSize)
@@ -105,15 +145,17 @@ export class GraphPurge {
   }
 }
 
-/** Removes batches until nothing is left. */
+/** Removes batches until nothing is left, or the time slice is over. @returns whether nothing is left. */
 async function removeAll(
   { signal, onRemoved }: Removal,
   removeBatch: () => Promise<number>,
-): Promise<void> {
+  isOver = () => false,
+): Promise<boolean> {
   for (;;) {
     signal.throwIfAborted()
     const removed = await removeBatch()
-    if (removed === 0) return
+    if (removed === 0) return true
     await onRemoved(removed)
+    if (isOver()) return false
   }
 }

@@ -14,6 +14,12 @@ export interface KeyRange {
   readonly upTo?: string
 }
 
+/** Matches the keys of a range. */
+export const inRange = ({ after, upTo }: { after: string; upTo?: string | undefined }) => ({
+  $gt: after,
+  ...(upTo === undefined ? {} : { $lte: upTo }),
+})
+
 /** The range of a range job, and the job that was split. */
 interface RangeOf extends KeyRange {
   readonly of: TimeId
@@ -161,7 +167,7 @@ const withoutRange = (id: TimeId) => {
 }
 
 /** Number of keys that one command skips. */
-const skipMax = 500_000
+export const skipMax = 500_000
 
 /**
  * Cuts the keys above `after` into ranges with about `size` keys each. One command for each range, and one more for each

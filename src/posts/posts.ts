@@ -3,14 +3,16 @@ import type { Collections, PostDoc } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
-import type { Transactions } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
+import type { KeyRange } from '../jobs/ranges.ts'
+import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
-import type { Removal } from '../users/deletion.ts'
+import type { SplitRemoval } from '../users/deletion.ts'
 import type { UserStats } from '../users/stats.ts'
 import {
   type Content,
@@ -179,37 +181,30 @@ export class Posts {
   }
 
   /**
-   * Deletes all posts of a deleted user in bounded transactions, and enqueues the removal of their likes, comments and
-   * shares. A repeat goes on where the last try ended.
-   * @param before is called with the ids of each batch before the batch is deleted.
+   * Deletes some posts of a deleted user, and enqueues the removal of their likes, comments and shares. The removal is
+   * split: its range jobs retract the posts, from deliveries too that began before. A repeat deletes the next posts.
+   * @param cutFollowers cuts the author's followers into ranges.
+   * @returns undefined if no post is left.
    */
   async purge(
     author: UserId,
-    before: (posts: readonly PostId[]) => Promise<void>,
-    { signal, isDue, onRemoved }: Removal,
-  ): Promise<void> {
-    const { collections, tombstones, transactions } = this.parts
-    for (;;) {
-      signal.throwIfAborted()
-      const range = { oldestFirst: false, limit: purgeBatch }
-      const ids = (await this.refsByAuthors([author], range)).map(({ id }) => id)
-      if (ids.length === 0) return
-      await before(ids)
-      const removed = await transactions.run(async (tx) => {
-        const { session } = tx
-        if (!(await isDue(tx))) return undefined
-        const batch = await collections.posts
-          .find({ author, _id: idIn(ids) }, { session })
-          .toArray()
-        const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
-        if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
-        await tombstones.insert(tx, batch)
-        await raiseVersions(collections, changesOfAccounts([author]), tx)
-        return batch.length
-      })
-      if (removed === undefined) return
-      await onRemoved(removed)
+    { signal, split }: SplitRemoval,
+    cutFollowers: () => Promise<readonly KeyRange[]>,
+  ): Promise<Pause | undefined> {
+    const { collections, tombstones } = this.parts
+    signal.throwIfAborted()
+    const range = { oldestFirst: false, limit: purgeBatch }
+    const ids = (await this.refsByAuthors([author], range)).map(({ id }) => id)
+    if (ids.length === 0) return undefined
+    const remove = async (tx: Tx) => {
+      const { session } = tx
+      const batch = await collections.posts.find({ author, _id: idIn(ids) }, { session }).toArray()
+      const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
+      if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
+      await tombstones.insert(tx, batch)
+      await raiseVersions(collections, changesOfAccounts([author]), tx)
     }
+    return split(await cutFollowers(), { ids, remove })
   }
 }
 

@@ -1,8 +1,10 @@
 import type { Tx } from '../db/transaction.ts'
+import { subscriptions } from '../events.ts'
 import type { Run } from '../jobs/lease.ts'
-import type { Task } from '../jobs/runner.ts'
-import type { UserId } from '../lib/ids.ts'
-import type { Users } from './users.ts'
+import { isSplit, type KeyRange, type RangeJobs, rangeKind } from '../jobs/ranges.ts'
+import type { Pause, Task } from '../jobs/runner.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
+import type { Leaver, Users } from './users.ts'
 
 /** A try to remove what a deleted account left. */
 export interface Removal {
@@ -18,11 +20,33 @@ export interface Removal {
   readonly onRemoved: (count: number) => Promise<void>
 }
 
+/** A removal that may be split by ranges of the account's followers. */
+export interface SplitRemoval extends Removal {
+  /**
+   * Inserts a range job for each range, in one transaction with `write`. The next try begins after all of them ended.
+   * @param posts what the range jobs retract. Without posts, they remove the followers' edges.
+   * @returns what the step returns, so that this try ends.
+   */
+  readonly split: (
+    ranges: readonly KeyRange[],
+    posts?: { readonly ids: readonly PostId[]; readonly remove: (tx: Tx) => Promise<void> },
+  ) => Promise<Pause>
+}
+
+/** Removes what one folder stores of an account. @returns a pause if it was split, and goes on in the next try. */
+type RemovalStep = (user: UserId, removal: SplitRemoval) => Promise<Pause | undefined>
+
 /** What an account deletion works with. */
 export interface DeletionParts {
   readonly users: Users
-  /** Each removes what one folder stores of the account, in this order. A repeat goes on where the last try ended. */
-  readonly steps: readonly ((user: UserId, removal: Removal) => Promise<void>)[]
+  readonly ranges: RangeJobs
+  /** Run in this order. A repeat goes on where the last try ended. */
+  readonly steps: readonly RemovalStep[]
+  /** The work of range jobs. A repeat goes on where the last try ended. */
+  readonly ofFollowers: {
+    retract(user: UserId, posts: readonly PostId[], run: Run, range: KeyRange): ReturnType<Task>
+    removeEdges(user: UserId, removal: Removal, range: KeyRange): Promise<'unfinished' | undefined>
+  }
   /** The account's own timelines, removed last. */
   readonly timelines: {
     deleteReader(user: UserId): Promise<void>
@@ -31,36 +55,82 @@ export interface DeletionParts {
   }
 }
 
+const kind = subscriptions['user.deleted'].accounts
+
+/** The kinds of the jobs that end a deleted account. */
+export type DeletionJob = typeof kind | `${typeof kind}.range`
+
+/** The handle has its next owner: nothing of this removal may change. */
+class RemovalOver extends Error {}
+
 /**
- * The task that ends a deleted account: removes what is left of it, at once and again when its last writes are settled.
- * Then it frees the handle.
+ * The tasks that end a deleted account: remove what is left of it, at once and again when its last writes are settled.
+ * Then they free the handle. The followers of an account with many are walked by range jobs.
  */
-export const deleteAccount =
-  ({ users, steps, timelines }: DeletionParts): Task =>
+export const deletionTasks = (parts: DeletionParts) => ({
+  [kind]: deleteAccount(parts),
+  [rangeKind(kind)]: parts.ranges.createTask(async ({ user: given, posts }, run, range) => {
+    const { users, ofFollowers } = parts
+    const user = given as UserId
+    if (posts !== undefined) return ofFollowers.retract(user, posts as PostId[], run, range)
+    const leaver = await users.settle(user)
+    return leaver && ofFollowers.removeEdges(user, createRemoval(users, user, leaver, run), range)
+  }),
+})
+
+const deleteAccount =
+  ({ users, ranges, steps, timelines }: DeletionParts): Task =>
   async ({ user: given }, run) => {
     const user = given as UserId
+    const waited = await ranges.wait(run)
+    if (waited && waited !== 'ended') return waited
     const leaver = await users.settle(user)
     if (!leaver) return
-    const { since, settlesInMs } = leaver
-    const isDue = async (tx?: Tx) =>
-      (await users.leavingSince(user, tx))?.getTime() === since.getTime()
-    const isSettled = settlesInMs <= 0
-    const removal = { signal: run.signal, isSettled, isDue, onRemoved: countRemoved(run) }
-    for (const remove of steps) await remove(user, removal)
+    const removal = createRemoval(users, user, leaver, run)
+    const { isDue } = removal
+    const split: SplitRemoval['split'] = (some, posts) =>
+      ranges.split(run, { kind, payload: { user, ...(posts && { posts: posts.ids }) } }, some, {
+        write: async (tx) => {
+          if (!(await isDue(tx))) throw new RemovalOver()
+          await posts?.remove(tx)
+        },
+      })
+    try {
+      for (const remove of steps) {
+        const pause = await remove(user, { ...removal, split })
+        if (pause) return pause
+      }
+    } catch (error) {
+      if (error instanceof RemovalOver) return
+      throw error
+    }
     if (!(await isDue())) return
-    if (!isSettled) return { continuesInMs: settlesInMs }
+    if (!removal.isSettled) return { continuesInMs: leaver.settlesInMs }
     await timelines.deleteReader(user)
-    if (await isDue()) await users.free(user, since)
+    if (await isDue()) await users.free(user, leaver.since)
     // The worker was held up until the handle had its next owner, whose timelines were removed.
     else await timelines.refill(user, run.signal)
   }
+
+const createRemoval = (
+  users: Users,
+  user: UserId,
+  { since, settlesInMs }: Leaver,
+  run: Run,
+): Removal => ({
+  signal: run.signal,
+  isSettled: settlesInMs <= 0,
+  isDue: async (tx) => (await users.leavingSince(user, tx))?.getTime() === since.getTime(),
+  onRemoved: countRemoved(run),
+})
 
 /**
  * Saves the number of removed documents over all tries. The count only shows progress: a deletion that makes progress
  * is not parked after ten interrupted tries.
  */
 function countRemoved({ checkpoint, save }: Run): (count: number) => Promise<void> {
-  let { removed } = (checkpoint ?? { removed: 0 }) as { removed: number }
+  const before = isSplit(checkpoint) ? undefined : (checkpoint as { removed: number } | undefined)
+  let { removed } = before ?? { removed: 0 }
   return async (count) => {
     removed += count
     await save({ removed })

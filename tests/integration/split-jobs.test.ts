@@ -4,7 +4,7 @@ import type { Job } from '../../src/jobs/queue.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
 
 const author = handle('author')
 const followerCount = 9_000
@@ -26,6 +26,7 @@ beforeEach(async () => {
     edges.map(({ follower, source }) => ({ user: follower, followee: author, source })) as never[],
   )
   await user_stats.updateOne({ _id: author }, { $set: { followers: followerCount } })
+  await user_stats.updateMany({ _id: { $in: followers } }, { $set: { following: 1 } })
 })
 
 /** Publishes a post, whose delivery is left to workers. */
@@ -47,6 +48,13 @@ const saveOf = async (job: Job, checkpoint: unknown, tx?: object) => {
 const claim = async (queue: 'BULK' | 'RANGE'): Promise<Job> => {
   const [job] = await harness.services.queue.claim(30_000, { queues: [queue] })
   if (!job) throw new Error(`no job of ${queue} is due`)
+  return job
+}
+
+/** Claims the job of a kind, which is the oldest one. */
+const claimKind = async (kind: string): Promise<Job> => {
+  const [job] = await harness.services.queue.claim(30_000)
+  if (job?.kind !== kind) throw new Error(`${kind} is not due`)
   return job
 }
 
@@ -175,4 +183,39 @@ test('a worker that has lost its lease does not move a range back, and a new reb
   expect(kinds).toEqual(['strategy.backfill'])
   await harness.rest()
   expect((await registry.read()).get('INBOX')).toMatchObject({ complete: true })
+})
+
+test('the purge of an author with 9,000 followers is split: ranges retract the posts, then ranges remove the edges', async () => {
+  const { users, queue } = harness.services
+  const { outbox, followers: edges, follow_events, user_stats } = collections()
+  await publish()
+  await harness.rest()
+  expect(await countEntries()).toBeGreaterThanOrEqual(followerCount)
+  await users.delete(author)
+  await settleDeletions(collections())
+  const parent = await claimKind('user.deleted')
+  await runOnce(parent)
+  await queue.release(parent, 60_000)
+  expect(await collections().posts.countDocuments()).toBe(0)
+  const ranges = await outbox.find({ kind: 'user.deleted.range' }).toArray()
+  expect(ranges).toHaveLength(4)
+  expect(ranges.every(({ payload }) => Array.isArray(payload.posts))).toBe(true)
+  expect(await edges.countDocuments({ user: author })).toBe(followerCount)
+  const { commands } = await recorded(harness.database.client, async () => {
+    await harness.rest()
+  })
+  expect(await countEntries()).toBe(0)
+  expect(await edges.countDocuments({ user: author })).toBe(0)
+  expect(await follow_events.countDocuments({ followee: author })).toBe(0)
+  expect(await user_stats.countDocuments({ following: { $ne: 0 }, _id: { $in: followers } })).toBe(
+    0,
+  )
+  expect(await collections().users.countDocuments({ _id: author })).toBe(0)
+  expect(await outbox.countDocuments()).toBe(0)
+  // The edges were removed by ranges too.
+  const inserted = commands.filter(({ name, collection }) => {
+    return name === 'update' && collection === 'outbox'
+  })
+  const kinds = inserted.flatMap(({ command }) => JSON.stringify(command.updates ?? []))
+  expect(kinds.some((one) => one.includes('user.deleted.range'))).toBe(true)
 })

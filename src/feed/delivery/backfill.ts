@@ -3,7 +3,8 @@ import type { Collections } from '../../db/collections.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
-import { cutRanges, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
+import { cutRanges, inRange, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
+import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
@@ -11,7 +12,7 @@ import { type Registration, type Registry, splitRanges } from '../registry/regis
 import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
-import { rangeSliceMs, timeSlice, type Walked } from './follower-walk.ts'
+import type { Walked } from './follower-walk.ts'
 import type { TimelineFiller } from './timeline-filler.ts'
 
 /** Number of readers whose timelines are filled between two checkpoints, at most. */
@@ -245,9 +246,8 @@ export class Backfill {
   }
 
   private async loadReadersAfter(handle: string, count: number, upTo?: string): Promise<UserId[]> {
-    const end = upTo === undefined ? {} : { $lte: upTo }
     const found = await this.stats
-      .find({ _id: { $gt: handle, ...end } }, { ...singleBatch, projection: { _id: 1 } })
+      .find({ _id: inRange({ after: handle, upTo }) }, { ...singleBatch, projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(count)
       .toArray()

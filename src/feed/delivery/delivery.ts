@@ -115,11 +115,15 @@ export class Delivery {
     if (remove) await Promise.all([...chunks(readers, batchSize)].map(remove))
   }
 
-  /** Removes the entries of a deleted author's posts from the followers' timelines. Commands as in {@link retract}. */
-  async retractAll(author: UserId, posts: readonly PostId[], signal: AbortSignal): Promise<void> {
-    const remove = await this.createRemover(author, posts)
-    if (!remove) return
-    await this.parts.walks.walkAll(author, signal, remove)
+  /** Removes the entries of a deleted author's posts from the followers in a range. Commands as in {@link retract}. */
+  async retractAll(
+    user: UserId,
+    posts: readonly PostId[],
+    run: Run,
+    range: KeyRange,
+  ): Promise<Walked> {
+    const remove = await this.createRemover(user, posts)
+    return remove && this.parts.walks.walk({ user, run, range }, remove)
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Run } from '../../jobs/lease.ts'
 import type { NewJob } from '../../jobs/outbox.ts'
 import { cutRanges, isSplit, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
 import type { Pause } from '../../jobs/runner.ts'
+import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { UserStats } from '../../users/stats.ts'
@@ -14,17 +15,6 @@ export const batchSize = 500
 export const smallAudienceMax = 200
 /** Number of batches in a window. They are written at the same time. */
 const concurrentBatches = 4
-/** How long a job may hold its worker while other jobs wait, in milliseconds. */
-const timeSliceMs = 5_000
-/** The same for a range job. Ranges of all split jobs share one slot of a worker. */
-export const rangeSliceMs = 1_000
-
-/** Starts a time slice. @returns a function that says whether it has ended, and the job yields to others. */
-export function timeSlice(ms = timeSliceMs): () => boolean {
-  const until = performance.now() + ms
-  return () => performance.now() >= until
-}
-
 /** Combines the writes for small audiences. Writes that arrive during a command share the next one. */
 export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
   const bounds: GroupCommitBounds = {
@@ -99,7 +89,7 @@ export class FollowerWalks {
   ): Promise<Walked> {
     const waited = await this.ranges.wait(run)
     if (waited) return waited === 'ended' ? undefined : waited
-    const isOver = timeSlice(range ? rangeSliceMs : timeSliceMs)
+    const isOver = timeSlice(range && rangeSliceMs)
     let { after } = positionOf(run, range)
     let isSmall = job === undefined
     for (let read = first; ; read = undefined) {
@@ -124,18 +114,9 @@ export class FollowerWalks {
     }
   }
 
-  /** Walks all followers of a user in one go, without a job. */
-  async walkAll(
-    user: UserId,
-    signal: AbortSignal,
-    write: (readers: readonly UserId[]) => Promise<void>,
-  ): Promise<void> {
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      signal.throwIfAborted()
-      const window: UserId[] = await this.follows.followersAfter(user, after, windowSize)
-      await Promise.all([...chunks(window, batchSize)].map(write))
-      after = window.length < windowSize ? undefined : window.at(-1)
-    }
+  /** Cuts all followers of a user without counters into ranges. One command, and about two more for each range. */
+  async cutAll(user: UserId): Promise<KeyRange[]> {
+    return this.cutFollowers(user, '', await this.follows.estimateFollowers(user, splitMin))
   }
 
   /** Cuts the followers after a handle into ranges of the same size. One range if there are few followers. */

@@ -23,7 +23,8 @@ export interface Removal {
 /** A removal that may be split by ranges of the account's followers. */
 export interface SplitRemoval extends Removal {
   /**
-   * Inserts a range job for each range, in one transaction with `write`. The next try begins after all of them ended.
+   * Inserts a range job for each range, in one transaction with `posts.remove`. The next try begins after all of them
+   * ended.
    * @param posts what the range jobs retract. Without posts, they remove the followers' edges.
    * @returns what the step returns, so that this try ends.
    */

@@ -1,23 +1,34 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
+import { collectionNames, timelineCollectionNames } from './db/collections.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
+import type { TimelinesCluster } from './db/timelines-cluster.ts'
 import { unreachable } from './db/unreachable.ts'
+import type { FeedConfig } from './feed/config.ts'
+import { openTimelines } from './open-timelines.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
 export interface OpenDatabase extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
+  /** The cluster of the timelines. Undefined: they are in the database. */
+  readonly cluster: TimelinesCluster | undefined
   /** What every id, date and wait goes by. */
   readonly clock: DatabaseClock
   /** One line for the log: which database this is. */
   readonly description: string
   /** Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which may come back. */
   readonly lost: Promise<string>
+}
+
+/** The part of the configuration that opening a database depends on. */
+export type DatabaseConfig = Pick<Config, 'database' | 'following'> & {
+  readonly feed: Pick<FeedConfig, 'timelinesUri'>
 }
 
 /** How a database is opened. */
@@ -29,6 +40,8 @@ export interface OpenOptions {
   readonly prepare: boolean
   /** Opens a database of any schema version as it is, for a migration. Default: refuses it. */
   readonly anyVersion?: true
+  /** Opens the timelines cluster of the configuration, whatever the database names. Default: refuses another one. */
+  readonly anyTimelines?: true
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
   /** Receives warnings for the operator about the database or this host's clock, at any time. Default: `log`. */
@@ -43,9 +56,10 @@ export interface OpenOptions {
  *   errors.
  */
 export async function openDatabase(
-  config: Pick<Config, 'database' | 'following'>,
-  { profile, prepare, anyVersion, log, warn = log }: OpenOptions,
+  config: DatabaseConfig,
+  options: OpenOptions,
 ): Promise<OpenDatabase> {
+  const { profile, anyVersion, log, warn = log } = options
   const { uri, name, mayEmbed, dataFolder, mongodBinary } = config.database
   if (uri === undefined && !mayEmbed) {
     throw new ConfigError(['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true'])
@@ -54,8 +68,10 @@ export async function openDatabase(
   const address = uri ?? mongod?.uri ?? ''
   let client: MongoClient | undefined
   let clock: DatabaseClock | undefined
+  let cluster: TimelinesCluster | undefined
   const close = async () => {
     clock?.[Symbol.dispose]()
+    await cluster?.[Symbol.asyncDispose]()
     await client?.close()
     await mongod?.stop()
   }
@@ -64,7 +80,7 @@ export async function openDatabase(
       connect(address, as).catch((error: unknown) => {
         throw uri === undefined ? error : unreachable(uri, error)
       })
-    if (!anyVersion) await check(await reach('bulk'), config, { prepare, log })
+    if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
@@ -73,7 +89,8 @@ export async function openDatabase(
     const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
     const lost = mongod?.lost ?? new Promise<never>(() => {})
     const db = client.db(name)
-    return { client, db, clock, description, lost, [Symbol.asyncDispose]: close }
+    if (!anyVersion) cluster = await openTimelines(config, db, options)
+    return { client, db, cluster, clock, description, lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error
@@ -83,7 +100,7 @@ export async function openDatabase(
 /** The version and the mode come first: other indexes must not be created. Building one may take long. Closes the client. */
 async function check(
   client: MongoClient,
-  { database: { uri, name }, following }: Pick<Config, 'database' | 'following'>,
+  { database: { uri, name }, following, feed }: DatabaseConfig,
   { prepare, log }: Pick<OpenOptions, 'prepare' | 'log'>,
 ): Promise<void> {
   try {
@@ -99,7 +116,11 @@ async function check(
         `FOLLOWING: this database was created with "${built}"; set FOLLOWING=${built} or use another database`,
       ])
     }
-    if (prepare) await applyIndexes(db, following)
+    if (prepare) {
+      const ofTimelines: readonly string[] = feed.timelinesUri ? timelineCollectionNames : []
+      const own = collectionNames.filter((one) => !ofTimelines.includes(one))
+      await applyIndexes(db, following, own)
+    }
   } finally {
     await client.close()
   }

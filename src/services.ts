@@ -1,6 +1,7 @@
 import { type Collections, openCollections } from './db/collections.ts'
 import { IdempotencyStore } from './db/idempotency.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
+import type { TimelinesCluster } from './db/timelines-cluster.ts'
 import { Transactions } from './db/transaction.ts'
 import { Versions } from './db/versions.ts'
 import { Admission } from './engagement/admission.ts'
@@ -75,6 +76,8 @@ export interface ServiceOptions {
   readonly validators?: readonly ContentValidator[]
   /** The database's clock, in milliseconds since 1970. Default: this machine's. */
   readonly now?: () => number
+  /** The cluster of the timelines. Default: they are in the database. */
+  readonly cluster?: TimelinesCluster | undefined
 }
 
 /** Builds every service. The only place where they are wired. */
@@ -82,9 +85,9 @@ export function createServices(
   client: MongoClient,
   db: Db,
   config: ServiceConfig,
-  { validators: more = [], now = Date.now }: ServiceOptions = {},
+  { validators: more = [], now = Date.now, cluster }: ServiceOptions = {},
 ): Services {
-  const collections = openCollections(db)
+  const collections = openCollections(db, {}, cluster?.collections)
   const mint = new IdMint(now)
   const idempotency = new IdempotencyStore(collections, now)
   const transactions = new Transactions(client, idempotency)
@@ -132,7 +135,7 @@ export function createServices(
   const versions = new Versions(collections, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds(
-    { collections, core, outbox, transactions, versions, summaries, mint, now },
+    { collections, cluster, core, outbox, transactions, versions, summaries, mint, now },
     config.feed,
   )
   const tasks = createTasks({

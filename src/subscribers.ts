@@ -4,7 +4,9 @@ import type { Engagements } from './engagement/engagement.ts'
 import type { OrphanedEngagement } from './engagement/orphaned.ts'
 import type { SubscriberJob } from './events.ts'
 import type { FollowerWalks } from './feed/delivery/follower-walk.ts'
+import { pausedTasks } from './feed/delivery/paused-tasks.ts'
 import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
+import type { Placement } from './feed/registry/placement.ts'
 import type { GraphPurge } from './follows/purge.ts'
 import type { Task } from './jobs/runner.ts'
 import type { PostId } from './lib/ids.ts'
@@ -22,6 +24,7 @@ export interface SubscriberParts extends TimelineTaskParts {
   readonly idempotency: IdempotencyStore
   readonly versions: Versions
   readonly walks: FollowerWalks
+  readonly placement: Placement
 }
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
@@ -34,34 +37,39 @@ export const createTasks = ({
   idempotency,
   versions,
   walks,
+  placement,
   ...timelineParts
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob | DeletionJob, Task>> => ({
-  ...timelineTasks(timelineParts),
-  ...deletionTasks({
-    users,
-    ranges: timelineParts.ranges,
-    steps: [
-      (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
-      (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
-      async (user, removal) => {
-        await engagements.purge(user, removal)
+  ...pausedTasks(timelineTasks(timelineParts), placement),
+  ...pausedTasks(
+    deletionTasks({
+      users,
+      ranges: timelineParts.ranges,
+      steps: [
+        (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
+        (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
+        async (user, removal) => {
+          await engagements.purge(user, removal)
+        },
+        // Until the last writes are settled, a repeat of a mutation returns its first result.
+        async (user, removal) => {
+          if (removal.isSettled) await idempotency.removeResults(user, removal)
+        },
+      ],
+      ofFollowers: {
+        retract: (user, ids, run, range) =>
+          timelineParts.delivery.retractAll(user, ids, run, range),
+        removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
       },
-      // Until the last writes are settled, a repeat of a mutation returns its first result.
-      async (user, removal) => {
-        if (removal.isSettled) await idempotency.removeResults(user, removal)
+      timelines: {
+        async deleteReader(user) {
+          await timelineParts.delivery.deleteReader(user)
+          await versions.remove(user)
+        },
+        refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
       },
-    ],
-    ofFollowers: {
-      retract: (user, ids, run, range) => timelineParts.delivery.retractAll(user, ids, run, range),
-      removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
-    },
-    timelines: {
-      async deleteReader(user) {
-        await timelineParts.delivery.deleteReader(user)
-        await versions.remove(user)
-      },
-      refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
-    },
-  }),
+    }),
+    placement,
+  ),
   'engagements.orphaned': async ({ post }, { signal }) => orphaned.clear(post as PostId, signal),
 })

@@ -21,9 +21,16 @@ export async function openForCommand(
   prepare: boolean,
 ): Promise<CommandDatabase> {
   const database = await openDatabase(config, { profile: 'bulk', prepare, log })
-  const { client, db, clock } = database
-  const services = createServices(client, db, config, { now: clock.now })
+  const { client, db, cluster, clock } = database
+  const services = createServices(client, db, config, { now: clock.now, cluster })
+  if (prepare) await checkTimelines(services)
   return { ...database, services }
+}
+
+/** @throws {TimelinesAway} if the timelines cluster cannot be used. */
+async function checkTimelines({ clusterRepair, placement }: Services): Promise<void> {
+  await clusterRepair.settle()
+  placement.checkState()
 }
 
 /**
@@ -40,10 +47,12 @@ export async function queueRebuilds({ upkeep }: Services): Promise<void> {
 /**
  * The services of a command that reads every strategy, also unconfigured ones. Its reads extend the life of no cache.
  */
-export function servicesForAllStrategies(
-  { client, db, clock }: CommandDatabase,
+export async function servicesForAllStrategies(
+  { client, db, cluster, clock }: CommandDatabase,
   config: AppConfig,
-): Services {
+): Promise<Services> {
   const feed = { ...config.feed, maintained: feedStrategyNames, ...valuesWhenChecked }
-  return createServices(client, db, { ...config, feed }, { now: clock.now })
+  const services = createServices(client, db, { ...config, feed }, { now: clock.now, cluster })
+  await checkTimelines(services)
+  return services
 }

@@ -59,7 +59,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   const who = users === 'all' ? 'all' : await handlesIn(users)
   const config = readConfig()
   await using database = await openForCommand(config, !dryRun)
-  const services = servicesForAllStrategies(database, config)
+  const services = await servicesForAllStrategies(database, config)
   using stopped = interruption()
   using displays = new PartDisplays('checked')
   const readers = who === 'all' ? how.readers : who

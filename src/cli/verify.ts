@@ -44,7 +44,7 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   const startedAt = performance.now()
   const config = readConfig()
   await using database = await openForCommand(config, false)
-  const services = servicesForAllStrategies(database, config)
+  const services = await servicesForAllStrategies(database, config)
   const tally = new Tally()
   const found: Findings = { differences: 0, byKind: {}, sample: [], harmless: 0, unrepairable: 0 }
   using displays = new PartDisplays('checked')

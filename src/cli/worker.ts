@@ -5,7 +5,7 @@ import { Readiness } from '../http/readiness.ts'
 import { jobLeaseMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
-import { measureDatabase } from '../observe.ts'
+import { measureDatabase, partsOf } from '../observe.ts'
 import { type Opened, openProcess } from '../open-process.ts'
 import { createServices } from '../services.ts'
 import { wholeNumber } from './numbers.ts'
@@ -36,21 +36,26 @@ async function startWorker(
   log: Log,
   { tracing, database, concurrency }: Opened & { readonly concurrency: number },
 ): Promise<Running> {
-  const { client, db, clock } = database
-  const services = createServices(client, db, config, { now: clock.now })
-  const { queue, tasks } = services
+  const { client, db, cluster, clock } = database
+  const services = createServices(client, db, config, { now: clock.now, cluster })
+  const { queue, tasks, clusterRepair } = services
+  clusterRepair.start(log)
+  await clusterRepair.settle().catch((error) => log.warn(error))
   const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: jobLeaseMs })
-  const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
+  const readiness = new Readiness(
+    () => db.command({ ping: 1, maxTimeMS: 1_000 }),
+    () => partsOf(services),
+  )
   measureDatabase(database, services)
   const admin = await startAdmin(config.operations.admin, readiness)
   worker.start()
   log.info(`database: ${database.description}`)
   log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
   log.info(`running up to ${concurrency} jobs at a time`)
-  let stopped: Promise<void> | undefined
+  let stopped: Promise<unknown> | undefined
   const drain = () => {
     readiness.stop()
-    stopped ??= worker.stop()
+    stopped ??= Promise.all([worker.stop(), clusterRepair.stop()])
   }
   const close = async () => {
     await using _tracing = tracing

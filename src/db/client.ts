@@ -61,12 +61,14 @@ export type ClientProfile = 'serving' | 'bulk'
  * So no failover reverts the data of an answer (law L4). Reads after a failover see all writes acknowledged before it.
  * A read in an explicit session names its own read concern. Otherwise the driver adds the session's time to the read
  * concern object that all other reads share.
+ * @param listen adds listeners to the client before it connects.
  * @throws MongoServerSelectionError if no primary answers within 5 s.
  */
 export async function connect(
   uri: string,
   profile: ClientProfile = 'serving',
   extra: MongoClientOptions = {},
+  listen: (client: MongoClient) => void = () => {},
 ): Promise<MongoClient> {
   const client = new MongoClient(uri, {
     ...options,
@@ -82,6 +84,7 @@ export async function connect(
   })
   if (profile === 'serving') countConnections(client)
   readPastElections(client)
+  listen(client)
   try {
     await client.connect()
     await client.db('admin').command({ ping: 1 })

@@ -1,6 +1,7 @@
 import type { Collection, CollectionOptions, Db, IndexSpecification } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
 import { kindsKeyedBy } from '../engagement/kinds.ts'
+import type { CollectionSpec, IndexSpec } from './collection-spec.ts'
 import type {
   EngagementByUserDoc,
   FollowEventDoc,
@@ -22,21 +23,19 @@ import type {
   UserStatsDoc,
   VersionDoc,
 } from './documents.ts'
-import type {
-  CelebrityDoc,
-  InboxDoc,
-  PulledAuthorDoc,
-  SizedBucketDoc,
-  StrategyDoc,
-  TimedBucketDoc,
-  TimelineCacheDoc,
-} from './timeline-documents.ts'
+import type { TimelineCollection } from './timeline-collection.ts'
+import type { CelebrityDoc, StrategyDoc, TimelineDocuments } from './timeline-documents.ts'
 
+export * from './collection-spec.ts'
 export * from './documents.ts'
+export type { TimelineSession, TimelineTx } from './timeline-collection.ts'
 export * from './timeline-documents.ts'
 
+/** The collections of timelines. */
+export type TimelineCollectionName = keyof TimelineDocuments
+
 /** The document type of each collection. */
-export interface Documents {
+export interface Documents extends TimelineDocuments {
   users: UserDoc
   user_stats: UserStatsDoc
   followers: FollowerDoc
@@ -46,13 +45,8 @@ export interface Documents {
   posts: PostDoc
   overflow: OverflowDoc
   engagements_by_user: EngagementByUserDoc
-  timed_buckets: TimedBucketDoc
-  sized_buckets: SizedBucketDoc
-  timeline_cache: TimelineCacheDoc
-  inbox: InboxDoc
   strategies: StrategyDoc
   celebrities: CelebrityDoc
-  pulled_authors: PulledAuthorDoc
   outbox: JobDoc
   idempotency_keys: IdempotencyKeyDoc
   hot_keys: HotKeyDoc
@@ -65,42 +59,16 @@ export interface Documents {
   meta: MetaDoc
 }
 export type CollectionName = keyof Documents
-export type Collections = { readonly [Name in CollectionName]: Collection<Documents[Name]> }
-
-/** One index. A comment in the catalogue names its purpose. */
-export interface IndexSpec {
-  readonly key: Readonly<Record<string, 1 | -1>>
-  /** Required if another index has or had the same key. Default: MongoDB's name for the key. */
-  readonly name?: string
-  readonly unique?: true
-  /** The index contains only matching documents. */
-  readonly partialFilterExpression?: Readonly<Record<string, unknown>>
-  readonly expireAfterSeconds?: number
+export type Collections = {
+  readonly [Name in CollectionName]: Name extends TimelineCollectionName
+    ? TimelineCollection<Documents[Name]>
+    : Collection<Documents[Name]>
 }
 
-/**
- * Where the first field of a shard key holds the handle that decides the shard:
- * - `whole`: its value is a handle;
- * - `within`: its value is a document, and this is its first field;
- * - `after`: its value is a text that begins with one of these, in order, and a handle follows.
- */
-export type HandlePlace =
-  | 'whole'
-  | { readonly within: string }
-  | { readonly after: readonly string[] }
-
-/** The indexes of a collection, and its shard key on a sharded cluster. */
-export interface CollectionSpec {
-  readonly indexes: readonly IndexSpec[]
-  /** Stores documents in the order of `_id`, without an index on `_id`. */
-  readonly clustered?: true
-  /**
-   * Undefined for a collection that stays on one shard: it is small, or only operators read it. Hashed if new values
-   * grow with time, or hold no handle.
-   */
-  readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
-  /** Required for a shard key that is not hashed: ranges of handles decide the shard, the same in all collections. */
-  readonly handleIn?: HandlePlace
+/** The collections by name. Those of timelines have a place of their own, and the others do not. */
+type Catalogue = {
+  readonly [Name in CollectionName]: CollectionSpec &
+    (Name extends TimelineCollectionName ? { place: 'timelines' } : { place?: never })
 }
 
 const dayS = 86_400
@@ -131,9 +99,7 @@ const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
  * Every collection with its indexes and shard key. A change takes a migration.
  * An index whose definition changes gets a new name, so that it is built beside the old one.
  */
-export const catalogue = (
-  following: FollowingMode,
-): Readonly<Record<CollectionName, CollectionSpec>> => ({
+export const catalogue = (following: FollowingMode): Catalogue => ({
   users: { indexes: [], shardKey: { _id: 1 }, handleIn: 'whole' },
   user_stats: { indexes: [], shardKey: { _id: 1 }, handleIn: 'whole' },
   followers: {
@@ -203,8 +169,20 @@ export const catalogue = (
     shardKey: { user: 1 },
     handleIn: 'whole',
   },
-  timed_buckets: { indexes: [], shardKey: { _id: 1 }, handleIn: { within: 'reader' } },
+  timeline_cache: {
+    place: 'timelines',
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 1 },
+    handleIn: 'whole',
+  },
+  timed_buckets: {
+    place: 'timelines',
+    indexes: [],
+    shardKey: { _id: 1 },
+    handleIn: { within: 'reader' },
+  },
   sized_buckets: {
+    place: 'timelines',
     indexes: [
       { key: { reader: 1, open: 1 }, unique: true, partialFilterExpression: { open: true } },
       { key: { reader: 1, newest: -1, oldest: 1 } }, // from the newest on
@@ -213,19 +191,26 @@ export const catalogue = (
     shardKey: { reader: 1 },
     handleIn: 'whole',
   },
-  timeline_cache: {
-    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+  inbox: {
+    place: 'timelines',
+    indexes: [],
+    clustered: true,
     shardKey: { _id: 1 },
-    handleIn: 'whole',
+    handleIn: { within: 'reader' },
   },
-  inbox: { indexes: [], clustered: true, shardKey: { _id: 1 }, handleIn: { within: 'reader' } },
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
   pulled_authors: {
+    place: 'timelines',
     indexes: [{ key: { '_id.author': 1 } }], // the notes of a deleted author
     clustered: true,
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
+  },
+  timeline_marks: {
+    place: 'timelines',
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }], // guards; the mark of a cluster never expires
+    shardKey: { _id: 'hashed' },
   },
   outbox: {
     indexes: [
@@ -275,11 +260,27 @@ export const catalogue = (
 /** The names of all collections. */
 export const collectionNames = Object.keys(catalogue('collection')) as CollectionName[]
 
-/** The typed handles of all collections. */
-export const openCollections = (db: Db, options: CollectionOptions = {}): Collections =>
-  Object.fromEntries(
-    collectionNames.map((name) => [name, db.collection(name, options)]),
-  ) as unknown as Collections
+/** The collections that are stored with the timelines. */
+export const timelineCollectionNames = collectionNames.filter(
+  (name): name is TimelineCollectionName => catalogue('collection')[name].place === 'timelines',
+)
+
+/** The typed handles of the collections that are stored with the timelines. */
+export type TimelineCollections = Pick<Collections, TimelineCollectionName>
+
+/**
+ * The typed handles of all collections.
+ * @param timelines the handles of timelines on a cluster of their own. Default: they are in the same database.
+ */
+export const openCollections = (
+  db: Db,
+  options: CollectionOptions = {},
+  timelines?: TimelineCollections,
+): Collections =>
+  ({
+    ...Object.fromEntries(collectionNames.map((name) => [name, db.collection(name, options)])),
+    ...timelines,
+  }) as unknown as Collections
 
 /** An index's specification in the driver's own type. */
 export const driverKey = (spec: IndexSpec): IndexSpecification => ({ ...spec.key })

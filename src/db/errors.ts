@@ -118,6 +118,29 @@ export const isCommitUnknown = (error: unknown): boolean =>
 export const isCollision = (error: unknown): boolean =>
   isDuplicateKey(error) || isWriteConflict(error)
 
+/** The errors of a client that was closed, which the driver does not export. */
+const closedNames: ReadonlySet<string> = new Set([
+  'MongoClientClosedError',
+  'MongoExpiredSessionError',
+  'MongoNotConnectedError',
+  'MongoPoolClosedError',
+  'MongoTopologyClosedError',
+])
+
+/** Whether a server answered with an error. */
+export const isRefused = (error: unknown): boolean => rootCause(error) instanceof MongoServerError
+
+/** Whether no server answered, or the client was closed. */
+export function isDisconnected(error: unknown): boolean {
+  const root = rootCause(error)
+  return (
+    root instanceof MongoServerSelectionError ||
+    root instanceof MongoNetworkError ||
+    isSocketError(root) ||
+    (root instanceof MongoError && closedNames.has(root.name))
+  )
+}
+
 /** Whether the database could not be reached, or did not get the command done, in time. */
 export function isUnreachable(error: unknown): boolean {
   const root = rootCause(error)

@@ -4,6 +4,7 @@ import {
   type CollectionName,
   type CollectionSpec,
   catalogue,
+  collectionNames,
   driverKey,
   type IndexSpec,
 } from './collections.ts'
@@ -20,14 +21,21 @@ export interface IndexState {
   readonly present: boolean
 }
 
-const declaredCollections = (following: FollowingMode) =>
-  (Object.entries(catalogue(following)) as [CollectionName, CollectionSpec][]).map(
-    ([collection, spec]) => ({ collection, ...spec }),
-  )
+const declaredCollections = (following: FollowingMode, names = collectionNames) => {
+  const all: Readonly<Record<CollectionName, CollectionSpec>> = catalogue(following)
+  return names.map((collection) => ({ collection, ...all[collection] }))
+}
 
-/** Loads the state of every declared index. One command per collection. */
-export async function loadIndexStates(db: Db, following: FollowingMode): Promise<IndexState[]> {
-  const states = declaredCollections(following).map(async ({ collection, indexes }) => {
+/**
+ * Loads the state of every declared index. One command per collection.
+ * @param names the collections of the database. Default: all.
+ */
+export async function loadIndexStates(
+  db: Db,
+  following: FollowingMode,
+  names?: CollectionName[],
+): Promise<IndexState[]> {
+  const states = declaredCollections(following, names).map(async ({ collection, indexes }) => {
     const there = await loadIndexNames(db, collection)
     return indexes.map((spec) => ({
       collection,
@@ -52,13 +60,27 @@ async function loadIndexNames(db: Db, collection: string): Promise<Set<string>> 
 /**
  * Creates missing collections and indexes, and changes no existing one. Several processes can run it at the same time.
  * One command, and up to two per collection.
+ * @param names the collections of the database. Default: all.
  */
-export async function applyIndexes(db: Db, following: FollowingMode): Promise<void> {
-  const present = await collectionNames(db)
-  for (const { collection, indexes, clustered } of declaredCollections(following)) {
+export async function applyIndexes(
+  db: Db,
+  following: FollowingMode,
+  names?: CollectionName[],
+): Promise<void> {
+  const present = await namesIn(db)
+  for (const { collection, indexes, clustered } of declaredCollections(following, names)) {
     if (!present.has(collection)) await createCollection(db, collection, clustered)
     await buildIndexes(db, collection, indexes)
   }
+}
+
+/** Whether collections are clustered as declared. One command. */
+export async function isAsDeclared(db: Db, names: CollectionName[]): Promise<boolean> {
+  const found = await db.listCollections({}, { nameOnly: false }).toArray()
+  const clustered = new Map(found.map(({ name, options }) => [name, !!options?.clusteredIndex]))
+  return declaredCollections('collection', names).every(
+    (one) => clustered.get(one.collection) === (one.clustered === true),
+  )
 }
 
 /** Builds indexes that are missing. One command, none without indexes. */
@@ -101,7 +123,7 @@ export async function indexPlan(
   following: FollowingMode,
   retired: Readonly<Record<string, readonly string[]>>,
 ): Promise<IndexPlan[]> {
-  const present = await collectionNames(db)
+  const present = await namesIn(db)
   const plans: IndexPlan[] = []
   for (const { collection, indexes } of declaredCollections(following)) {
     if (!present.has(collection)) continue
@@ -114,7 +136,7 @@ export async function indexPlan(
   return plans
 }
 
-const collectionNames = async (db: Db): Promise<Set<string>> =>
+const namesIn = async (db: Db): Promise<Set<string>> =>
   new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name))
 
 /** Creates a collection, unless there is one. Transactions and concurrent starts need it to be there. One command. */

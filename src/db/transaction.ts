@@ -54,7 +54,7 @@ interface TransactionState {
 /** Opens, retries and commits transactions. Every write of more than one document goes through it. */
 export class Transactions {
   constructor(
-    private readonly client: MongoClient,
+    private readonly client: Pick<MongoClient, 'startSession'>,
     readonly idempotency: IdempotencyStore,
     private readonly bounds: TransactionBounds = transactionBounds,
   ) {}

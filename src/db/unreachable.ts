@@ -1,15 +1,19 @@
 import { MongoServerSelectionError } from 'mongodb'
 
-/** Why MONGODB_URI cannot be used: `message` is one sentence, with hosts and without credentials. */
+/** Why the variable with a URI cannot be used: `message` is one sentence, with hosts and without credentials. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
 /** The error for the operator who set `uri`, from the error of a failed connection. */
-export function unreachable(uri: string, error: unknown): UnreachableError {
+export function unreachable(
+  uri: string,
+  error: unknown,
+  variable = 'MONGODB_URI',
+): UnreachableError {
   const hosts = hostsOf(uri)
   const where = hosts ? ` at ${hosts}` : ''
-  const message = `MONGODB_URI: the database${where} cannot be used: ${reasonOf(error, hosts)}.`
+  const message = `${variable}: the database${where} cannot be used: ${reasonOf(error, hosts)}.`
   return new UnreachableError(message, { cause: error })
 }
 

@@ -18,15 +18,26 @@ export interface FeedConfig extends SettingValues {
   readonly entries: EntryContent
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
+  /** The cluster of stored timelines. Undefined: they are in the database. */
+  readonly timelinesUri: string | undefined
   /** Memory for pages and answers that are kept while they are unchanged, in MB. */
   readonly pageCacheMb: number
 }
+
+const writeConcernsIn = (uri: string) => [...uri.matchAll(/[?&]w=([^&]*)/g)].map(([, w]) => w)
 
 const common = z.object({
   FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
   FEED_MAINTAINED: commaList.pipe(z.array(z.enum(feedStrategyNames))).default([]),
   TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
   FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
+  TIMELINES_URI: z
+    .string()
+    .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
+    .refine((uri) => writeConcernsIn(uri).every((w) => w === '1' || w === 'majority'), {
+      error: 'w must be 1 or majority',
+    })
+    .optional(),
   PAGE_CACHE_MB: z.coerce.number().min(0).max(65_536).default(64),
 })
 const settingNames = Object.keys(settings) as SettingName[]
@@ -51,6 +62,7 @@ export function readFeedConfig(given: Given): { config: FeedConfig; problems: re
     maintained,
     entries: e.TIMELINE_ENTRIES,
     inlineMax: e.FANOUT_INLINE_MAX,
+    timelinesUri: e.TIMELINES_URI,
     pageCacheMb: e.PAGE_CACHE_MB,
     ...(Object.fromEntries(settingNames.map((name) => [name, valueFor(name)])) as SettingValues),
   }

@@ -1,4 +1,5 @@
 import type { Collections } from '../db/collections.ts'
+import type { TimelinesCluster } from '../db/timelines-cluster.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
@@ -20,9 +21,12 @@ import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
+import { ReaderGuards } from './delivery/reader-guards.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
+import { ClusterRepair } from './registry/cluster-repair.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
+import { Placement } from './registry/placement.ts'
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
@@ -36,6 +40,7 @@ import {
   isMaterialised,
 } from './strategies/list.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
+import { boundedStrategy } from './timeline/bounded-strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
 import { KeptPages } from './timeline/kept-pages.ts'
 import { NewsReader } from './timeline/news.ts'
@@ -47,6 +52,8 @@ import { Watermarks } from './timeline/watermark.ts'
 /** The parts from which {@link createFeeds} builds the timeline services. */
 export interface FeedParts {
   readonly collections: Collections
+  /** Where timelines are stored. Undefined: in the database. */
+  readonly cluster: TimelinesCluster | undefined
   readonly core: {
     readonly follows: Follows
     readonly posts: Posts
@@ -73,6 +80,8 @@ export interface Feeds {
   readonly pageFacts: PageFactsReader
   readonly registry: Registry
   readonly registrations: Registrations
+  readonly placement: Placement
+  readonly clusterRepair: ClusterRepair
   readonly upkeep: TimelineUpkeep
   readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes from the configuration of this process. */
@@ -88,7 +97,7 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, versions, summaries, mint, now }: FeedParts,
+  { collections, cluster, core, outbox, transactions, versions, summaries, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
@@ -113,7 +122,11 @@ export function createFeeds(
   }
   const strategies = createStrategies(parts, config)
   const filters = createFilters(parts)
-  const registrations = new Registrations({ collections, outbox, transactions, mint, filters })
+  const placement = new Placement(cluster, transactions)
+  const registrations = new Registrations({
+    ...{ collections, outbox, transactions, mint, filters, placement },
+  })
+  const clusterRepair = new ClusterRepair({ collections, placement, registrations, now })
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
   const watermarks = new Watermarks(pending, now)
@@ -124,10 +137,16 @@ export function createFeeds(
   const feed = new FeedService({
     strategies: {
       FANOUT_ON_READ: fanoutOnRead,
-      ...Object.fromEntries(served.map((name) => [name, strategies[name]])),
+      ...Object.fromEntries(
+        served.map((name) => [
+          name,
+          cluster ? boundedStrategy(strategies[name], placement) : strategies[name],
+        ]),
+      ),
     },
     standard: config.strategy,
     registry,
+    placement,
     pageFacts,
     pending,
     watermarks,
@@ -138,7 +157,7 @@ export function createFeeds(
   const news = new NewsReader(feed, watermarks, keptPages)
   const raiseTimelines = shareRaises(collections)
   const begunDeliveries = new BegunDeliveries({
-    ...{ strategies, filters, registry, edges, versions, raiseTimelines },
+    ...{ strategies, filters, registry, placement, edges, versions, raiseTimelines },
     ...{ contents: config.entries, inlineMax: config.inlineMax },
   })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
@@ -147,6 +166,7 @@ export function createFeeds(
     strategies,
     filters,
     registry,
+    placement,
     facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
     walks,
     raiseTimelines,
@@ -156,13 +176,16 @@ export function createFeeds(
     ...{ filters, delivery, entries, follows, posts, versions, fanoutOnRead },
   })
   const backfill = new Backfill(
-    { filters, filler, registry, ranges, delivery, entries, follows },
+    {
+      ...{ filters, filler, registry, ranges, delivery, entries, follows },
+      guards: new ReaderGuards({ collections, transactions, placement }),
+    },
     collections.user_stats,
-    transactions,
   )
   const modeChanges = new ModeChanges({
     delivery,
     registry,
+    placement,
     walks,
     celebrities,
     pulled,
@@ -180,6 +203,8 @@ export function createFeeds(
     pageFacts,
     registry,
     registrations,
+    placement,
+    clusterRepair,
     upkeep: new Upkeep(registrations, outbox),
     strategies,
     celebrities,

@@ -1,5 +1,5 @@
 import { BSON, type Document, MaxKey, MinKey } from 'mongodb'
-import { type CollectionName, catalogue } from '../../src/db/collections.ts'
+import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
 import { type ClusterAnswers, toClusterState } from '../../src/db/sharding/cluster.ts'
 import { type PlannedCommand, planSharding } from '../../src/db/sharding/plan.ts'
 
@@ -21,6 +21,7 @@ export class Cluster {
   /** Stored ranges by the text of their begin, by namespace. */
   private readonly tags = new Map<string, Map<string, StoredRange>>()
   sample: readonly string[] = []
+  declared: Readonly<Record<string, CollectionSpec>> = specs
   /** Collections that MongoDB lists, but on one shard. */
   unsplittable: readonly string[] = []
   draining: string | undefined
@@ -53,7 +54,7 @@ export class Cluster {
   }
 
   plan(): PlannedCommand[] {
-    return planSharding(database, specs, toClusterState(database, this.answers()))
+    return planSharding(database, this.declared, toClusterState(database, this.answers()))
   }
 
   /** Runs the first commands of the plan, by default all. */

@@ -23,6 +23,7 @@ const order = [
     'environment.ts',
     'services.ts',
     'subscribers.ts',
+    'open-timelines.ts',
     'open-database.ts',
     'open-process.ts',
     'observe.ts',

@@ -1,6 +1,6 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
-import type { Transactions, Tx } from '../../db/transaction.ts'
+import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
 import { cutRanges, inRange, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
@@ -13,6 +13,7 @@ import { type AuthorFilters, descriptors, type MaterialisedName } from '../strat
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
+import type { ReaderGuards } from './reader-guards.ts'
 import type { TimelineFiller } from './timeline-filler.ts'
 
 /** Number of readers whose timelines are filled between two checkpoints, at most. */
@@ -47,6 +48,7 @@ export interface BackfillParts {
   readonly delivery: Delivery
   readonly entries: EntryReader
   readonly follows: Follows
+  readonly guards: ReaderGuards
 }
 
 /** Adds earlier posts to timelines, and removes posts that no longer belong there. Every method may be repeated. */
@@ -54,7 +56,6 @@ export class Backfill {
   constructor(
     private readonly parts: BackfillParts,
     private readonly stats: Collections['user_stats'],
-    private readonly transactions: Transactions,
   ) {}
 
   /**
@@ -66,6 +67,7 @@ export class Backfill {
     const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.selectTargets(followee, registered)
+    await this.parts.guards.raise(follower)
     for (const { _id } of registered.values()) {
       await this.parts.filters.get(_id)?.noteFollow(follower, followee)
     }
@@ -114,7 +116,6 @@ export class Backfill {
 
   /**
    * Removes posts from the follower's timelines in one transaction, unless the edge exists again.
-   * The transaction raises the follower's `guard`, as every new edge does. So it collides with a new edge.
    * @returns false if the edge exists again or the follower has no account. Nothing was removed then.
    */
   private async removePosts(
@@ -122,16 +123,13 @@ export class Backfill {
     posts: readonly PostId[],
     targets: readonly StoredTimelines[],
   ): Promise<boolean> {
-    return this.transactions.run(async (tx) => {
-      const guarded = await this.stats.updateOne(
-        { _id: pair.follower },
-        { $inc: { guard: 1 } },
-        { session: tx.session },
-      )
-      if (guarded.matchedCount === 0 || (await this.isEdge(pair, tx))) return false
-      for (const strategy of targets) await strategy.remove([pair.follower], posts, tx)
-      return true
-    })
+    return this.parts.guards.removeUnless(
+      pair.follower,
+      (tx) => this.isEdge(pair, tx),
+      async (tx) => {
+        for (const strategy of targets) await strategy.remove([pair.follower], posts, tx)
+      },
+    )
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Run } from '../../jobs/lease.ts'
 import { deliveryLeadMs, type KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import type { Placement } from '../registry/placement.ts'
 import {
   maintainedIn,
   type Registered,
@@ -35,6 +36,7 @@ export interface DeliveryParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly filters: AuthorFilters
   readonly registry: Registry
+  readonly placement: Placement
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
   readonly raiseTimelines: RaiseTimelines
@@ -196,9 +198,13 @@ export class Delivery {
     return this.selectTargets(author, registered)
   }
 
-  /** Opens the stored timelines of one strategy. Sends no command. */
+  /**
+   * Opens the stored timelines of one strategy. Sends no command.
+   * @throws {TimelinesAway} if this process cannot use them now.
+   */
   openTimeline(registration: Registration): StoredTimelines {
-    const { strategies, raiseTimelines } = this.parts
+    const { strategies, raiseTimelines, placement } = this.parts
+    placement.check(registration)
     return bindRegistration(strategies[registration._id], registration, raiseTimelines)
   }
 }

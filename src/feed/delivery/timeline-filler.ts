@@ -64,6 +64,8 @@ export class TimelineFiller {
     readers: readonly UserId[],
     signal: AbortSignal,
   ): Promise<void> {
+    // Notes are written before timelines, and to the same place.
+    this.parts.delivery.openTimeline(registration)
     const some = [...chunks(readers, batchSize)]
     await Promise.all(some.map((batch) => this.fillBatch(registration, batch, signal)))
   }

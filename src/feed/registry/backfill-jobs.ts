@@ -5,6 +5,17 @@ import { rangeKind } from '../../jobs/ranges.ts'
 import type { PostId } from '../../lib/ids.ts'
 import type { MaterialisedName } from '../strategies/list.ts'
 
+/** A strategy that does not cover all readers. */
+export interface IncompleteStrategy {
+  readonly name: MaterialisedName
+  readonly readers: { readonly done: number; readonly total: number }
+  /** The state of its back-fill. PARKED: its job or a range of it. RESTORED: the job was missing and is enqueued now. */
+  readonly job: 'WAITING' | 'PARKED' | 'RESTORED'
+}
+
+/** Matches the registrations that are not being dropped. */
+export const maintained = { dropping: { $exists: false } } as const
+
 /** The kind of the jobs that back-fill a strategy. */
 export const backfillKind = 'strategy.backfill'
 

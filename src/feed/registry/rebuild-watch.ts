@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts'
-import type { IncompleteStrategy, Registrations } from './registrations.ts'
+import type { IncompleteStrategy } from './backfill-jobs.ts'
+import type { Registrations } from './registrations.ts'
 
 /** How often a server checks for strategies without a back-fill job, in milliseconds. */
 const checkIntervalMs = 60_000

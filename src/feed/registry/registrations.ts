@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../config.ts'
 import { requestTimeout } from '../../db/client.ts'
 import type { Collections, StrategyDoc } from '../../db/collections.ts'
@@ -15,12 +14,19 @@ import {
   type MaterialisedName,
   sharersOf,
 } from '../strategies/list.ts'
-import { backfillJobs, backfillKind, backfillsAndRanges, toBackfillJobs } from './backfill-jobs.ts'
+import {
+  backfillJobs,
+  backfillKind,
+  backfillsAndRanges,
+  type IncompleteStrategy,
+  maintained,
+  toBackfillJobs,
+} from './backfill-jobs.ts'
+import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options } from './options.ts'
-import { removeStoredBatch } from './remove-stored.ts'
-
-/** How long a registration waits for the estimated number of readers, in milliseconds. */
-const estimateMsMax = 1_000
+import { checkPlace } from './place.ts'
+import type { Placement } from './placement.ts'
+import { StoredRemoval } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
@@ -29,14 +35,7 @@ export interface RegistrationParts {
   readonly transactions: Transactions
   readonly mint: IdMint
   readonly filters: AuthorFilters
-}
-
-/** A strategy that does not cover all readers. */
-export interface IncompleteStrategy {
-  readonly name: MaterialisedName
-  readonly readers: { readonly done: number; readonly total: number }
-  /** The state of its back-fill. PARKED: its job or a range of it. RESTORED: the job was missing and is enqueued now. */
-  readonly job: 'WAITING' | 'PARKED' | 'RESTORED'
+  readonly placement: Placement
 }
 
 /**
@@ -45,13 +44,18 @@ export interface IncompleteStrategy {
  * A registration that does not cover all readers has a back-fill job from the same transaction.
  */
 export class Registrations {
-  constructor(private readonly parts: RegistrationParts) {}
+  private readonly removal: StoredRemoval
+
+  constructor(private readonly parts: RegistrationParts) {
+    this.removal = new StoredRemoval(parts.collections, parts.placement)
+  }
 
   /**
    * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
    * A registered strategy only takes the options that it lacks.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
+   * @throws {TimelinesAway} if the timelines cluster cannot be used now.
    * Cost: one command if there is nothing to do, otherwise up to eleven.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
@@ -59,12 +63,13 @@ export class Registrations {
     const { backfilled } = descriptors[name]
     const before = await strategies.findOne({ _id: name }, requestTimeout)
     if (before && !before.dropping && missingOptions(before, options) === undefined) return
-    const total = await this.estimateReaders()
+    const cluster = this.parts.placement.currentState()
+    const total = await estimateReaders(this.parts.collections)
     const epoch = this.mintEpoch()
     const job = await this.runExclusive(async (tx) => {
       const { session } = tx
       const found = await strategies.findOne({ _id: name }, { session })
-      if (found?.dropping) {
+      if (found?.dropping || (await this.removal.isDisturbed(tx, name))) {
         throw new ConfigError([
           `${name} is being dropped: wait until that ends, or repeat "feedline timelines drop"`,
         ])
@@ -74,6 +79,7 @@ export class Registrations {
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, { session })
         return undefined
       }
+      await checkPlace(this.parts.collections, tx, cluster)
       await strategies.insertOne(
         {
           _id: name,
@@ -82,6 +88,7 @@ export class Registrations {
           complete: !backfilled,
           readers: { done: 0, total },
           options: { ...options },
+          ...(cluster ? { cluster } : {}),
         },
         { session },
       )
@@ -112,6 +119,7 @@ export class Registrations {
     })
     if (!begun) return false
     for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
+    await this.removal.begin(name, epoch)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
@@ -121,7 +129,8 @@ export class Registrations {
             `Another process is dropping ${name}. Wait until it finishes.`,
           )
         }
-        if (await removeStoredBatch(this.parts.collections, tx, name)) return true
+        if (await this.removal.removeBatch(tx, name, epoch)) return true
+        await this.removal.end(name, epoch)
         await strategies.deleteOne(own, tx)
         return false
       })
@@ -134,7 +143,7 @@ export class Registrations {
    * @returns false if the strategy is not registered, or is being dropped.
    */
   async rebuild(name: MaterialisedName): Promise<boolean> {
-    const total = await this.estimateReaders()
+    const total = await estimateReaders(this.parts.collections)
     const names = await this.runExclusive((tx) =>
       this.invalidateReaders(tx, { _id: name }, 0, total),
     )
@@ -283,16 +292,7 @@ export class Registrations {
     })
   }
 
-  /** Estimates the number of readers, to show progress. 0 if that fails or takes longer than 1 s. One command. */
-  private async estimateReaders(): Promise<number> {
-    const { user_stats } = this.parts.collections
-    const estimate = user_stats.estimatedDocumentCount(requestTimeout).catch(() => 0)
-    return Promise.race([estimate, sleep(estimateMsMax, 0, { ref: false })])
-  }
-
   private mintEpoch(): PostId {
     return this.parts.mint.next<TimeId>() as PostId
   }
 }
-
-const maintained = { dropping: { $exists: false } } as const

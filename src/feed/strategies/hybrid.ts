@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { StrategyDoc } from '../../db/collections.ts'
-import type { Tx } from '../../db/transaction.ts'
+import type { StrategyDoc, TimelineTx } from '../../db/collections.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
@@ -97,7 +96,7 @@ export class Hybrid implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: Tx,
+    tx?: TimelineTx,
   ): Promise<void> {
     await this.inbox.remove(readers, posts, registration, tx)
   }

@@ -1,10 +1,15 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, EntryDoc, InboxDoc, StrategyDoc } from '../../db/collections.ts'
+import type {
+  Collections,
+  EntryDoc,
+  InboxDoc,
+  StrategyDoc,
+  TimelineTx,
+} from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
-import type { Tx } from '../../db/transaction.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
@@ -94,7 +99,7 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /** One command. No other write has these keys. */
-  async insertAll(deliveries: readonly NewEntry[], { session }: Tx): Promise<void> {
+  async insertAll(deliveries: readonly NewEntry[], { session }: TimelineTx): Promise<void> {
     await this.inbox.insertMany(deliveries.flatMap(toDocs), { session })
   }
 
@@ -130,7 +135,7 @@ export class Inbox implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     _: StrategyDoc,
-    tx?: Tx,
+    tx?: TimelineTx,
   ): Promise<void> {
     const keys = readers.flatMap((reader) =>
       posts.map((post) => ({ reader, post: toObjectId(post) })),

@@ -1,5 +1,4 @@
-import type { StrategyDoc } from '../../db/collections.ts'
-import type { Tx } from '../../db/transaction.ts'
+import type { StrategyDoc, TimelineTx } from '../../db/collections.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 
@@ -78,7 +77,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
    * Adds new posts to timelines in the transaction that creates the posts. Only strategies have it whose deliveries
    * never collide with other writes. At most about 1,000 entries.
    */
-  insertAll?(deliveries: readonly NewEntry[], tx: Tx): Promise<void>
+  insertAll?(deliveries: readonly NewEntry[], tx: TimelineTx): Promise<void>
   /** Adds a segment of earlier posts, at most 500, to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**
@@ -94,7 +93,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: Tx,
+    tx?: TimelineTx,
   ): Promise<void>
   /** Deletes a reader's stored timeline. */
   deleteReader(reader: UserId): Promise<void>
@@ -106,7 +105,7 @@ export interface StoredTimelines {
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
   merge(reader: UserId, segment: Segment): Promise<void>
   mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
-  remove(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
+  remove(readers: readonly UserId[], posts: readonly PostId[], tx?: TimelineTx): Promise<void>
   deleteReader(reader: UserId): Promise<void>
 }
 

@@ -1,10 +1,15 @@
 import { z } from 'zod'
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
+import type {
+  Collections,
+  EntryDoc,
+  StrategyDoc,
+  TimedBucketDoc,
+  TimelineTx,
+} from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
-import type { Tx } from '../../db/transaction.ts'
 import { groupBy } from '../../lib/batch.ts'
 import { type PostId, type TimeId, timeOf, type UserId } from '../../lib/ids.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
@@ -164,7 +169,7 @@ export class TimeBuckets implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: Tx,
+    tx?: TimelineTx,
   ): Promise<void> {
     const periods = [...new Set(posts.map((post) => this.periodOf(post, registration)))]
     const keys = readers.flatMap((reader) => periods.map((period) => ({ reader, period })))

@@ -4,6 +4,8 @@ import { badInput, checkAll } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
+import { timelineFallbacks } from '../../metrics/timelines.ts'
+import type { Placement } from '../registry/placement.ts'
 import {
   isBackfilled,
   isSameRegistration,
@@ -41,6 +43,7 @@ export interface FeedServiceParts extends EntryFactsParts {
   /** The strategy of requests that name none. */
   readonly standard: FeedStrategyName
   readonly registry: Registry
+  readonly placement: Placement
   readonly pending: Pending
   readonly watermarks: Watermarks
   readonly keptPages: KeptPages
@@ -205,17 +208,24 @@ export class FeedService {
    * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
    * registrations, it reads again under these.
    * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
+   * So it does while a timelines cluster cannot be used.
    * Cost: the strategy's commands and one for facts, and the same again for each refill. With a stamp, one for the
-   * versions of authors, shared.
+   * versions of authors, shared. With a timelines cluster, one for its mark, shared.
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
-    const { registry } = this.parts
+    const { registry, placement } = this.parts
     let registered = await registry.lastSeen()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
-      const isCovered = tries <= triesMax && isBackfilled(registration, query.reader)
+      const isCovered =
+        tries <= triesMax &&
+        registration !== undefined &&
+        isBackfilled(registration, query.reader) &&
+        placement.isUsable(registration)
       if (!isCovered) query.stamp?.spoilPage()
-      const slice = await this.fillSlice(isCovered ? name : 'FANOUT_ON_READ', registration, query)
+      const slice = isCovered
+        ? await this.fillStored(name, registration, query)
+        : await this.fillSlice('FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
       if (isCovered && seen.length === 0) seen.push(await registry.read())
@@ -226,6 +236,25 @@ export class FeedService {
         return slice
       registered = last
     }
+  }
+
+  /** Reads a slice from stored timelines, or from FANOUT_ON_READ if a timelines cluster cannot be used. */
+  private async fillStored(
+    name: FeedStrategyName,
+    registration: Registration,
+    query: TimelineQuery,
+  ): Promise<TimelineSlice> {
+    const { placement } = this.parts
+    if (!placement.isSeparate) return this.fillSlice(name, registration, query)
+    try {
+      const slice = await this.fillSlice(name, registration, query)
+      if (await placement.isIntact(registration)) return slice
+    } catch (error) {
+      if (!(await placement.isOutage(error, registration.cluster))) throw error
+    }
+    timelineFallbacks.inc()
+    query.stamp?.spoilPage()
+    return this.fillSlice('FANOUT_ON_READ', registration, query)
   }
 
   private async fillSlice(

@@ -87,7 +87,8 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
         const floor = last ? toObjectId(last.id) : lowestId
         const doc = { epoch, entries, floor, expiresAt: new Date(parts.now() + 1e9) }
         const options = { upsert: true, returnDocument: 'after' } as const
-        return timeline_cache.findOneAndReplace({ _id: reader }, doc, options)
+        const replaced = [{ $replaceWith: { $literal: { _id: reader, ...doc } } }]
+        return timeline_cache.findOneAndUpdate({ _id: reader }, replaced, options)
       }
       Object.assign(strategies.CACHE, { build })
     },

@@ -1,6 +1,8 @@
 import { toObjectId } from '../../../src/db/object-id.ts'
+import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
 import { versionsMark } from '../../../src/db/versions.ts'
 import { reactionsTo } from '../../../src/events.ts'
+import { placeId } from '../../../src/feed/registry/place.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
   type EdgeId,
@@ -24,6 +26,8 @@ export interface Setting {
   readonly registered: readonly FeedStrategyName[]
   /** Mutates the services of a process. */
   readonly mutate?: ((services: Services) => void) | undefined
+  /** The cluster of the timelines. Undefined: they are in the database. */
+  readonly cluster?: TimelinesCluster
   /** Counts events of the simulation, by name. */
   readonly tally: Map<string, number>
 }
@@ -40,12 +44,13 @@ export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceC
 
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
-  const { strategies, meta, ...others } = collections
+  const { strategies, meta, timeline_marks, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
-    meta.deleteMany({ _id: { $ne: versionsMark } }),
+    meta.deleteMany({ _id: { $nin: [versionsMark, placeId] } }),
+    timeline_marks.deleteMany({ _id: { $ne: 'cluster' } }),
   ])
 }
 

@@ -13,6 +13,7 @@ import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
 import { Actors, groupNames, Model } from './model.ts'
 import { begin, drop, emptied, type Setting } from './setting.ts'
 import { type Seen, Timelines } from './timelines.ts'
+import { checkClusters, clusterOf, loseSometimes } from './timelines-cluster.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -43,6 +44,7 @@ export class Simulation {
   static async open(setting: Setting, plan: Plan): Promise<Simulation> {
     const simulation = new Simulation(setting, plan)
     const { processes, actors, model } = simulation
+    await checkClusters(processes, setting)
     await emptied(processes[0], setting)
     await simulation.register(setting.registered)
     await begin(processes[0], plan, actors, model, setting.harness.clock.now)
@@ -51,16 +53,27 @@ export class Simulation {
 
   /** Runs all steps. Then runs all jobs and compares every page of every strategy with the model. */
   async run(): Promise<void> {
-    for (const step of this.plan.steps) await this.applyStep(step)
+    for (const [at, step] of this.plan.steps.entries()) {
+      await loseSometimes(this.setting, this.processes, at + this.plan.turn)
+      await this.applyStep(step)
+    }
     await this.settle(this.plan.turn % 2 === 0)
     await Promise.all(this.model.users().map((reader, n) => this.compare(reader, n)))
   }
 
-  private process(db: Db, by: number): Services {
+  private process(db: Db, by: number, watch?: (db: Db) => Db): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
     const own = { ...feed, entries: this.plan.entries[by] ?? 'author' }
-    const services = servicesOver({ client, db }, harness.clock, engagement, harness.following, own)
+    const cluster = clusterOf(this.setting.cluster, watch)
+    const services = servicesOver(
+      { client, db },
+      harness.clock,
+      engagement,
+      harness.following,
+      own,
+      cluster,
+    )
     mutate?.(services)
     return services
   }
@@ -106,14 +119,21 @@ export class Simulation {
       case 'kill': {
         const job = await deliveries.nth(step.job)
         if (!job) return
-        const { db, ended } = killedAtWrite(this.setting.harness.database.db, step.at, step.effect)
-        await deliveries.run(this.process(db, 1), job, step).catch((error) => {
+        const { db, watch, ended } = killedAtWrite(
+          this.setting.harness.database.db,
+          step.at,
+          step.effect,
+        )
+        const killed = this.process(db, 1, watch)
+        const work = killed.clusterRepair.run().then(() => deliveries.run(killed, job, step))
+        await work.catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)
         })
         return ended()
       }
       case 'drop':
+        await checkClusters(this.processes, this.setting)
         return drop(other, this.materialised(step.strategy), step.cut)
       case 'register':
         return this.register([this.materialised(step.strategy)])
@@ -137,8 +157,8 @@ export class Simulation {
 
   /** Holds one call of a page or a job while other steps run. Then requests a held page again. */
   private async runHeld({ held, at, expired, concurrent }: SlowStep): Promise<void> {
-    const { db, reached, go } = heldAtCall(this.setting.harness.database.db, at)
-    const process = this.process(db, held.by)
+    const { db, watch, reached, go } = heldAtCall(this.setting.harness.database.db, at)
+    const process = this.process(db, held.by, watch)
     const job = held.kind === 'work' ? await this.deliveries.nth(held.job) : undefined
     // A held deletion would run into the next owner of the handle.
     if (job?.kind === 'user.deleted') return
@@ -234,6 +254,7 @@ export class Simulation {
 
   private async drain(newestFirst: boolean): Promise<void> {
     for (let tries = 0; tries < 500; tries++) {
+      await checkClusters(this.processes, this.setting)
       const job = (await this.deliveries.waiting()).at(newestFirst ? -1 : 0)
       if (!job) return this.updateFreedHandles()
       await this.deliveries.run(this.by(tries), job)
@@ -250,6 +271,7 @@ export class Simulation {
 
   private async register(names: readonly FeedStrategyName[]): Promise<void> {
     const [main] = this.processes
+    await checkClusters(this.processes, this.setting)
     const registered = await main.registry.read()
     const missing = names.filter((name) => !registered.has(name))
     await registerStrategies(main, missing).catch((error) => {

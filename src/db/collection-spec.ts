@@ -1,0 +1,37 @@
+/** One index. A comment in the catalogue names its purpose. */
+export interface IndexSpec {
+  readonly key: Readonly<Record<string, 1 | -1>>
+  /** Required if another index has or had the same key. Default: MongoDB's name for the key. */
+  readonly name?: string
+  readonly unique?: true
+  /** The index contains only matching documents. */
+  readonly partialFilterExpression?: Readonly<Record<string, unknown>>
+  readonly expireAfterSeconds?: number
+}
+
+/**
+ * Where the first field of a shard key holds the handle that decides the shard:
+ * - `whole`: its value is a handle;
+ * - `within`: its value is a document, and this is its first field;
+ * - `after`: its value is a text that begins with one of these, in order, and a handle follows.
+ */
+export type HandlePlace =
+  | 'whole'
+  | { readonly within: string }
+  | { readonly after: readonly string[] }
+
+/** The indexes of a collection, and its shard key on a sharded cluster. */
+export interface CollectionSpec {
+  readonly indexes: readonly IndexSpec[]
+  /** Stores documents in the order of `_id`, without an index on `_id`. */
+  readonly clustered?: true
+  /**
+   * Undefined for a collection that stays on one shard: it is small, or only operators read it. Hashed if new values
+   * grow with time, or hold no handle.
+   */
+  readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
+  /** Required for a shard key that is not hashed: ranges of handles decide the shard, the same in all collections. */
+  readonly handleIn?: HandlePlace
+  /** Stored with the timelines, which may have a cluster of their own. Undefined: in the database. */
+  readonly place?: 'timelines'
+}

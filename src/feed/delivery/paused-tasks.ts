@@ -1,0 +1,48 @@
+import type { Run } from '../../jobs/lease.ts'
+import type { Task } from '../../jobs/runner.ts'
+import type { Placement } from '../registry/placement.ts'
+
+/**
+ * Tasks that wait while the timelines cluster cannot be used, and are then not parked. A task saves its progress, and
+ * ends, only while the cluster is in the state that the database names. Otherwise its entries may be lost, and it runs
+ * again. Entries that were lost before the database named the state are built again.
+ */
+export const pausedTasks = <Kind extends string>(
+  tasks: Readonly<Record<Kind, Task>>,
+  placement: Placement,
+): Readonly<Record<Kind, Task>> =>
+  Object.fromEntries(
+    Object.entries<Task>(tasks).map(([kind, task]) => [
+      kind,
+      // The other properties of a task stay.
+      Object.assign(pausedTask(task, placement), task),
+    ]),
+  ) as Record<Kind, Task>
+
+const pausedTask =
+  (task: Task, placement: Placement): Task =>
+  async (payload, run) => {
+    const before = placement.state
+    try {
+      const outcome = await task(payload, placement.isSeparate ? checkedRun(run, placement) : run)
+      placement.checkState()
+      return outcome
+    } catch (error) {
+      if (run.signal.aborted || !(await placement.isOutage(error, before))) throw error
+      return { continuesInMs: placement.pauseMs() }
+    }
+  }
+
+/** A run that saves no progress if the state of the cluster has changed. */
+const checkedRun = (run: Run, placement: Placement): Run => ({
+  get checkpoint() {
+    return run.checkpoint
+  },
+  job: run.job,
+  inline: run.inline,
+  signal: run.signal,
+  async save(checkpoint) {
+    placement.checkState()
+    await run.save(checkpoint)
+  },
+})

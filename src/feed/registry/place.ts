@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import { ConfigError } from '../../config.ts'
+import type { ClusterState, Collections, MetaDoc, TimelinesPlaceDoc } from '../../db/collections.ts'
+import type { Collection } from '../../db/mongo.ts'
+import {
+  type ClusterPrimary,
+  TimelinesAway,
+  type TimelinesCluster,
+} from '../../db/timelines-cluster.ts'
+import type { Tx } from '../../db/transaction.ts'
+
+/** The id of the record in `meta` that names the cluster. */
+export const placeId = 'timelines'
+
+/** The record that names the cluster of the timelines. */
+export const placesIn = ({ meta }: { readonly meta: Collection<MetaDoc> }) =>
+  meta as unknown as Collection<TimelinesPlaceDoc>
+
+/** Whether a cluster with these members may be the one that the database names. */
+export const isSameCluster = (
+  { hosts }: Pick<TimelinesPlaceDoc, 'hosts'>,
+  primary: ClusterPrimary,
+): boolean => primary.hosts.some((host) => hosts.includes(host))
+
+const idOf = ({ election }: Pick<ClusterPrimary, 'election'>) => election.split(' ')[0] ?? ''
+
+/** Why a cluster with another mark or election cannot take the timelines of the database. */
+export function obstacleOf(
+  place: TimelinesPlaceDoc,
+  mark: { readonly value: string; readonly owner?: string } | undefined,
+  primary: ClusterPrimary,
+): string | undefined {
+  if (mark && mark.owner !== place.owner)
+    return 'TIMELINES_URI: the cluster stores the timelines of another database'
+  if (mark?.value === place.value) {
+    return idOf(primary) > idOf(place)
+      ? undefined
+      : 'the primary of the timelines cluster is outdated, or was restored from a backup. In that case run "feedline timelines move"'
+  }
+  if (isSameCluster(place, primary)) return undefined
+  return (
+    `TIMELINES_URI: this database stores its timelines on ${place.hosts.join(', ')}. ` +
+    'Use that cluster, or run "feedline timelines move"'
+  )
+}
+
+/**
+ * Checks in a transaction that timelines are still stored where this process stores them. One command.
+ * @throws {TimelinesAway}
+ */
+export async function checkPlace(
+  { meta }: { readonly meta: Collection<MetaDoc> },
+  { session }: Tx,
+  cluster: ClusterState | undefined,
+): Promise<void> {
+  const place = await meta.findOne({ _id: placeId }, { session })
+  const { election } = (place ?? {}) as Partial<TimelinesPlaceDoc>
+  if (place?.value !== cluster?.mark || election !== cluster?.election)
+    throw new TimelinesAway('the timelines of this database are stored elsewhere now')
+}
+
+/** Notes in all registrations where timelines are stored. Undefined: in the database. One command. */
+export async function noteState(
+  { strategies }: Pick<Collections, 'strategies'>,
+  { session }: Tx,
+  cluster: ClusterState | undefined,
+): Promise<void> {
+  const update = cluster ? { $set: { cluster } } : ({ $unset: { cluster: '' } } as const)
+  await strategies.updateMany({}, update, { session })
+}
+
+/** A value that no owner or mark had before. */
+export const newValue = (): string => randomBytes(12).toString('base64')
+
+/**
+ * What the marks of this database's clusters name. It stays when timelines move, so that they can move back to a cluster.
+ * Two commands, one if it has a value.
+ */
+export async function loadOwner(meta: Collection<TimelinesPlaceDoc>): Promise<string> {
+  const _id = 'timelines.owner'
+  const known = await meta.findOne({ _id })
+  if (known) return known.owner
+  const update = { $setOnInsert: { owner: newValue() } }
+  const found = await meta.findOneAndUpdate({ _id }, update, {
+    ...{ upsert: true, returnDocument: 'after' },
+  })
+  return found?.owner ?? ''
+}
+
+/** How long a process may take to create the collections of a cluster, in milliseconds. Another one then begins again. */
+const preparingMsMax = 20_000
+
+/**
+ * Deletes what a cluster holds, and creates its collections with a new mark. One process does it at a time, under a lease
+ * in `place`. A process that is late deletes nothing of a later one, and its mark is not accepted.
+ * @param now the database's clock, in milliseconds since 1970.
+ * @returns the new mark. Undefined if another process holds the lease, or has changed `place`.
+ */
+export async function emptyCluster(
+  cluster: TimelinesCluster,
+  places: Collection<TimelinesPlaceDoc>,
+  { value, owner }: Pick<TimelinesPlaceDoc, 'value' | 'owner'>,
+  now: number,
+): Promise<string | undefined> {
+  // Known before the lease, so that nothing of a process with a later lease is among them.
+  const known = await cluster.loadIdentities()
+  const mark = newValue()
+  const preparing = { mark, until: new Date(now + preparingMsMax) }
+  const isFree = {
+    $or: [{ preparing: { $exists: false } }, { 'preparing.until': { $lt: new Date(now) } }],
+  }
+  const { modifiedCount } = await places.updateOne(
+    { _id: placeId, value, ...isFree },
+    { $set: { preparing } },
+  )
+  if (modifiedCount === 0) return undefined
+  try {
+    await cluster.begin({ value: mark, owner }, known)
+  } catch (error) {
+    const own = { _id: placeId, 'preparing.mark': mark }
+    await places.updateOne(own, { $unset: { preparing: '' } })
+    throw error
+  }
+  return mark
+}
+
+/**
+ * Replaces the record of the cluster. Up to two commands.
+ * @param before the record as it was read. Undefined: there was none.
+ * @param place the new record, with a mark from {@link emptyCluster}. Undefined: timelines are in the database.
+ * @throws {ConfigError} if another process has changed the record.
+ */
+export async function replacePlace(
+  places: Collection<TimelinesPlaceDoc>,
+  { session }: Tx,
+  before: TimelinesPlaceDoc | undefined,
+  place: TimelinesPlaceDoc | undefined,
+): Promise<void> {
+  if (before) {
+    const prepared = place ? { 'preparing.mark': place.value } : {}
+    const known = { _id: placeId, value: before.value, ...prepared }
+    const { deletedCount } = await places.deleteOne(known, { session })
+    if (deletedCount === 0) {
+      throw new ConfigError([
+        'TIMELINES_URI: another process has changed it. Run the command again',
+      ])
+    }
+  }
+  if (place) await places.insertOne(place, { session })
+}

@@ -1,0 +1,168 @@
+import type {
+  ClusterState,
+  StrategyDoc,
+  TimelineSession,
+  TimelineTx,
+} from '../../db/collections.ts'
+import { isDisconnected, isRefused, isUnreachable } from '../../db/errors.ts'
+import {
+  type ClusterPrimary,
+  TimelinesAway,
+  type TimelinesCluster,
+} from '../../db/timelines-cluster.ts'
+import { Transactions, type Tx } from '../../db/transaction.ts'
+import { timelinesAvailable } from '../../metrics/timelines.ts'
+
+/** How long pages do not try a cluster that did not answer in time, in milliseconds. */
+const suspectMs = 3_000
+/** The shortest and the longest pause of a job while the cluster cannot be used, in milliseconds. */
+const [pauseMsMin, pauseMsMax] = [500, 60_000]
+
+/**
+ * Where this process stores timelines: in the database, or on a cluster of their own (TIMELINES_URI). A registration
+ * names the state of the cluster under which its timelines are complete. They are used only while the cluster is in this
+ * state: it holds the mark, and its primary is that of the named election. So a cluster that is lost, restored, or led by
+ * an outdated primary never serves a page (law L1).
+ */
+export class Placement {
+  /** Called when the state of the cluster is in doubt. */
+  onDoubt: () => void = () => {}
+  /** The state that the database named, and the primary that was seen to have it. */
+  private verified: { readonly state: ClusterState; readonly primary: ClusterPrimary } | undefined
+  /** By the monotonic clock, in milliseconds. */
+  private suspectUntil = 0
+  private awaySince: number | undefined
+
+  /** @param cluster undefined: the timelines are in the database. */
+  constructor(
+    readonly cluster: TimelinesCluster | undefined,
+    private readonly transactions: Transactions,
+  ) {}
+
+  /** Whether timelines have a cluster of their own, so that no transaction covers them and other data. */
+  get isSeparate(): boolean {
+    return this.cluster !== undefined
+  }
+
+  /**
+   * Checks that this process may use the timelines of a registration that it has just read. Sends no command.
+   * @throws {TimelinesAway}
+   */
+  check({ cluster: state }: Pick<StrategyDoc, 'cluster'>): void {
+    if (this.isNamed(state)) return
+    if (!this.cluster)
+      throw new TimelinesAway('the timelines are on a cluster of their own: set TIMELINES_URI')
+    throw new TimelinesAway('the timelines cluster cannot be used now')
+  }
+
+  /** Whether a page may use the timelines of a registration. As {@link check}, and not while the cluster is slow. */
+  isUsable({ cluster: state }: Pick<StrategyDoc, 'cluster'>): boolean {
+    return performance.now() >= this.suspectUntil && this.isNamed(state)
+  }
+
+  /**
+   * Whether the timelines of a registration were complete while a page read them. Called after the page has read the
+   * registration again. One command, shared. None if timelines are in the database.
+   */
+  async isIntact({ cluster: state }: Pick<StrategyDoc, 'cluster'>): Promise<boolean> {
+    if (!this.cluster) return state === undefined
+    if (!this.isVerified(state)) return false
+    const mark = await this.cluster.loadMark()
+    if (mark?.value === state?.mark && this.isVerified(state)) return true
+    this.forget()
+    this.onDoubt()
+    return false
+  }
+
+  /** Checks that the cluster is still in the state that the database named. Sends no command. @throws {TimelinesAway} */
+  checkState(): void {
+    if (this.cluster && !this.isVerified(this.verified?.state))
+      throw new TimelinesAway('the timelines cluster has another primary')
+  }
+
+  /** Notes that the cluster is in the state that the database names. */
+  verify(state: ClusterState, primary: ClusterPrimary): void {
+    this.verified = { state, primary }
+    this.awaySince = undefined
+    timelinesAvailable.set(1)
+  }
+
+  /** The state of the cluster, for a new registration. Undefined if timelines are in the database. */
+  currentState(): ClusterState | undefined {
+    this.checkState()
+    return this.verified?.state
+  }
+
+  /** Lets pages use FANOUT_ON_READ for some seconds, because the cluster did not answer in time. */
+  suspect(): void {
+    this.suspectUntil = performance.now() + suspectMs
+  }
+
+  /**
+   * Whether a page or a job failed because the timelines could not be used. A command that a server refused is such a
+   * failure if the cluster has lost its data, as an index that is gone. Then one command, otherwise none.
+   * @param before the state of the cluster when the work began.
+   */
+  async isOutage(error: unknown, before: ClusterState | undefined): Promise<boolean> {
+    if (error instanceof TimelinesAway) return true
+    if (!this.isSeparate) return false
+    if (isDisconnected(error) || (isUnreachable(error) && this.isAway)) return true
+    if (!isRefused(error)) return false
+    return !(await this.isIntact({ cluster: before }).catch(() => false))
+  }
+
+  /** The state in which this process uses the cluster. Undefined while it cannot use it, and without a cluster. */
+  get state(): ClusterState | undefined {
+    return this.isAway ? undefined : this.verified?.state
+  }
+
+  /** Whether the timelines cluster cannot be used now. */
+  get isAway(): boolean {
+    return this.isSeparate && !this.isVerified(this.verified?.state)
+  }
+
+  /** How long a job waits while the cluster cannot be used, in milliseconds. Rises with the time since it could. */
+  pauseMs(): number {
+    this.awaySince ??= performance.now()
+    const since = performance.now() - this.awaySince
+    return Math.min(pauseMsMax, Math.max(pauseMsMin, since / 2))
+  }
+
+  /** The transaction of the database as that of its timelines. @throws {Error} if timelines have a cluster of their own. */
+  join({ session }: Tx): TimelineTx {
+    if (this.cluster)
+      throw new Error('a transaction of the database cannot write to the timelines cluster')
+    return { session: session as TimelineSession }
+  }
+
+  /** Runs a transaction of the cluster. */
+  async runOnCluster<T>(work: (tx: TimelineTx) => Promise<T>): Promise<T> {
+    const { cluster } = this
+    if (!cluster) throw new Error('there is no timelines cluster')
+    const transactions = new Transactions(cluster, this.transactions.idempotency)
+    return transactions.run(({ session }) => work({ session: session as TimelineSession }))
+  }
+
+  private isNamed(state: ClusterState | undefined): boolean {
+    if (!this.cluster) return state === undefined
+    if (this.isVerified(state)) return true
+    this.onDoubt()
+    return false
+  }
+
+  private isVerified(state: ClusterState | undefined): boolean {
+    const { verified, cluster } = this
+    const isIt =
+      state !== undefined &&
+      verified !== undefined &&
+      verified.primary === cluster?.primary &&
+      verified.state.mark === state.mark &&
+      verified.state.election === state.election
+    if (!isIt) timelinesAvailable.set(0)
+    return isIt
+  }
+
+  private forget(): void {
+    this.verified = undefined
+  }
+}

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { timelineCollectionNames } from '../../src/db/collections.ts'
+import { materialisedNames } from '../../src/feed/strategies/list.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { runCommand } from '../support/command-line.ts'
+import { useSeparateTimelines } from '../support/separate-timelines.ts'
+import { drain, handle, openAccounts, servicesOver } from '../support/services.ts'
+import { type TimelinesSet, timelinesSet } from '../support/timelines-set.ts'
+
+const feed = { maintained: ['FANOUT_ON_READ' as const, ...materialisedNames], cacheSize: 4 }
+const first = useSeparateTimelines(feed)
+let second: TimelinesSet
+const [reader, author] = [handle('reader'), handle('author')] as [UserId, UserId]
+const posts: PostId[] = []
+
+beforeAll(async () => {
+  second = await timelinesSet()
+  await openAccounts(first.services, [reader, author])
+  await first.services.follows.follow(reader, author)
+  await publish(first.services)
+  await first.rest()
+})
+afterAll(() => second[Symbol.asyncDispose]())
+
+const publish = async (by: Services) => {
+  posts.unshift((await by.posts.create(author, { text: 'hello' })).id)
+}
+
+const move = (uri?: string) =>
+  runCommand(['timelines', 'move'], {
+    MONGODB_URI: first.database.uri,
+    MONGODB_DATABASE: first.database.name,
+    ...(uri ? { TIMELINES_URI: uri } : {}),
+  })
+
+/** Which strategies serve the reader's pages in a process. Each page must have all posts. */
+async function servedBy(by: Services): Promise<string[]> {
+  const found: string[] = []
+  for (const strategy of materialisedNames) {
+    const window = { limit: 50, backward: false }
+    const read = () =>
+      by.feed.timeline(reader, { window, projection: 'ref', strategy, pending: true })
+    // The first page may show other registrations to the second one.
+    const pages = [await read(), await read()]
+    for (const { items, pending } of pages)
+      if (!pending)
+        expect(
+          items.map(({ id }) => id),
+          strategy,
+        ).toEqual(posts)
+    found.push(pages[1]?.servedBy ?? '')
+  }
+  return [...new Set(found)].sort()
+}
+
+const stored = [...materialisedNames].sort()
+const jobs = () => first.services.collections.outbox.find().toArray()
+const registrations = () => first.services.collections.strategies.find().toArray()
+
+test('timelines move to another cluster while processes with the old one and the new one are live', async () => {
+  const old = first.services
+  expect(await servedBy(old)).toEqual(stored)
+  const { code, stdout } = await move(second.uri)
+  expect([code, stdout]).toEqual([0, expect.stringContaining('127.0.0.1')])
+  await publish(old)
+  // The old process ends no delivery, because its cluster does not count any more.
+  expect(await servedBy(old)).toEqual(['FANOUT_ON_READ'])
+  const waiting = await jobs()
+  for (const { kind, payload } of waiting) {
+    const run = { job: undefined as never, checkpoint: undefined, inline: false }
+    const signal = new AbortController().signal
+    const outcome = await old.tasks[kind]?.(payload, { ...run, signal, save: async () => {} })
+    expect([kind, outcome]).toEqual([kind, { continuesInMs: expect.any(Number) }])
+  }
+  expect(waiting.map(({ kind }) => kind)).toContain('post.created')
+  expect(await jobs()).toHaveLength(waiting.length)
+  const refused = await first.process().catch((error: Error) => error.message)
+  expect(refused).toContain('TIMELINES_URI: this database stores its timelines on')
+  const next = await first.process(second.uri)
+  await publish(next)
+  await drain(next)
+  expect(await servedBy(next)).toEqual(stored)
+  expect(await servedBy(old)).toEqual(['FANOUT_ON_READ'])
+})
+
+test('timelines move refuses a cluster with timelines of another database, and changes nothing', async () => {
+  const { client } = first.database
+  const marks = first.cluster.db.collection<{ _id: string; owner: string }>('timeline_marks')
+  const before = await registrations()
+  const mark = await marks.findOneAndUpdate({ _id: 'cluster' }, { $set: { owner: 'another' } })
+  const { code, stderr } = await move(first.set.uri)
+  expect([code, stderr]).toEqual([
+    1,
+    'feedline: invalid configuration: TIMELINES_URI: the cluster holds timelines of another database\n',
+  ])
+  const own = await move(client.options.hosts.map((host) => `mongodb://${host}`)[0])
+  expect([own.code, own.stderr]).toEqual([1, expect.stringContaining('it names the deployment of')])
+  expect(await registrations()).toEqual(before)
+  await marks.updateOne({ _id: 'cluster' }, { $set: { owner: mark?.owner ?? '' } })
+})
+
+test('timelines move without TIMELINES_URI stores timelines in the database, and a repeat changes nothing', async () => {
+  const { database, clock } = first
+  expect((await move()).stdout).toContain('are stored on this database')
+  const db = servicesOver(database, clock, first.engagement, 'collection', feed)
+  await publish(db)
+  expect(await servedBy(db)).toEqual(['FANOUT_ON_READ'])
+  await drain(db)
+  expect(await servedBy(db)).toEqual(stored)
+  expect(await servedBy(first.services)).toEqual(['FANOUT_ON_READ'])
+  const before = await registrations()
+  expect((await move()).stdout).toBe('The timelines are stored in this database already.\n')
+  expect(await registrations()).toEqual(before)
+  await expect(first.process(second.uri)).rejects.toThrow(
+    'this database stores its timelines itself',
+  )
+})
+
+test('timelines move from the database to a cluster deletes the timelines of the database', async () => {
+  expect(await move(second.uri)).toMatchObject({ code: 0, stderr: '' })
+  const left = await first.database.db.listCollections({}, { nameOnly: true }).toArray()
+  const names: readonly string[] = timelineCollectionNames
+  expect(left.filter(({ name }) => names.includes(name))).toEqual([])
+  const next = await first.process(second.uri)
+  await drain(next)
+  expect(await servedBy(next)).toEqual(stored)
+})

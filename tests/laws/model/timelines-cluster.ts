@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  openCollections,
+  type TimelineCollections,
+  timelineCollectionNames,
+} from '../../../src/db/collections.ts'
+import type { Db } from '../../../src/db/mongo.ts'
+import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
+import { placeId, placesIn } from '../../../src/feed/registry/place.ts'
+import type { Services } from '../../../src/services.ts'
+import type { Setting } from './setting.ts'
+
+/** The same cluster, seen by another process. @param watch watches the commands of the process. */
+export function clusterOf(
+  cluster: TimelinesCluster | undefined,
+  watch: (db: Db) => Db = (db) => db,
+): TimelinesCluster | undefined {
+  if (!cluster) return undefined
+  const all = openCollections(watch(cluster.db))
+  const collections = Object.fromEntries(timelineCollectionNames.map((name) => [name, all[name]]))
+  return Object.create(cluster, {
+    collections: { value: collections as unknown as TimelineCollections },
+    onPrimary: { value: () => {}, writable: true },
+  }) as TimelinesCluster
+}
+
+/** How long processes may take to find and repair a loss, in milliseconds. */
+const repairMsMax = 20_000
+
+/**
+ * Lets processes find a loss, as they do by themselves each second. Passes time only if a process that may be killed
+ * holds the lease of the repair.
+ */
+export async function checkClusters(
+  processes: readonly Services[],
+  { cluster, harness }: Pick<Setting, 'cluster' | 'harness'>,
+): Promise<void> {
+  const beganAt = performance.now()
+  while (cluster) {
+    await Promise.all(processes.map(({ clusterRepair }) => clusterRepair.run().catch(() => {})))
+    if (processes.every(({ placement }) => !placement.isAway)) return
+    if (performance.now() > beganAt + repairMsMax) throw new Error('the cluster is not repaired')
+    const place = await placesIn(harness.services.collections).findOne({ _id: placeId })
+    if (place?.preparing && performance.now() > beganAt + 1_000) harness.clock.advance(1_000)
+    await sleep(20)
+  }
+}
+
+/**
+ * Loses all timelines at every fifth step, as a cluster that is started again without its data. The processes find it
+ * now, or when they read the next page.
+ */
+export async function loseSometimes(
+  setting: Pick<Setting, 'cluster' | 'harness' | 'tally'>,
+  processes: readonly Services[],
+  step: number,
+): Promise<void> {
+  const { cluster, tally } = setting
+  if (!cluster || step % 5 !== 0) return
+  await cluster.db.dropDatabase()
+  tally.set('timelines lost', (tally.get('timelines lost') ?? 0) + 1)
+  if (step % 2 === 0) await checkClusters(processes, setting)
+}

@@ -5,8 +5,7 @@ import { alignColumns } from './table.ts'
 
 /** The text that `feedline drive` prints. */
 export function formatDrive(result: DriveResult): string {
-  const { steps, operations, total, interrupted, highestRateWithin, settings } = result
-  const bound = settings.untilP99Ms
+  const { steps, operations, total, interrupted } = result
   return [
     ...alignColumns([
       [
@@ -32,9 +31,7 @@ export function formatDrive(result: DriveResult): string {
       operationRow('all', total),
     ]),
     '',
-    ...(highestRateWithin === undefined
-      ? []
-      : [`Highest rate with p99 up to ${bound} ms: ${formatNumber(highestRateWithin)}/s.`]),
+    ...boundLines(result),
     generatorSentence(result),
     ...(interrupted ? ['The run was interrupted.'] : []),
     ...verificationLines(result),
@@ -49,6 +46,21 @@ function operationRow(name: string, { sent, ok, unchanged, latency, errors }: Re
     Object.entries(errors)
       .map(([code, count]) => `${code} ${count}`)
       .join(', '),
+  ]
+}
+
+/** Which rates kept the bound, if there is one. */
+function boundLines({ steps, interrupted, highestRateWithin, settings }: DriveResult): string[] {
+  if (highestRateWithin === undefined) return []
+  const bound = `p99 up to ${settings.untilP99Ms} ms`
+  const last = steps.at(-1)?.perSecond ?? 0
+  return [
+    highestRateWithin === 0
+      ? `No rate kept ${bound}.`
+      : `Highest rate with ${bound}: ${formatNumber(highestRateWithin)}/s.`,
+    ...(last > highestRateWithin && !interrupted
+      ? [`More than 1 % of the requests at ${formatNumber(last)}/s took longer or failed.`]
+      : []),
   ]
 }
 

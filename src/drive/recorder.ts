@@ -186,7 +186,7 @@ export class Recorder {
       if (answer.code === 'NOT_MODIFIED') tally.unchanged++
       tally.latencies.record(ms)
       if (slot) {
-        slot.ok++
+        if (name !== followUpName) slot.ok++
         this.slots.recordLatency(name, ms)
       }
     } else {

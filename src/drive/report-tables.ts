@@ -27,11 +27,13 @@ export function renderVerdicts(result: DriveResult): string {
     ...(result.highestRateWithin === undefined
       ? []
       : [
-          verdict(
-            'good',
-            `${Number(result.highestRateWithin.toFixed(1))} requests/s`,
-            `is the highest rate with p99 up to ${settings.untilP99Ms} ms`,
-          ),
+          result.highestRateWithin === 0
+            ? verdict('warn', 'No rate', `kept p99 up to ${settings.untilP99Ms} ms`)
+            : verdict(
+                'good',
+                `${Number(result.highestRateWithin.toFixed(1))} requests/s`,
+                `is the highest rate with p99 up to ${settings.untilP99Ms} ms`,
+              ),
         ]),
     ...(result.interrupted ? [verdict('warn', 'Interrupted', 'the run ended early')] : []),
   ]

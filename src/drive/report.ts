@@ -65,7 +65,7 @@ function renderRates({ slots, slotSeconds }: DriveResult): string {
     rateOf('offered', 5, (at) => slots[at]?.offered ?? 0),
     rateOf('answered', 2, (at) => slots[at]?.ok ?? 0),
   ]
-  const title = 'Arrivals offered, and requests answered'
+  const title = 'Arrivals offered, and arrivals answered'
   const texts = { title, x: 'seconds', y: 'per second' }
   return figure(title, drawLines(texts, [timeScale(slots), linearScale(highest(lines))], lines))
 }

@@ -7,7 +7,7 @@ const slotsMax = 600
 export interface TimeSlot {
   /** The begin, in seconds from that of the run. */
   readonly atSeconds: number
-  /** Arrivals, answers, failures and dropped arrivals of this time. */
+  /** Arrivals, answers to them, failed requests and dropped arrivals of this time. */
   offered: number
   ok: number
   failed: number

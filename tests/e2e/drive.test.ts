@@ -71,6 +71,8 @@ describe('feedline drive', () => {
     expect(operations.home?.latency?.p99Ms).toBeGreaterThan(0)
     expect(acknowledged.posts).toBeGreaterThanOrEqual(2 * users)
     expect(slots.reduce((sum, { offered }) => sum + offered, 0)).toBe(steps[0]?.arrivals)
+    const answered = total.ok - (operations.newPosts?.ok ?? 0)
+    expect(slots.reduce((sum, { ok }) => sum + ok, 0)).toBe(answered)
     expect(await readFile(report, 'utf8')).toContain('Every feed was right')
     expect(run.err()).toContain(`Deleted ${users} accounts`)
     const left = { _id: /^cleaned-/, deletedAt: { $exists: false } }

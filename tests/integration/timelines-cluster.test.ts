@@ -86,6 +86,34 @@ test('a page costs the commands of before in the database, and two on the cluste
   expect(onCluster).toEqual(['query inbox', 'query timeline_marks'])
 })
 
+/** Runs the task of the only waiting job of a kind. */
+async function runJob(kind: string): Promise<unknown> {
+  const { tasks, collections } = separate.services
+  const job = await collections.outbox.findOne({ kind })
+  const run = {
+    ...{ job: noJob, checkpoint: undefined, inline: false, signal: new AbortController().signal },
+    save: async () => {},
+  }
+  return tasks[kind]?.(job?.payload ?? {}, run)
+}
+
+test('the jobs of a follow and of an unfollow take one and two more commands on the cluster, for the guard of the reader', async () => {
+  const { follows, posts } = separate.services
+  const { reader, author } = await pair()
+  await posts.create(author, { text: 'hello' })
+  await separate.rest()
+  const guards = (labels: readonly string[]) =>
+    labels.filter((label) => label.endsWith(' timeline_marks'))
+  await follows.unfollow(reader, author)
+  const removal = await profiled(() => runJob('follow.ended'))
+  // All strategies are removed from in one transaction.
+  expect(guards(removal)).toEqual(['query timeline_marks', 'update timeline_marks'])
+  await separate.rest()
+  await follows.follow(reader, author)
+  const addition = await profiled(() => runJob('follow.created'))
+  expect(guards(addition)).toEqual(['update timeline_marks'])
+})
+
 test('a post takes four commands in the database, and its job one insert into the inboxes on the cluster', async () => {
   const { author } = await pair()
   const { services, database } = separate
@@ -95,13 +123,6 @@ test('a post takes four commands in the database, and its job one insert into th
   expect(labelsOf(commands)).toEqual([
     ...['commitTransaction', 'findAndModify user_stats', 'insert posts', 'update outbox'],
   ])
-  const job = await services.collections.outbox.findOne({ kind: 'post.created' })
-  const run = {
-    ...{ job: noJob, checkpoint: undefined, inline: false, signal: new AbortController().signal },
-    save: async () => {},
-  }
-  const onCluster = await profiled(async () =>
-    services.tasks['post.created']?.(job?.payload ?? {}, run),
-  )
+  const onCluster = await profiled(() => runJob('post.created'))
   expect(onCluster.filter((label) => label.endsWith('inbox'))).toEqual(['insert inbox'])
 })

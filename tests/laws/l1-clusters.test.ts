@@ -9,7 +9,7 @@ import { anyPlan } from './model/histories.ts'
 import { type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
-const histories = lawRuns(3)
+const histories = lawRuns(2)
 const budgetMs = 180_000 + histories * 6_000
 const registered = materialisedNames.filter((name) => name !== 'INBOX')
 

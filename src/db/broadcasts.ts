@@ -94,7 +94,7 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'A new registration asks once whether any account exists.',
   },
   {
-    from: 'src/feed/registry/estimate-readers.ts',
+    from: 'src/feed/registry/',
     command: 'count',
     collection: 'user_stats',
     by: 'start',

@@ -6,6 +6,7 @@ import { type LoadParts, runLoad } from '../../src/drive/load.ts'
 import { People } from '../../src/drive/people.ts'
 import { parseMix, planSteps } from '../../src/drive/plan.ts'
 import { Poller, Pollers } from '../../src/drive/poller.ts'
+import { Recorder, type StepRecord } from '../../src/drive/recorder.ts'
 import { renderReport } from '../../src/drive/report.ts'
 import { type DriveResult, exitCodeOf, summarizeLoad } from '../../src/drive/result.ts'
 import { emptyResult } from '../../src/drive/verification-result.ts'
@@ -145,6 +146,15 @@ describe('an open loop', () => {
     expect(generator.lateP99Ms).toBeGreaterThan(25)
     expect(limits.join()).toMatch(/at 21\/s .*late \(p99\)/)
     expect(limits.join()).not.toContain('at 20/s it dropped')
+  })
+
+  test('requests that follow from answers do not dilute the lateness of arrivals', () => {
+    const recorder = new Recorder(planSteps([1], 1, 0), undefined)
+    const step = recorder.steps[0] as StepRecord
+    const nowMs = performance.now()
+    recorder.begin(step, 'poll', nowMs - 100)
+    for (let at = 0; at < 9; at++) recorder.begin(step, 'newPosts', nowMs)
+    expect(step.lateness.percentile(50)).toBeGreaterThan(90)
   })
 
   test('a signal ends the arrivals, and the load returns what was measured', async () => {

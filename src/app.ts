@@ -67,7 +67,7 @@ async function serve(
   for (const warning of await registerStrategies(services, config.feed.maintained)) {
     log.warn(warning)
   }
-  const rebuilds = new RebuildWatch(services.registrations, log)
+  const rebuilds = new RebuildWatch(services.registrations, services.sweep, log)
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
   const watch = new DriftWatch(services, config.drift, log)

@@ -73,6 +73,13 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'A back-fill estimates the number of readers before it is split, from the counts of the shards.',
   },
   {
+    from: 'src/feed/delivery/sweep.ts',
+    command: 'find',
+    collection: 'user_stats',
+    by: 'job',
+    why: 'With a retention, a sweep walks all readers in order once a day, 500 at a time.',
+  },
+  {
     from: 'src/follows/purge.ts',
     command: 'find',
     collection: 'follow_events',

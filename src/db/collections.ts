@@ -95,6 +95,13 @@ const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
   ]
 }
 
+const floors = {
+  place: 'timelines',
+  indexes: [],
+  shardKey: { _id: 1 },
+  handleIn: 'whole',
+} as const satisfies CollectionSpec
+
 /**
  * Every collection with its indexes and shard key. A change takes a migration.
  * An index whose definition changes gets a new name, so that it is built beside the old one.
@@ -181,6 +188,7 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
   },
+  timed_bucket_floors: floors,
   sized_buckets: {
     place: 'timelines',
     indexes: [
@@ -191,6 +199,7 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
     shardKey: { reader: 1 },
     handleIn: 'whole',
   },
+  sized_bucket_floors: floors,
   inbox: {
     place: 'timelines',
     indexes: [],
@@ -198,6 +207,7 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
   },
+  inbox_floors: floors,
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
   pulled_authors: {

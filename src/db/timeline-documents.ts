@@ -61,6 +61,26 @@ export interface CoveredRange {
   readonly done?: true
 }
 
+/** How far back a reader's stored timeline reaches. A reader without this document has everything stored. */
+export interface TimelineFloorDoc {
+  /** The reader. */
+  readonly _id: string
+  /** Every post of the timeline from this id on is stored. Absent: every post. The highest id: no post. */
+  readonly floor?: ObjectId
+  /** Changes with every change of the floor, and with every removal of entries below it. */
+  readonly token: ObjectId
+  /** The number of removals, so that each one changes the document. */
+  readonly removals?: number
+  /** The token of the back-fill that stores entries and then sets the floor. Until then, nothing is removed. */
+  readonly filling?: ObjectId
+  /** When the reader read a page, to an eighth of the time that readers may be away. */
+  readonly visitedAt?: Date
+  /** Set after the reader was away: nothing is stored, and nothing is delivered, until a back-fill begins. */
+  readonly away?: true
+  /** When the reader came back, and a job that fills the timeline was queued. */
+  readonly returnedAt?: Date
+}
+
 /** The registration of a strategy. The deliveries of all processes write to it. */
 export interface StrategyDoc {
   /** The name of the strategy. */
@@ -133,9 +153,12 @@ export interface PulledAuthorDoc {
 /** The documents of stored timelines. They are derived from the other collections, and may live on a cluster of their own. */
 export interface TimelineDocuments {
   timed_buckets: TimedBucketDoc
+  timed_bucket_floors: TimelineFloorDoc
   sized_buckets: SizedBucketDoc
+  sized_bucket_floors: TimelineFloorDoc
   timeline_cache: TimelineCacheDoc
   inbox: InboxDoc
+  inbox_floors: TimelineFloorDoc
   pulled_authors: PulledAuthorDoc
   timeline_marks: TimelineMarkDoc
 }

@@ -36,6 +36,14 @@ const expiresAt = { $ifNull: ['$expiresAt', { $add: ['$$NOW', lifetimeMs] }] }
 /** How long a missing mark is not read again, in milliseconds. */
 const markAgeMsMax = 10_000
 
+/** What the database said about its processes and shards. */
+interface Mark {
+  /** Whether an operator, or the creation of the database, has said that no process of the previous release runs. */
+  readonly isMarked: boolean
+  readonly isSharded: boolean
+  readonly readMs: number
+}
+
 /** A value that no version had before, also if a failover reverts a version. */
 const newValue = (): string => randomBytes(12).toString('base64')
 
@@ -108,7 +116,7 @@ export function changesOfAccounts(users: Iterable<string>): Subject[] {
 
 /** The versions that values are kept under. Concurrent requests read them together. */
 export class Versions {
-  private marked: { readonly is: boolean; readonly readMs: number } | undefined
+  private mark: Mark | undefined
   /** A stamp has at most 200 subjects, and the answer to one command 4,000. */
   private readonly readShared = shareReads<Subject, SeenVersions>(
     'versions',
@@ -138,11 +146,13 @@ export class Versions {
    * where a transaction can be visible on one shard before another. Up to two commands, every 10 s until it is true.
    */
   async areComplete(): Promise<boolean> {
-    const { marked } = this
-    if (marked && (marked.is || performance.now() - marked.readMs < markAgeMsMax)) return marked.is
-    const is = await this.readMark()
-    this.marked = { is, readMs: performance.now() }
-    return is
+    const { isMarked, isSharded } = await this.loadMark()
+    return isMarked && !isSharded
+  }
+
+  /** Whether no process of the previous release runs. Commands as in {@link areComplete}. */
+  async isPreviousStopped(): Promise<boolean> {
+    return (await this.loadMark()).isMarked
   }
 
   /** Deletes the versions of a deleted user. One command. */
@@ -151,11 +161,14 @@ export class Versions {
     await this.collections.versions.deleteMany({ _id: { $in: own } })
   }
 
-  private async readMark(): Promise<boolean> {
+  private async loadMark(): Promise<Mark> {
+    const { mark } = this
+    if (mark && (mark.isMarked || performance.now() - mark.readMs < markAgeMsMax)) return mark
     const { meta } = this.collections
     const hello = await meta.db.command({ hello: 1, ...requestTimeout })
-    if (hello.msg === 'isdbgrid') return false
-    return (await meta.findOne({ _id: versionsMark }, requestTimeout)) !== null
+    const isMarked = (await meta.findOne({ _id: versionsMark }, requestTimeout)) !== null
+    this.mark = { isMarked, isSharded: hello.msg === 'isdbgrid', readMs: performance.now() }
+    return this.mark
   }
 
   private async read(subjects: readonly Subject[]): Promise<SeenVersions> {

@@ -7,7 +7,7 @@ import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { TimelineUpkeep } from '../imports/upkeep.ts'
-import type { Outbox } from '../jobs/outbox.ts'
+import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
@@ -22,6 +22,7 @@ import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
 import { ReaderGuards } from './delivery/reader-guards.ts'
+import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
 import { ClusterRepair } from './registry/cluster-repair.ts'
@@ -39,6 +40,7 @@ import {
   type FeedStrategyName,
   isMaterialised,
 } from './strategies/list.ts'
+import { checkedAway } from './strategies/retention.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
 import { boundedStrategy } from './timeline/bounded-strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
@@ -93,6 +95,7 @@ export interface Feeds {
   readonly modeChanges: ModeChanges
   readonly ranges: RangeJobs
   readonly walks: FollowerWalks
+  readonly sweep: Sweep
 }
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
@@ -106,7 +109,20 @@ export function createFeeds(
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
   const pulled = new PulledAuthors(collections.pulled_authors)
-  const inbox = new Inbox(collections.inbox)
+  const placement = new Placement(cluster, transactions)
+  const floorParts = {
+    runTransaction: placement.runTransaction.bind(placement),
+    isPreviousStopped: () => versions.isPreviousStopped(),
+    notesVisits: config.timelineAwayDays !== checkedAway,
+    requestFill: async (reader: UserId) => {
+      const payload = { user: reader }
+      const job: NewJob = { kind: 'timelines.fill', payload, queue: 'BULK' }
+      await transactions.run((tx) => outbox.enqueue(tx, [job]))
+    },
+    mint,
+    now,
+  }
+  const inbox = new Inbox({ collections, ...floorParts })
   const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
   const parts = {
     collections,
@@ -117,12 +133,12 @@ export function createFeeds(
     fanoutOnRead,
     inbox,
     celebrities,
+    floorParts,
     mint,
     now,
   }
   const strategies = createStrategies(parts, config)
   const filters = createFilters(parts)
-  const placement = new Placement(cluster, transactions)
   const registrations = new Registrations({
     ...{ collections, outbox, transactions, mint, filters, placement },
   })
@@ -173,7 +189,7 @@ export function createFeeds(
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
-    ...{ filters, delivery, entries, follows, posts, versions, fanoutOnRead },
+    ...{ filters, delivery, entries, follows, posts, versions, fanoutOnRead, registry },
   })
   const backfill = new Backfill(
     {
@@ -191,6 +207,7 @@ export function createFeeds(
     pulled,
     backfill,
   })
+  const sweep = new Sweep({ collections, strategies, registry, outbox, transactions, now })
   const reasons = new Reasons({ ...core, pending, registry })
   const configured = configuredOptions(config)
   return {
@@ -215,6 +232,7 @@ export function createFeeds(
     modeChanges,
     ranges,
     walks,
+    sweep,
   }
 }
 

@@ -87,6 +87,7 @@ async function checkReader(
       checked.push({ name: registration._id, verdict })
       if (repair) await removeLeftovers(services, reader, registration, verdict)
     }
+    if (repair) await services.strategies[registration._id].floors?.trim([reader], registration)
   }
   const { findings, lacking, wrong, ...counts } = await compareReader(services, reader, registered)
   const flawed = checked.flatMap(({ name, verdict }) => (verdict.flawed ? [name] : []))

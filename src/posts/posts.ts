@@ -143,11 +143,17 @@ export class Posts {
   /**
    * The posts of any number of authors, by author, newest first, up to `limit` of them. The authors are in order, so
    * posts of the last author may be missing. One covered command.
+   * @param first the first id. Default: all posts.
    */
-  async refsByAuthor(authors: readonly UserId[], limit: number): Promise<PostRef[]> {
+  async refsByAuthor(
+    authors: readonly UserId[],
+    limit: number,
+    first?: PostId,
+  ): Promise<PostRef[]> {
+    const since = first === undefined ? {} : { _id: { $gte: toObjectId(first) } }
     const found = await this.parts.collections.posts
       .find(
-        { author: { $in: [...authors] } },
+        { author: { $in: [...authors] }, ...since },
         { ...requestTimeout, batchSize: limit + 1, hint: { author: 1, _id: -1 } },
       )
       .sort({ author: 1, _id: -1 })

@@ -65,6 +65,21 @@ const known: readonly {
     problem: /^looks at \d+ for [01]$/,
     why: 'a job that is split skips index keys, at most 500,000 in a command, to find where its ranges end',
   })),
+  {
+    from: 'src/feed/strategies/bucket-reader.ts',
+    problem: /^looks at \d+ for \d+$/,
+    why: 'as sized-buckets.ts',
+  },
+  {
+    from: 'src/feed/strategies/trimmed-buckets.ts',
+    problem: /^(sorts in memory|looks at \d+ for \d+)$/,
+    why: 'a trim sorts the entries of a reader’s newest buckets, at most twice as many entries as are kept',
+  },
+  {
+    from: 'src/feed/strategies/trimmed-periods.ts',
+    problem: /^(sorts in memory|looks at \d+ for \d+)$/,
+    why: 'a trim counts the entries of all buckets that a reader has, a document for each kept period, and sorts the counts',
+  },
 ]
 
 const recorded: Shape[] = existsSync(shapesFolder)

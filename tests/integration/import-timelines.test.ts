@@ -249,13 +249,13 @@ describe('the command', () => {
 })
 
 test('a server enqueues the missing back-fill job of a strategy, and logs it once', async () => {
-  const { collections, registrations: all } = harness.services
+  const { collections, registrations: all, sweep } = harness.services
   await collections.strategies.updateOne(
     { _id: 'INBOX' },
     { $set: { complete: false, covered: '' } },
   )
   const { log, lines } = recordingLog()
-  const watch = new RebuildWatch(all, log)
+  const watch = new RebuildWatch(all, sweep, log)
   await watch.checkStrategies()
   expect((await backfills()).map(({ payload }) => payload.strategy)).toEqual(['INBOX'])
   await watch.checkStrategies()

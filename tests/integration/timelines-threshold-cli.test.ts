@@ -81,7 +81,9 @@ describe('timelines threshold', () => {
     expect(strategies).toMatchObject([{ strategy: 'HYBRID', options: { threshold: 6 } }])
     await publish(other)
     expect(await celebrity()).toEqual({ _id: author, readFrom: expect.anything() })
-    expect((await other.registry.lastSeen()).get('HYBRID')?.options).toEqual({ threshold: 6 })
+    expect((await other.registry.lastSeen()).get('HYBRID')?.options).toMatchObject({
+      threshold: 6,
+    })
     await publish(harness.services)
     await publish(other)
     expect(await Promise.all(posts.map(inboxesWith))).toEqual([0, 0, 7, 7])

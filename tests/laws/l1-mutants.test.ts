@@ -5,8 +5,8 @@ import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { anyPlan } from './model/histories.ts'
-import { mutants } from './model/mutants.ts'
-import { type Setting, small } from './model/setting.ts'
+import { floorMutants, mutants } from './model/mutants.ts'
+import { fewEntries, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const harness = useServices()
@@ -19,20 +19,23 @@ const shownAt: Record<string, string> = {
   'a new follower of a celebrity gets no pulled author': '21',
 }
 
-const all = (Object.keys(mutants) as MaterialisedName[]).flatMap((strategy) =>
-  Object.keys(mutants[strategy] ?? {}).map((name) => [strategy, name] as const),
-)
+const all = [
+  ...(Object.keys(mutants) as MaterialisedName[]).flatMap((strategy) =>
+    Object.keys(mutants[strategy] ?? {}).map((name) => [strategy, name, small] as const),
+  ),
+  ...Object.keys(floorMutants).map((name) => ['INBOX', name, fewEntries] as const),
+]
 
 test.each(share(3, all))(
   'the law L1 finds the mutant of %s: %s',
-  async (strategy, name) => {
+  async (strategy, name, feed) => {
     const asked = ['FANOUT_ON_READ', strategy] as const
     const setting: Setting = {
       harness,
-      feed: small(asked),
+      feed: feed(asked),
       asked,
       registered: [strategy],
-      mutate: mutants[strategy]?.[name],
+      mutate: mutants[strategy]?.[name] ?? floorMutants[name],
       tally: new Map(),
     }
     const law = fc.asyncProperty(anyPlan, async (plan) =>

@@ -10,7 +10,7 @@ import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { anyPlan } from './model/histories.ts'
-import { type Setting, small } from './model/setting.ts'
+import { fewDays, fewEntries, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const histories = lawRuns(6)
@@ -21,11 +21,25 @@ const settings = {
     following: 'collection',
     asked: feedStrategyNames.filter((name) => name !== 'HYBRID'),
     registered: materialisedNames.filter((name) => name !== 'HYBRID'),
+    feed: small,
   },
   'HYBRID and CACHE, INBOX at times': {
     following: 'reverse-index',
     asked: ['FANOUT_ON_READ', 'HYBRID', 'CACHE', 'HYBRID', 'INBOX'],
     registered: ['HYBRID', 'CACHE'],
+    feed: small,
+  },
+  'INBOX and buckets that keep few entries': {
+    following: 'collection',
+    asked: feedStrategyNames.filter((name) => name !== 'HYBRID' && name !== 'CACHE'),
+    registered: materialisedNames.filter((name) => name !== 'HYBRID' && name !== 'CACHE'),
+    feed: fewEntries,
+  },
+  'HYBRID that keeps entries for seconds, INBOX at times': {
+    following: 'reverse-index',
+    asked: ['FANOUT_ON_READ', 'HYBRID', 'HYBRID', 'INBOX'],
+    registered: ['HYBRID'],
+    feed: fewDays,
   },
 } as const satisfies Record<
   string,
@@ -33,11 +47,12 @@ const settings = {
     following: 'collection' | 'reverse-index'
     asked: readonly FeedStrategyName[]
     registered: readonly FeedStrategyName[]
+    feed: typeof small
   }
 >
 
 describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) => {
-  const { following, asked, registered } = settings[name]
+  const { following, asked, registered, feed } = settings[name]
   const harness = useServices(following)
   const tally = new Map<string, number>()
   afterAll(() =>
@@ -47,7 +62,7 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
   test(
     'every page of every strategy equals the model, for any order and failure of deliveries',
     async () => {
-      const setting: Setting = { harness, feed: small(asked), asked, registered, tally }
+      const setting: Setting = { harness, feed: feed(asked), asked, registered, tally }
       const law = fc.asyncProperty(anyPlan, async (plan) =>
         (await Simulation.open(setting, plan)).run(),
       )

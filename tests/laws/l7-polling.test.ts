@@ -9,7 +9,7 @@ import { checkLaw } from './model/check-law.ts'
 import { pollMutants } from './model/poll-mutants.ts'
 import { anyPollPlan } from './model/poll-plans.ts'
 import { PollSimulation } from './model/poll-simulation.ts'
-import { type Setting, small } from './model/setting.ts'
+import { fewEntries, type Setting, small } from './model/setting.ts'
 
 const histories = lawRuns(8)
 const budgetMs = 180_000 + histories * 3_000
@@ -24,15 +24,19 @@ const shownAt: Record<string, string> = {
   'a poll cursor forgets that posts are settled': '19',
 }
 
-const settings: Record<string, readonly FeedStrategyName[]> = {
-  'every strategy but HYBRID': [
-    'FANOUT_ON_READ',
-    ...materialisedNames.filter((name) => name !== 'HYBRID'),
-  ],
-  'HYBRID and CACHE': ['HYBRID', 'CACHE', 'HYBRID'],
+const settings: Record<string, { asked: readonly FeedStrategyName[]; feed: typeof small }> = {
+  'every strategy but HYBRID': {
+    asked: ['FANOUT_ON_READ', ...materialisedNames.filter((name) => name !== 'HYBRID')],
+    feed: small,
+  },
+  'HYBRID and CACHE': { asked: ['HYBRID', 'CACHE', 'HYBRID'], feed: small },
+  'timelines that keep two entries': {
+    asked: ['INBOX', 'TIME_BUCKETS', 'HYBRID', 'SIZED_BUCKETS'],
+    feed: fewEntries,
+  },
 }
 
-describe.each(Object.entries(settings))('%s', (name, asked) => {
+describe.each(Object.entries(settings))('%s', (name, { asked, feed }) => {
   const harness = useServices()
   const tally = new Map<string, number>()
   afterAll(() => noteFact(`L7, ${name}: ${JSON.stringify(Object.fromEntries([...tally].sort()))}`))
@@ -41,7 +45,7 @@ describe.each(Object.entries(settings))('%s', (name, asked) => {
     'at rest, a poller holds its timeline, for any order of posts, commits, deliveries and changes',
     async () => {
       const registered = [...new Set(asked)]
-      const setting: Setting = { harness, feed: small(asked), asked, registered, tally }
+      const setting: Setting = { harness, feed: feed(asked), asked, registered, tally }
       const law = fc.asyncProperty(anyPollPlan, async (plan) =>
         (await PollSimulation.open(setting, plan)).run(),
       )

@@ -18,11 +18,12 @@ import type { Setting, StoredOption } from '../../src/feed/strategies/setting.ts
 const all = Object.values(descriptors)
 const repeatedIn = (names: readonly string[]) => names.filter((one, at) => names.indexOf(one) < at)
 
-test('no two strategies share a name, an option, a variable or an own collection', () => {
-  const settings = all.flatMap((one) => Object.keys(one.settings))
-  const variables = all.flatMap((one) =>
-    Object.values(one.settings).map(({ variable }) => variable),
-  )
+test('no two strategies share a name, an option, a variable or an own collection, except options of a shared form', () => {
+  const declared = new Map<Setting, string>()
+  for (const { settings } of all)
+    for (const [name, setting] of Object.entries(settings)) declared.set(setting, name)
+  const settings = [...declared.values()]
+  const variables = [...declared.keys()].map(({ variable }) => variable)
   const owned = all.flatMap(({ collections }) => collections.own)
   for (const names of [feedStrategyNames, settings, variables, owned]) {
     expect(repeatedIn(names)).toEqual([])

@@ -76,8 +76,8 @@ export class Backfill {
     for (;;) {
       run.signal.throwIfAborted()
       const segment = await this.parts.entries.loadSegment(followee, olderThan, segmentSize)
-      await this.parts.filler.storeSegment(targets, follower, segment)
-      if (segment.oldest || targets.every(({ depthMax }) => depthMax < segmentSize))
+      const goesOn = await this.parts.filler.storeSegment(targets, follower, segment)
+      if (segment.oldest || !goesOn || targets.every(({ depthMax }) => depthMax < segmentSize))
         return undefined
       olderThan = segment.last as PostId
       await run.save({ olderThan })
@@ -211,8 +211,8 @@ export class Backfill {
     for (;;) {
       signal.throwIfAborted()
       const segment = await this.parts.entries.loadSegment(author, olderThan, segmentSize)
-      await this.parts.filler.storeSegment([strategy], reader, segment)
-      if (segment.oldest) return
+      const goesOn = await this.parts.filler.storeSegment([strategy], reader, segment)
+      if (segment.oldest || !goesOn) return
       olderThan = segment.last
     }
   }

@@ -57,7 +57,7 @@ export class BegunDeliveries {
    * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries. Two commands
    * in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard, nor if
    * timelines have a cluster of their own.
-   * @returns for each job, what is left after the commit: new versions, and the check of the registrations.
+   * @returns for each job, what is left after the commit: new versions, trims, and the check of the registrations.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
     const { registry, versions, inlineMax } = this.parts
@@ -93,7 +93,12 @@ export class BegunDeliveries {
   ): BegunJob {
     const { registry, strategies, raiseTimelines } = this.parts
     return {
-      finish: () => raiseTimelines(readers),
+      finish: async () => {
+        await raiseTimelines(readers)
+        await Promise.all(
+          writers.map((one) => strategies[one._id].floors?.trimSome(readers, post, one)),
+        )
+      },
       isDone: async () => {
         const now = writersIn(await registry.readShared())
         if (areSame(writers, now)) return true

@@ -8,6 +8,7 @@ import type { Backfill, Pair, StrategyFill } from './backfill.ts'
 import type { BegunDeliveries } from './begun-delivery.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
+import type { Sweep } from './sweep.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
@@ -25,7 +26,13 @@ type SplitJob =
   | 'author.demoted'
 
 /** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
-export type TimelineJob = typeof followCreated | typeof followEnded | SplitJob | `${SplitJob}.range`
+export type TimelineJob =
+  | typeof followCreated
+  | typeof followEnded
+  | 'timelines.fill'
+  | 'timelines.sweep'
+  | SplitJob
+  | `${SplitJob}.range`
 
 /** The parts of {@link timelineTasks}. */
 export interface TimelineTaskParts {
@@ -34,6 +41,7 @@ export interface TimelineTaskParts {
   readonly backfill: Backfill
   readonly modeChanges: ModeChanges
   readonly ranges: RangeJobs
+  readonly sweep: Sweep
 }
 
 /** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
@@ -43,6 +51,7 @@ export const timelineTasks = ({
   backfill,
   modeChanges,
   ranges,
+  sweep,
 }: TimelineTaskParts): Readonly<Record<TimelineJob, Task>> => {
   const deliver: SplitTask = (payload, run, range) =>
     delivery.deliverPost(parsePost(payload), run, range)
@@ -66,6 +75,8 @@ export const timelineTasks = ({
     'strategy.backfill.range': ranges.createTask(async (payload, run, range) =>
       backfill.fillRange(parseFill(payload), run, range),
     ),
+    'timelines.fill': async ({ user }, { signal }) => backfill.refillReader(user as UserId, signal),
+    'timelines.sweep': async (_, run) => sweep.dropAway(run),
     'author.promoted': (payload, run) => promote(payload, run),
     'author.promoted.range': ranges.createTask(promote),
     'author.demoted': (payload, run) => demote(payload, run),

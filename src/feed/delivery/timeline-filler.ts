@@ -1,14 +1,16 @@
 import { groupsOfAccounts, type SeenVersions, type Versions } from '../../db/versions.ts'
 import type { Follows } from '../../follows/follows.ts'
 import { batches, chunks, groupBy } from '../../lib/batch.ts'
-import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import { neighbour, type PostId, type PostRef, type UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { EntryReader } from '../entry-reader.ts'
-import type { Registration } from '../registry/registry.ts'
+import { type Registration, type Registry, writersIn } from '../registry/registry.ts'
 import type { AuthorFilter } from '../strategies/author-filter.ts'
 import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
 import type { AuthorFilters } from '../strategies/list.ts'
+import { retentionOf } from '../strategies/retention.ts'
 import {
+  type Fill,
   type Segment,
   type StoredTimelines,
   segmentSize,
@@ -36,6 +38,13 @@ export interface TimelineFillerParts {
   readonly posts: Posts
   readonly versions: Versions
   readonly fanoutOnRead: FanoutOnRead
+  readonly registry: Registry
+}
+
+/** A back-fill under a registration. */
+interface Filling {
+  readonly registration: Registration
+  readonly fill: Fill
 }
 
 /** The posts of some readers' timelines. */
@@ -54,7 +63,8 @@ export class TimelineFiller {
   constructor(private readonly parts: TimelineFillerParts) {}
 
   /**
-   * Adds all posts of some readers' timelines, by the authors whose posts the strategy stores.
+   * Adds the posts of some readers' timelines by the authors whose posts the strategy stores: all of them, or as many as
+   * the registration keeps. Then sets the floors of the readers.
    * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
    * 20,000 followees and posts. The posts of a reader with more are read by 500.
    * @param readers at most 200, in the order of their handles.
@@ -67,27 +77,33 @@ export class TimelineFiller {
     // Notes are written before timelines, and to the same place.
     this.parts.delivery.openTimeline(registration)
     const some = [...chunks(readers, batchSize)]
-    await Promise.all(some.map((batch) => this.fillBatch(registration, batch, signal)))
+    await Promise.all(
+      some.map(async (batch) => {
+        // Before anything is read: what a delivery left out below a floor was committed earlier, so it is read here.
+        const fill = await this.parts.delivery.openTimeline(registration).beginFill(batch)
+        await this.fillBatch({ registration, fill }, batch, signal)
+      }),
+    )
   }
 
   private async fillBatch(
-    registration: Registration,
+    filling: Filling,
     readers: readonly UserId[],
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted()
-    const loaded = await this.loadTimelines(registration, readers)
-    if (loaded) return this.storeTimelines(registration, loaded, signal)
+    const loaded = await this.loadTimelines(filling, readers)
+    if (loaded) return this.storeTimelines(filling, loaded, signal)
     const [only, second] = readers
-    if (only && !second) return this.fillReader(registration, only, signal)
+    if (only && !second) return this.fillReader(filling, only, signal)
     for (const half of chunks(readers, Math.ceil(readers.length / 2))) {
-      await this.fillBatch(registration, half, signal)
+      await this.fillBatch(filling, half, signal)
     }
   }
 
-  /** Loads whole timelines, unless they have too many followees or posts. */
+  /** Loads timelines as far as they are kept, unless they have too many followees or posts. */
   private async loadTimelines(
-    registration: Registration,
+    { registration, fill }: Filling,
     readers: readonly UserId[],
   ): Promise<Loaded | undefined> {
     const { follows, posts, entries } = this.parts
@@ -104,7 +120,7 @@ export class TimelineFiller {
     const excluded = await this.filterOf(registration)?.noteFollowees(authorsOf)
     const authors = new Set([...authorsOf.values()].flat())
     for (const one of excluded ?? []) authors.delete(one)
-    const refs = await posts.refsByAuthor([...authors], readMax)
+    const refs = await posts.refsByAuthor([...authors], readMax, fill.firstKept)
     if (refs.length === readMax) return undefined
     const contents = await entries.toEntries(refs)
     const byAuthor = new Map(
@@ -119,29 +135,45 @@ export class TimelineFiller {
     return { refs, timelines, deletions }
   }
 
-  /** Adds timelines, then removes the posts that were deleted since they were read. */
+  /** Adds timelines, removes the posts that were deleted since they were read, and then sets the floors. */
   private async storeTimelines(
-    registration: Registration,
+    filling: Filling,
     { refs, timelines, deletions }: Loaded,
     signal: AbortSignal,
   ): Promise<void> {
-    const strategy = this.parts.delivery.openTimeline(registration)
-    for (const some of chunksByEntries(timelines)) {
+    const { entriesMax, firstKept } = filling.fill
+    const kept = timelines.map(({ reader, entries }) => ({
+      reader,
+      entries: entries.length > entriesMax ? entries.slice(0, entriesMax) : entries,
+      floor: entries.length > entriesMax ? entries[entriesMax - 1]?.id : firstKept,
+    }))
+    for (const some of chunksByEntries(kept)) {
       signal.throwIfAborted()
-      await strategy.mergeAll(some)
+      await filling.fill.mergeAll(some)
     }
-    if (deletions && areSame(deletions, await this.loadDeletions())) return
+    if (!deletions || !areSame(deletions, await this.loadDeletions())) {
+      const readers = timelines.map(({ reader }) => reader)
+      await this.removeDeletedRefs(filling.registration, readers, refs)
+    }
+    await this.finish(filling, new Map(kept.map(({ reader, floor }) => [reader, floor])))
+  }
+
+  private async removeDeletedRefs(
+    registration: Registration,
+    readers: readonly UserId[],
+    refs: readonly PostRef[],
+  ): Promise<void> {
+    const strategy = this.parts.delivery.openTimeline(registration)
     for (const some of chunks(refs, lookUpMax)) {
       const there = await this.parts.posts.existing(some)
       const gone = some.filter(({ id }) => !there.has(id)).map(({ id }) => id)
-      const readers = timelines.map(({ reader }) => reader)
       for (const posts of chunks(gone, segmentSize)) await strategy.remove(readers, posts)
     }
   }
 
-  /** Adds all posts of a reader's timeline, 500 at a time. */
+  /** Adds the posts of a reader's timeline, 500 at a time. Sets the floor after the last of them. */
   private async fillReader(
-    registration: Registration,
+    { registration, fill }: Filling,
     reader: UserId,
     signal: AbortSignal,
   ): Promise<void> {
@@ -152,29 +184,58 @@ export class TimelineFiller {
       const some = await this.filterOf(registration)?.noteFollowees(new Map([[reader, authors]]))
       for (const one of some ?? []) excluded.add(one)
     }
+    const newerThan = fill.firstKept && neighbour(fill.firstKept, -1)
     let olderThan: PostId | undefined
-    for (;;) {
+    for (let left = fill.entriesMax; ; ) {
       signal.throwIfAborted()
-      const range = { olderThan, oldestFirst: false, limit: segmentSize }
+      const limit = Math.min(segmentSize, left)
+      const range = { olderThan, newerThan, oldestFirst: false, limit }
       const authors = without(withSelf(reader, follows), excluded)
       const refs = await fanoutOnRead.loadPosts(authors, range)
-      const segment = await entries.toSegment(refs, olderThan, segmentSize)
-      await this.storeSegment([strategy], reader, segment)
-      if (segment.oldest) return
+      const segment = await entries.toSegment(refs, olderThan, limit)
+      await fill.merge(reader, segment)
+      await this.removeDeleted([strategy], reader, segment)
       olderThan = segment.last
+      left -= refs.length
+      if (!segment.oldest && left > 0) continue
+      const floor = segment.oldest ? fill.firstKept : olderThan
+      return this.finish({ registration, fill }, new Map([[reader, floor]]))
     }
   }
 
   /**
    * Adds a segment to a reader's timelines, then removes the posts that were deleted since the segment was read.
    * Their retraction may have passed the reader before. One covered command and those of the strategies.
+   * @returns whether a timeline stores older posts than the segment.
    */
   async storeSegment(
     targets: readonly StoredTimelines[],
     reader: UserId,
     segment: Segment,
+  ): Promise<boolean> {
+    const below = await Promise.all(targets.map((strategy) => strategy.merge(reader, segment)))
+    await this.removeDeleted(targets, reader, segment)
+    return below.includes(true)
+  }
+
+  /** Sets the floors of filled timelines. No command if the registration keeps everything, otherwise up to two. */
+  private async finish(
+    { registration, fill }: Filling,
+    floors: ReadonlyMap<UserId, PostId | undefined>,
   ): Promise<void> {
-    await Promise.all(targets.map((strategy) => strategy.merge(reader, segment)))
+    if (!retentionOf(registration)) return
+    // Without the posts of some authors, entries are not complete for a strategy that stores all of them.
+    const mayLower =
+      !this.filterOf(registration) ||
+      writersIn(await this.parts.registry.read()).some(({ _id }) => _id === registration._id)
+    await fill.finish(floors, mayLower)
+  }
+
+  private async removeDeleted(
+    targets: readonly StoredTimelines[],
+    reader: UserId,
+    segment: Segment,
+  ): Promise<void> {
     const gone = await this.parts.entries.findDeleted(segment.entries)
     if (gone.length === 0) return
     await Promise.all(targets.map((strategy) => strategy.remove([reader], gone)))

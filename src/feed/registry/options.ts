@@ -1,4 +1,5 @@
-import type { StrategyDoc } from '../../db/collections.ts'
+import type { Collections, StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
 import {
   type ByStrategy,
   byStrategy,
@@ -6,6 +7,7 @@ import {
   type MaterialisedName,
   type SettingName,
   type SettingValues,
+  sharersOf,
 } from '../strategies/list.ts'
 import type { Registered } from './registry.ts'
 
@@ -24,12 +26,40 @@ export const configuredOptions = (values: SettingValues): ByStrategy<Options> =>
 
 /** The update of the options that a registration of an older version lacks. Undefined if it lacks none. */
 export function missingOptions(
-  { options }: StrategyDoc,
+  { _id, options }: StrategyDoc,
   wanted: Options,
 ): Record<string, number> | undefined {
   const lacks = Object.entries(wanted).filter(([name]) => options[name] === undefined)
   if (lacks.length === 0) return undefined
-  return Object.fromEntries(lacks.map(([name, value]) => [`options.${name}`, value]))
+  const { settings } = descriptors[_id as MaterialisedName]
+  const known = Object.values(settings).flatMap(({ option }) => option ?? [])
+  const kept = new Map(known.map(({ name, whenLacking }) => [name, whenLacking]))
+  return Object.fromEntries(
+    lacks.map(([name, value]) => [`options.${name}`, kept.get(name) ?? value]),
+  )
+}
+
+/**
+ * The options of a new registration. Strategies that share a collection share the options of its stored form, so the
+ * values of a maintained one win. One command.
+ */
+export async function sharedOptions(
+  strategies: Collections['strategies'],
+  { session }: Tx,
+  name: MaterialisedName,
+  wanted: Options,
+): Promise<Options> {
+  const maintained = await strategies.find({ dropping: { $exists: false } }, { session }).toArray()
+  const settings = Object.entries(descriptors[name].settings)
+  const shared = sharersOf(name).flatMap((other) => {
+    const found = maintained.find(({ _id }) => _id === other)
+    const theirs = descriptors[other].settings
+    return settings.flatMap(([setting, { option }]) => {
+      const value = option && setting in theirs ? found?.options[option.name] : undefined
+      return option && value !== undefined ? [[option.name, value] as const] : []
+    })
+  })
+  return { ...wanted, ...Object.fromEntries(shared) }
 }
 
 /**

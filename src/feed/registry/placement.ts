@@ -135,6 +135,12 @@ export class Placement {
     return { session: session as TimelineSession }
   }
 
+  /** Runs a transaction where the timelines are stored. */
+  async runTransaction<T>(work: (tx: TimelineTx) => Promise<T>): Promise<T> {
+    if (this.isSeparate) return this.runOnCluster(work)
+    return this.transactions.run((tx) => work(this.join(tx)))
+  }
+
   /** Runs a transaction of the cluster. */
   async runOnCluster<T>(work: (tx: TimelineTx) => Promise<T>): Promise<T> {
     const { cluster } = this

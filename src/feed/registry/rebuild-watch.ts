@@ -1,11 +1,15 @@
 import type { Log } from '../../log.ts'
+import type { Sweep } from '../delivery/sweep.ts'
 import type { IncompleteStrategy } from './backfill-jobs.ts'
 import type { Registrations } from './registrations.ts'
 
 /** How often a server checks for strategies without a back-fill job, in milliseconds. */
 const checkIntervalMs = 60_000
 
-/** Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each state once. */
+/**
+ * Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each state once. Also queues the
+ * sweep of the day.
+ */
 export class RebuildWatch {
   private readonly logged = new Map<string, IncompleteStrategy['job']>()
   private timer: NodeJS.Timeout | undefined
@@ -13,11 +17,13 @@ export class RebuildWatch {
 
   constructor(
     private readonly registrations: Registrations,
+    private readonly sweep: Sweep,
     private readonly log: Log,
   ) {}
 
-  /** Checks all strategies now. One command if every strategy covers all readers. */
+  /** Checks all strategies now. One command if every strategy covers all readers, and one more with a retention. */
   async checkStrategies(): Promise<void> {
+    await this.sweep.enqueueDaily()
     const found = await this.registrations.restoreJobs()
     const before = new Map(this.logged)
     this.logged.clear()

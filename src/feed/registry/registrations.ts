@@ -23,7 +23,7 @@ import {
   toBackfillJobs,
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
-import { missingOptions, type Options } from './options.ts'
+import { missingOptions, type Options, sharedOptions } from './options.ts'
 import { checkPlace } from './place.ts'
 import type { Placement } from './placement.ts'
 import { StoredRemoval } from './remove-stored.ts'
@@ -56,7 +56,7 @@ export class Registrations {
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
    * @throws {TimelinesAway} if the timelines cluster cannot be used now.
-   * Cost: one command if there is nothing to do, otherwise up to eleven.
+   * Cost: one command if there is nothing to do, otherwise up to twelve.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -87,7 +87,7 @@ export class Registrations {
           covered: '',
           complete: !backfilled,
           readers: { done: 0, total },
-          options: { ...options },
+          options: await sharedOptions(strategies, tx, name, options),
           ...(cluster ? { cluster } : {}),
         },
         { session },

@@ -58,6 +58,7 @@ export const cache = defineStrategy({
         toStored: (entries) => entries,
         toVariable: (entries) => entries,
         howToChange: dropAndStart,
+        whenLacking: undefined,
       },
       whenChecked: undefined,
     },

@@ -13,6 +13,7 @@ import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import type { AuthorFilter } from './author-filter.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
+import type { FloorParts } from './floor-parts.ts'
 import type { Inbox } from './inbox.ts'
 import type { Settings } from './setting.ts'
 import type { MaterialisedStrategy } from './strategy.ts'
@@ -29,6 +30,7 @@ export interface StrategyParts {
   readonly inbox: Inbox
   /** The authors whose posts HYBRID reads instead of storing. */
   readonly celebrities: AuthorFilter
+  readonly floorParts: Omit<FloorParts, 'floors' | 'store'>
   readonly mint: IdMint
   /** Milliseconds since 1970. */
   readonly now: () => number

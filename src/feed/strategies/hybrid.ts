@@ -6,7 +6,9 @@ import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import { sortEntries } from '../entries.ts'
 import { defineStrategy } from './descriptor.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
-import { type Inbox, inbox } from './inbox.ts'
+import type { Floors } from './floors.ts'
+import { type Inbox, inbox, inboxRetention } from './inbox.ts'
+import { cutAtFloor } from './retention.ts'
 import type {
   Candidates,
   Entry,
@@ -25,8 +27,9 @@ export const hybrid = defineStrategy({
     page: 'that scan, merged with the celebrities that the reader follows',
     stored: "everything but celebrities' posts",
   },
-  collections: { own: ['celebrities', 'pulled_authors'], shared: ['inbox'] },
+  collections: { own: ['celebrities', 'pulled_authors'], shared: ['inbox', 'inbox_floors'] },
   settings: {
+    ...inboxRetention,
     /** An author with this many followers is read instead of delivered. */
     hybridThreshold: {
       variable: 'HYBRID_THRESHOLD',
@@ -36,6 +39,7 @@ export const hybrid = defineStrategy({
         toStored: (followers) => followers,
         toVariable: (followers) => followers,
         howToChange: () => 'run "feedline timelines threshold NUMBER"',
+        whenLacking: undefined,
       },
       whenChecked: undefined,
     },
@@ -68,12 +72,22 @@ export class Hybrid implements MaterialisedStrategy {
     const { reader, range, group, excludedAuthors, registration } = query
     if (!registration) return { entries: [], complete: false }
     // The notes are read last: if the inbox lacked a post when it was read, the note of its author exists already.
-    const delivered = await this.inbox.proposeCandidates(query)
+    const { entries, floor } = await this.inbox.loadEntries(query)
+    const delivered = cutAtFloor(entries, range, floor)
+    // FANOUT_ON_READ reads the whole page.
+    if (!delivered.complete && range.oldestFirst) return delivered
     const followed = await this.pulled.loadFollowedAuthors(reader, this.follows, group)
     const authors = [...followed].filter((author) => !excludedAuthors.has(author))
     if (authors.length === 0) return delivered
     const theirs = await this.fanoutOnRead.loadPosts(authors, range)
-    return { entries: sortEntries([...delivered.entries, ...theirs], range), complete: true }
+    // Below the floor, these posts alone would make gaps.
+    const above = delivered.complete ? theirs : cutAtFloor(theirs, range, floor).entries
+    const all = sortEntries([...delivered.entries, ...above], range)
+    return { entries: all, complete: delivered.complete }
+  }
+
+  get floors(): Floors {
+    return this.inbox.floors
   }
 
   depthMax(): number {

@@ -9,13 +9,29 @@ import type {
 import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
-import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
+import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import { chunks } from '../../lib/batch.ts'
-import type { PostId, UserId } from '../../lib/ids.ts'
+import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
+import {
+  type FloorParts,
+  highestFloors,
+  type TrimBounds,
+  type TrimmedStore,
+} from './floor-parts.ts'
+import { Floors } from './floors.ts'
+import {
+  awaySetting,
+  cutAtFloor,
+  daysMaxSetting,
+  entriesMaxSetting,
+  floorAmong,
+  retentionOf,
+  type StoredRange,
+} from './retention.ts'
 import type {
   Candidates,
   Entry,
@@ -45,6 +61,13 @@ const storedForm: StoredForm<'inbox'> = {
   misplacedIn: () => undefined,
 }
 
+/** How much an inbox keeps. INBOX and HYBRID share the inboxes, so they share the values. */
+export const inboxRetention = {
+  inboxEntriesMax: entriesMaxSetting('INBOX_ENTRIES_MAX', 'INBOX', 'HYBRID'),
+  inboxDaysMax: daysMaxSetting('INBOX_DAYS_MAX', 'INBOX', 'HYBRID'),
+  ...awaySetting,
+}
+
 /** The descriptor of INBOX. */
 export const inbox = defineStrategy({
   name: 'INBOX',
@@ -52,15 +75,20 @@ export const inbox = defineStrategy({
   table: {
     post: 'inserted as one small document a reader, in clustered order',
     page: 'one scan in stored order',
-    stored: 'everything, a document an entry',
+    stored: 'everything, or the newest entries, a document an entry',
   },
-  collections: { own: [], shared: ['inbox'] },
-  settings: {},
+  collections: { own: [], shared: ['inbox', 'inbox_floors'] },
+  settings: inboxRetention,
   backfilled: true,
   authors: 'all',
   storedForm,
   create: ({ inbox }) => inbox,
 })
+
+/** The parts that {@link Inbox} works with. */
+export interface InboxParts extends Omit<FloorParts, 'floors' | 'store'> {
+  readonly collections: Pick<Collections, 'inbox' | 'inbox_floors'>
+}
 
 /**
  * Fan-out on write with one small document per entry, in a clustered collection. A delivery rewrites no array, and a
@@ -68,9 +96,14 @@ export const inbox = defineStrategy({
  * Every filter is one equal `_id`, or a range of one reader's keys.
  */
 export class Inbox implements MaterialisedStrategy {
+  readonly floors: Floors
+  private readonly inbox: Collections['inbox']
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
-  constructor(private readonly inbox: Collections['inbox']) {
+  constructor({ collections, ...parts }: InboxParts) {
+    this.inbox = collections.inbox
+    const store = new TrimmedInboxes(collections.inbox)
+    this.floors = new Floors({ floors: collections.inbox_floors, store, ...parts })
     this.small = combineSmallWrites((docs) => this.insertEntries(docs))
   }
 
@@ -78,17 +111,31 @@ export class Inbox implements MaterialisedStrategy {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command on one shard, which reads one document per entry. */
-  async proposeCandidates({ reader, range }: StrategyQuery): Promise<Candidates> {
-    const found = await this.inbox
-      .find(
-        { _id: keysOf(reader, range) },
-        { ...singleBatch, projection: { _id: 0, post: '$_id.post', author: 1, text: 1 } },
-      )
-      .sort({ _id: range.oldestFirst ? 1 : -1 })
-      .limit(range.limit)
-      .toArray()
-    return { entries: (found as never[]).map(fromEntryDoc), complete: true }
+  /** One command, which reads one document per entry, and the floor if old entries are removed. */
+  async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
+    const { entries, floor } = await this.loadEntries(query)
+    return cutAtFloor(entries, query.range, floor)
+  }
+
+  /** Loads the entries of a range, and the reader's floor. They may include entries below it. One command. */
+  async loadEntries({ reader, range, registration }: StrategyQuery): Promise<StoredRange> {
+    const filter = { _id: keysOf(reader, range) }
+    const projection = { _id: 0, post: '$_id.post', author: 1, text: 1 }
+    const sort = { _id: range.oldestFirst ? (1 as const) : (-1 as const) }
+    if (!registration || !retentionOf(registration)) {
+      const found = this.inbox.find(filter, { ...singleBatch, projection }).sort(sort)
+      const rows = await found.limit(range.limit).toArray()
+      return { entries: (rows as never[]).map(fromEntryDoc), floor: undefined }
+    }
+    const pipeline = [
+      { $match: filter },
+      { $sort: sort },
+      { $limit: range.limit },
+      { $project: projection },
+    ]
+    const { rows, states } = await this.floors.readStored<EntryDoc>(reader, this.inbox, pipeline)
+    await this.floors.noteVisit(reader, states[0], registration)
+    return { entries: rows.map(fromEntryDoc), floor: floorAmong(states) }
   }
 
   /** One command. Small audiences share it. */
@@ -146,7 +193,7 @@ export class Inbox implements MaterialisedStrategy {
     }
   }
 
-  /** Two commands for each 1,000 entries, which read only these entries. */
+  /** Two commands for each 1,000 entries, which read only these entries, and one for the floor. */
   async deleteReader(reader: UserId): Promise<void> {
     const all = keysOf(reader, {})
     for (;;) {
@@ -156,14 +203,74 @@ export class Inbox implements MaterialisedStrategy {
         .limit(removalBatchSize)
         .toArray()
       const [first, last] = [batch[0], batch.at(-1)]
-      if (!first || !last) return
+      if (!first || !last) break
       await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } })
     }
+    await this.floors.deleteReader(reader)
   }
 
   private async insertEntries(docs: InboxDoc[]): Promise<void> {
     if (docs.length === 0) return
     await this.inbox.insertMany(docs, { ordered: false }).catch(duplicatePositions)
+  }
+}
+
+/** Finds and removes the old entries of inboxes. */
+class TrimmedInboxes implements TrimmedStore {
+  constructor(private readonly inbox: Collections['inbox']) {}
+
+  /** Reads as many keys of a reader as are kept. */
+  async findFloors(
+    readers: readonly UserId[],
+    { entriesMax, firstKept }: TrimBounds,
+  ): Promise<ReadonlyMap<UserId, PostId>> {
+    const newest = (_id: InboxDoc['_id'] | object, skip = 0) => [
+      { $match: { _id } },
+      { $sort: { _id: -1 } },
+      ...(skip > 0 ? [{ $skip: skip }] : []),
+      { $limit: 1 },
+      { $project: { _id: 1 } },
+    ]
+    const [first = [], ...others] = readers.flatMap((reader) => [
+      ...(entriesMax === Infinity ? [] : [newest(keysOf(reader, {}), entriesMax)]),
+      ...(firstKept ? [newest(keysOf(reader, { olderThan: firstKept }))] : []),
+    ])
+    const coll = this.inbox.collectionName
+    const unions = others.map((pipeline) => ({ $unionWith: { coll, pipeline } }))
+    const rows = await this.inbox
+      .aggregate<Pick<InboxDoc, '_id'>>([...first, ...unions], singleBatch)
+      .toArray()
+    return highestFloors(
+      rows.map(({ _id }) => [_id.reader as UserId, neighbour(fromObjectId<PostId>(_id.post), 1)]),
+    )
+  }
+
+  async removeBelow(
+    floors: ReadonlyMap<UserId, PostId>,
+    _: StrategyDoc,
+    { session }: TimelineTx,
+  ): Promise<boolean> {
+    const [only] = floors.keys()
+    // A dropped timeline may have any number of entries.
+    if (only !== undefined && floors.get(only) === fromObjectId(highestId))
+      return this.removeOldest(only, session)
+    const deletions = [...floors].map(([reader, floor]) => ({
+      deleteMany: { filter: { _id: keysOf(reader, { olderThan: floor }) } },
+    }))
+    await this.inbox.bulkWrite(deletions, { session })
+    return false
+  }
+
+  private async removeOldest(reader: UserId, session: TimelineTx['session']): Promise<boolean> {
+    const batch = await this.inbox
+      .find({ _id: keysOf(reader, {}) }, { ...singleBatch, session, projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(removalBatchSize)
+      .toArray()
+    const [first, last] = [batch[0], batch.at(-1)]
+    if (!first || !last) return false
+    await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } }, { session })
+    return batch.length === removalBatchSize
   }
 }
 

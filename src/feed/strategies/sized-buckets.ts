@@ -11,11 +11,15 @@ import type { ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import { chunks, groupBy } from '../../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
-import type { Range } from '../../lib/page.ts'
-import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
+import { toEntryDoc } from '../entries.ts'
+import { BucketReader } from './bucket-reader.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
+import type { FloorParts } from './floor-parts.ts'
+import { Floors } from './floors.ts'
+import { awaySetting, daysMaxSetting, entriesMaxSetting } from './retention.ts'
 import { entriesOfDocument } from './setting.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
+import { TrimmedBuckets } from './trimmed-buckets.ts'
 
 const storedForm: StoredForm<'sized_buckets'> = {
   collection: 'sized_buckets',
@@ -42,10 +46,13 @@ export const sizedBuckets = defineStrategy({
   table: {
     post: "pushed into each reader's open document of 50",
     page: 'the newest documents, merged where they overlap',
-    stored: 'everything, a document for 50',
+    stored: 'everything, or the newest documents, a document for 50',
   },
-  collections: { own: ['sized_buckets'], shared: [] },
+  collections: { own: ['sized_buckets', 'sized_bucket_floors'], shared: [] },
   settings: {
+    ...awaySetting,
+    sizedBucketEntriesMax: entriesMaxSetting('SIZED_BUCKET_ENTRIES_MAX'),
+    sizedBucketDaysMax: daysMaxSetting('SIZED_BUCKET_DAYS_MAX'),
     sizedBucketSize: {
       variable: 'SIZED_BUCKET_SIZE',
       schema: entriesOfDocument.default(50),
@@ -56,12 +63,13 @@ export const sizedBuckets = defineStrategy({
   backfilled: true,
   authors: 'all',
   storedForm,
-  create: ({ collections, mint }, { sizedBucketSize }) =>
-    new SizedBuckets(collections.sized_buckets, mint, sizedBucketSize),
+  create: ({ collections, floorParts }, { sizedBucketSize }) =>
+    new SizedBuckets(
+      collections.sized_buckets,
+      { floors: collections.sized_bucket_floors, ...floorParts },
+      sizedBucketSize,
+    ),
 })
-
-/** Number of buckets that a page reads in addition to the ones that it fills. */
-const spareBuckets = 3
 
 /**
  * Fan-out on write into documents with a fixed number of entries (seed 1). New entries go to a reader's open bucket.
@@ -69,37 +77,28 @@ const spareBuckets = 3
  * Late and back-filled entries make buckets overlap. A page merges overlapping buckets and shows a repeated entry once.
  */
 export class SizedBuckets implements MaterialisedStrategy {
+  readonly floors: Floors
+  private readonly mint: IdMint
+  private readonly reader: BucketReader
+
   /** @param size the number of entries in a full bucket. */
   constructor(
     private readonly buckets: Collections['sized_buckets'],
-    private readonly mint: IdMint,
+    parts: Omit<FloorParts, 'store'>,
     private readonly size: number,
-  ) {}
+  ) {
+    this.mint = parts.mint
+    this.floors = new Floors({ ...parts, store: new TrimmedBuckets(buckets, size) })
+    this.reader = new BucketReader(buckets, this.floors, size)
+  }
 
   depthMax(): number {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command on one shard if buckets do not overlap. Otherwise one more each time their number doubles. */
-  async proposeCandidates({ reader, range }: StrategyQuery): Promise<Candidates> {
-    const { oldestFirst, limit } = range
-    const edge = oldestFirst ? 'oldest' : 'newest'
-    const found: Entry[] = []
-    let from: ObjectId | undefined
-    for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
-      const docs = await this.loadBuckets(reader, range, from, some)
-      const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
-      found.push(...entries.filter(({ id }) => isInRange(id, range)))
-      const last = docs.at(-1)
-      const ordered = sortEntries(found, range)
-      if (!last || docs.length < some) return { entries: ordered, complete: true }
-      // Beyond the edge of the last bucket, an unread bucket may hold entries that come first.
-      const safe = fromObjectId<PostId>(last[edge])
-      const end = ordered.at(-1)
-      const isSafe = end && (oldestFirst ? end.id <= safe : end.id >= safe)
-      if (ordered.length >= limit && isSafe) return { entries: ordered, complete: true }
-      from = last[edge]
-    }
+  /** Commands as in {@link BucketReader}. */
+  async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
+    return this.reader.proposeCandidates(query)
   }
 
   /** Two commands if each reader's bucket has room, otherwise up to four more. */
@@ -180,42 +179,10 @@ export class SizedBuckets implements MaterialisedStrategy {
     await this.buckets.deleteMany(empty, { ...tx })
   }
 
-  /** One command. */
+  /** Two commands. */
   async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ reader })
-  }
-
-  private async loadBuckets(
-    reader: UserId,
-    { olderThan, newerThan, oldestFirst }: Range,
-    from: ObjectId | undefined,
-    limit: number,
-  ): Promise<SizedBucketDoc[]> {
-    const newest = {
-      ...(newerThan ? { $gt: toObjectId(newerThan) } : {}),
-      ...(from && !oldestFirst ? { $lte: from } : {}),
-    }
-    const oldest = {
-      ...(olderThan ? { $lt: toObjectId(olderThan) } : {}),
-      ...(from && oldestFirst ? { $gte: from } : {}),
-    }
-    return this.buckets
-      .find(
-        {
-          reader,
-          ...(Object.keys(newest).length > 0 ? { newest } : {}),
-          ...(Object.keys(oldest).length > 0 ? { oldest } : {}),
-        },
-        {
-          ...singleBatch,
-          hint: oldestFirst
-            ? { reader: 1, oldest: 1, newest: 1 }
-            : { reader: 1, newest: -1, oldest: 1 },
-        },
-      )
-      .sort(oldestFirst ? { oldest: 1 } : { newest: -1 })
-      .limit(limit)
-      .toArray()
+    await this.floors.deleteReader(reader)
   }
 
   /** Closes the open buckets that are full. One command. */

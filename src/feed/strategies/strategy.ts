@@ -1,6 +1,8 @@
 import type { StrategyDoc, TimelineTx } from '../../db/collections.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
+import type { FloorFill } from './floor-fill.ts'
+import type { Floors } from './floors.ts'
 
 /** A post in a timeline, with the stored contents of the post (seed 1: linking, or embedding). */
 export interface Entry {
@@ -58,7 +60,7 @@ export interface Segment {
   readonly oldest: boolean
 }
 
-/** All posts of a reader's timeline, newest first. */
+/** The posts of a reader's timeline that are stored, newest first. */
 export interface WholeTimeline {
   readonly reader: UserId
   readonly entries: readonly Entry[]
@@ -69,7 +71,7 @@ export interface WholeTimeline {
  * The options of the stored form come from the registration that the operation read, not from the configuration.
  */
 export interface MaterialisedStrategy extends FeedStrategy {
-  /** The number of newest entries of a timeline that it stores at most. */
+  /** The number of newest entries that one document holds, if this is all that is stored. Otherwise Infinity. */
   depthMax(registration: StrategyDoc): number
   /** Adds a post to the timelines of at most 500 readers. */
   deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
@@ -97,14 +99,30 @@ export interface MaterialisedStrategy extends FeedStrategy {
   ): Promise<void>
   /** Deletes a reader's stored timeline. */
   deleteReader(reader: UserId): Promise<void>
+  /** How far back the stored timelines reach. Undefined: the strategy has no retention. */
+  readonly floors?: Floors
+}
+
+/** A back-fill of some readers' timelines. */
+export interface Fill extends FloorFill {
+  /** Adds the next segment of a reader's timeline. */
+  merge(reader: UserId, segment: Segment): Promise<void>
+  /** Adds the timelines of some of the readers, in the order of their handles. */
+  mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
 }
 
 /** A strategy's stored timelines under one registration. What adds posts also raises the readers' versions. */
 export interface StoredTimelines {
   readonly depthMax: number
+  /** Adds a post to timelines, and trims some of them. Leaves out readers who keep no posts of its age. */
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
-  merge(reader: UserId, segment: Segment): Promise<void>
-  mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
+  /**
+   * Adds a segment of earlier posts to a reader's timeline, and trims it.
+   * @returns false if no older posts are stored for the reader.
+   */
+  merge(reader: UserId, segment: Segment): Promise<boolean>
+  /** Begins to fill timelines from the newest post on, down to new floors. At most 50 readers. */
+  beginFill(readers: readonly UserId[]): Promise<Fill>
   remove(readers: readonly UserId[], posts: readonly PostId[], tx?: TimelineTx): Promise<void>
   deleteReader(reader: UserId): Promise<void>
 }
@@ -123,18 +141,34 @@ export const bindRegistration = (
 ): StoredTimelines => ({
   depthMax: strategy.depthMax(registration),
   async deliver(entry, readers) {
-    await strategy.deliver(entry, readers, registration)
+    const { floors } = strategy
+    const kept = (await floors?.selectReaders(readers, entry.id, registration)) ?? readers
+    if (kept.length > 0) await strategy.deliver(entry, kept, registration)
     await raiseTimelines(readers)
+    await floors?.trimSome(kept, entry.id, registration)
   },
   async merge(reader, segment) {
-    await strategy.merge(reader, segment, registration)
-    await raiseTimelines([reader])
+    const floor = await strategy.floors?.floorOf(reader, registration)
+    const entries = floor ? segment.entries.filter(({ id }) => id >= floor) : segment.entries
+    if (entries.length > 0 || !floor) {
+      await strategy.merge(reader, { ...segment, entries }, registration)
+      await raiseTimelines([reader])
+      await strategy.floors?.trim([reader], registration)
+    }
+    return entries.length === segment.entries.length
   },
-  async mergeAll(timelines) {
-    if (strategy.mergeAll) await strategy.mergeAll(timelines)
-    else for (const one of timelines) await mergeWhole(strategy, one, registration)
-    await raiseTimelines(timelines.map(({ reader }) => reader))
-  },
+  beginFill: async (readers) => ({
+    ...((await strategy.floors?.beginFill(readers, registration)) ?? unbounded),
+    async merge(reader, segment) {
+      await strategy.merge(reader, segment, registration)
+      await raiseTimelines([reader])
+    },
+    async mergeAll(timelines) {
+      if (strategy.mergeAll) await strategy.mergeAll(timelines)
+      else for (const one of timelines) await mergeWhole(strategy, one, registration)
+      await raiseTimelines(timelines.map(({ reader }) => reader))
+    },
+  }),
   remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
   deleteReader: (reader) => strategy.deleteReader(reader),
 })
@@ -153,3 +187,5 @@ async function mergeWhole(
     await strategy.merge(reader, { entries: some, newest, oldest }, registration)
   }
 }
+/** A back-fill of everything, under a registration without floors. */
+const unbounded: FloorFill = { entriesMax: Infinity, firstKept: undefined, finish: async () => {} }

@@ -11,11 +11,22 @@ import { duplicatePositions } from '../../db/errors.ts'
 import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import { groupBy } from '../../lib/batch.ts'
-import { type PostId, type TimeId, timeOf, type UserId } from '../../lib/ids.ts'
+import type { PostId, TimeId, UserId } from '../../lib/ids.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
+import type { FloorParts } from './floor-parts.ts'
+import { Floors } from './floors.ts'
+import {
+  awaySetting,
+  cutAtFloor,
+  daysMaxSetting,
+  entriesMaxSetting,
+  floorAmong,
+  retentionOf,
+} from './retention.ts'
 import { dropAndStart, optionOf } from './setting.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
+import { type Key, keysOf, periodAt, TrimmedPeriods } from './trimmed-periods.ts'
 
 const dayMs = 86_400_000
 
@@ -43,10 +54,13 @@ export const timeBuckets = defineStrategy({
   table: {
     post: 'pushed into a document a reader and period',
     page: 'the newest periods, until the page is full',
-    stored: 'everything, a document a period',
+    stored: 'everything, or the newest periods, a document a period',
   },
-  collections: { own: ['timed_buckets'], shared: [] },
+  collections: { own: ['timed_buckets', 'timed_bucket_floors'], shared: [] },
   settings: {
+    ...awaySetting,
+    timeBucketEntriesMax: entriesMaxSetting('TIME_BUCKET_ENTRIES_MAX'),
+    timeBucketDaysMax: daysMaxSetting('TIME_BUCKET_DAYS_MAX'),
     timeBucketDays: {
       variable: 'TIME_BUCKET_DAYS',
       schema: z.coerce.number().min(0.01).max(366).default(7),
@@ -55,6 +69,7 @@ export const timeBuckets = defineStrategy({
         toStored: (days) => Math.round(days * dayMs),
         toVariable: (ms) => ms / dayMs,
         howToChange: dropAndStart,
+        whenLacking: undefined,
       },
       whenChecked: undefined,
     },
@@ -62,13 +77,18 @@ export const timeBuckets = defineStrategy({
   backfilled: true,
   authors: 'all',
   storedForm,
-  create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
+  create: ({ collections, floorParts }) =>
+    new TimeBuckets(collections.timed_buckets, {
+      floors: collections.timed_bucket_floors,
+      ...floorParts,
+    }),
 })
 
 /** Number of entries of a full bucket. With 3,000 bytes of text per entry, it stays far below MongoDB's 16 MB. */
 const bucketMax = 2_000
 
-type Key = TimedBucketDoc['_id']
+/** An entry of a bucket. The first one that is `over` ends what the buckets know. */
+type BucketEntry = EntryDoc & { readonly over?: true }
 
 /**
  * Fan-out on write into one document per reader and period (seed 1). An entry goes into the period of its post, also if
@@ -76,13 +96,20 @@ type Key = TimedBucketDoc['_id']
  * The length of a period belongs to the registration.
  */
 export class TimeBuckets implements MaterialisedStrategy {
-  constructor(private readonly buckets: Collections['timed_buckets']) {}
+  readonly floors: Floors
+
+  constructor(
+    private readonly buckets: Collections['timed_buckets'],
+    parts: Omit<FloorParts, 'store'>,
+  ) {
+    this.floors = new Floors({ ...parts, store: new TrimmedPeriods(buckets) })
+  }
 
   depthMax(): number {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command on one shard, which stops at the bucket that fills the page. */
+  /** One command, which stops at the bucket that fills the page. It reads the floor if old buckets are removed. */
   async proposeCandidates({ reader, range, registration }: StrategyQuery): Promise<Candidates> {
     if (!registration) return { entries: [], complete: false }
     const { olderThan, newerThan, oldestFirst, limit } = range
@@ -91,37 +118,41 @@ export class TimeBuckets implements MaterialisedStrategy {
       ...(newerThan === undefined ? {} : { $gt: toObjectId(newerThan) }),
     }
     const sort = oldestFirst ? (1 as const) : (-1 as const)
-    const rows = await this.buckets
-      .aggregate<EntryDoc & { over?: true }>(
-        [
-          {
-            $match: {
-              _id: {
-                $gte: { reader, period: newerThan ? this.periodOf(newerThan, registration) : 0 },
-                $lte: {
-                  reader,
-                  period: olderThan ? this.periodOf(olderThan, registration) : Infinity,
-                },
-              },
+    const pipeline = [
+      {
+        $match: {
+          _id: {
+            $gte: { reader, period: newerThan ? this.periodOf(newerThan, registration) : 0 },
+            $lte: {
+              reader,
+              period: olderThan ? this.periodOf(olderThan, registration) : Infinity,
             },
           },
-          { $sort: { _id: sort } },
-          { $project: { _id: 0, entry: sortedUnless(sort) } },
-          { $unwind: '$entry' },
-          { $replaceWith: '$entry' },
-          {
-            $match: {
-              $or: [Object.keys(bounds).length > 0 ? { post: bounds } : {}, { over: true }],
-            },
-          },
-          { $limit: limit },
-        ],
-        singleBatch,
-      )
-      .toArray()
+        },
+      },
+      { $sort: { _id: sort } },
+      { $project: { _id: 0, entry: sortedUnless(sort) } },
+      { $unwind: '$entry' },
+      { $replaceWith: '$entry' },
+      {
+        $match: {
+          $or: [Object.keys(bounds).length > 0 ? { post: bounds } : {}, { over: true }],
+        },
+      },
+    ]
+    const { rows, states } = retentionOf(registration)
+      ? await this.floors.readStored<BucketEntry>(reader, this.buckets, pipeline, limit)
+      : await this.loadRows([...pipeline, { $limit: limit }])
+    await this.floors.noteVisit(reader, states[0], registration)
     const end = rows.findIndex(({ over }) => over)
     const entries = (end < 0 ? rows : rows.slice(0, end)).map(fromEntryDoc)
-    return { entries, complete: end < 0 }
+    const above = cutAtFloor(entries, range, floorAmong(states))
+    return { ...above, complete: above.complete && end < 0 }
+  }
+
+  private async loadRows(pipeline: Document[]) {
+    const rows = await this.buckets.aggregate<BucketEntry>(pipeline, singleBatch).toArray()
+    return { rows, states: [] }
   }
 
   /** One command if each reader has the bucket, otherwise up to four. */
@@ -182,9 +213,10 @@ export class TimeBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** One command. */
+  /** Two commands. */
   async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ _id: keysOf(reader) })
+    await this.floors.deleteReader(reader)
   }
 
   private periodOf(id: TimeId, registration: StrategyDoc): number {
@@ -222,15 +254,6 @@ export class TimeBuckets implements MaterialisedStrategy {
 }
 
 const none = (): number[] => []
-
-const periodAt = (id: TimeId, periodMs: number): number =>
-  Math.floor(timeOf(id).getTime() / periodMs)
-
-/** The keys of all buckets of a reader. */
-const keysOf = (reader: string) => ({
-  $gte: { reader, period: 0 },
-  $lte: { reader, period: Infinity },
-})
 
 const lacking = (keys: readonly Key[], { post }: EntryDoc): Filter<TimedBucketDoc> => ({
   _id: { $in: [...keys] },

@@ -3,6 +3,7 @@ import { lowestId, toObjectId } from '../../../src/db/object-id.ts'
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../../src/feed/entries.ts'
 import type { EntryReader } from '../../../src/feed/entry-reader.ts'
 import type { FanoutOnRead } from '../../../src/feed/strategies/fanout-on-read.ts'
+import type { Floors } from '../../../src/feed/strategies/floors.ts'
 import type { MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import { optionOf } from '../../../src/feed/strategies/setting.ts'
 import type { Entry } from '../../../src/feed/strategies/strategy.ts'
@@ -153,6 +154,20 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
     'a new follower of a celebrity gets no pulled author': ({ celebrities }) => {
       celebrities.noteFollow = async () => {}
     },
+  },
+}
+
+/** Mutants of stored timelines that keep few entries, with known faults of their floors. */
+export const floorMutants: Mutants = {
+  'a page ignores the floor': ({ strategies: { INBOX } }) => {
+    const floors = INBOX.floors as Floors
+    const { readStored } = floors
+    Object.assign(floors, {
+      readStored: async (...asked: Parameters<Floors['readStored']>) => ({
+        ...(await readStored.apply(floors, asked)),
+        states: [],
+      }),
+    })
   },
 }
 

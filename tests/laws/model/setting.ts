@@ -42,6 +42,25 @@ export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceC
   inlineMax: 1,
 })
 
+/** As {@link small}. Stored timelines keep two entries, and are trimmed with nearly each delivery. */
+export const fewEntries = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({
+  ...small(maintained),
+  inboxEntriesMax: 2,
+  timeBucketEntriesMax: 2,
+  sizedBucketEntriesMax: 2,
+  timelineAwayDays: 3 / 86_400,
+})
+
+/** As {@link small}. Stored timelines keep the entries of some seconds. */
+export const fewDays = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({
+  ...small(maintained),
+  inboxDaysMax: 2 / 86_400,
+  timelineAwayDays: 2 / 86_400,
+  inboxEntriesMax: 8,
+  timeBucketDaysMax: 2 / 86_400,
+  sizedBucketDaysMax: 2 / 86_400,
+})
+
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
   const { strategies, meta, timeline_marks, ...others } = collections

@@ -141,7 +141,8 @@ export class Simulation {
         await main.registrations.rebuild(this.materialised(step.strategy))
         return
       case 'advance':
-        return this.setting.harness.clock.advance(step.ms)
+        this.setting.harness.clock.advance(step.ms)
+        return this.sweep()
       case 'expire':
         await main.collections.timeline_cache.deleteOne({ _id: this.actors.user(step.user) })
         return
@@ -153,6 +154,14 @@ export class Simulation {
         if (sure) expect(found, step.kind).toBe(expected)
       }
     }
+  }
+
+  /** Queues the job that drops the timelines of readers who are away. Nothing without a retention. */
+  private async sweep(): Promise<void> {
+    const { collections, sweep } = this.processes[0]
+    await collections.meta.deleteOne({ _id: 'timelines.sweep' })
+    await sweep.enqueueDaily()
+    if (await collections.outbox.findOne({ kind: 'timelines.sweep' })) this.count('sweep')
   }
 
   /** Holds one call of a page or a job while other steps run. Then requests a held page again. */

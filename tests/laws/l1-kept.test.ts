@@ -14,7 +14,7 @@ import {
 } from './model/kept-simulation.ts'
 import { fewEntries, type Setting, small } from './model/setting.ts'
 
-const histories = lawRuns(6)
+const histories = lawRuns(4)
 const budgetMs = 180_000 + histories * 5_000
 const harness = useServices()
 /** Registrations outlast a history, so another retention has a database of its own. */

@@ -13,7 +13,7 @@ import { anyPlan } from './model/histories.ts'
 import { fewDays, fewEntries, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
-const histories = lawRuns(6)
+const histories = lawRuns(4)
 const budgetMs = 180_000 + histories * 3_000
 
 const settings = {

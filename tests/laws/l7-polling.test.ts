@@ -11,7 +11,7 @@ import { anyPollPlan } from './model/poll-plans.ts'
 import { PollSimulation } from './model/poll-simulation.ts'
 import { fewEntries, type Setting, small } from './model/setting.ts'
 
-const histories = lawRuns(8)
+const histories = lawRuns(6)
 const budgetMs = 180_000 + histories * 3_000
 
 /** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */

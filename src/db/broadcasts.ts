@@ -66,13 +66,6 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'A back-fill walks all readers in order, some hundreds at a time.',
   },
   {
-    from: 'src/feed/delivery/backfill.ts',
-    command: 'count',
-    collection: 'user_stats',
-    by: 'job',
-    why: 'A back-fill estimates the number of readers before it is split, from the counts of the shards.',
-  },
-  {
     from: 'src/feed/delivery/sweep.ts',
     command: 'find',
     collection: 'user_stats',
@@ -105,7 +98,7 @@ export const broadcasts: readonly Broadcast[] = [
     command: 'count',
     collection: 'user_stats',
     by: 'start',
-    why: 'A new registration estimates the number of readers once, from the counts of the shards.',
+    why: 'A new registration, and its back-fill before it is split, estimate the number of readers from the counts of the shards.',
   },
 ]
 

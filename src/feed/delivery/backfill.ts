@@ -1,4 +1,4 @@
-import { requestTimeout, singleBatch } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
@@ -8,6 +8,7 @@ import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
+import { estimateReaders } from '../registry/estimate-readers.ts'
 import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
 import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
@@ -228,7 +229,7 @@ export class Backfill {
   /** Cuts the readers that are not covered into ranges of the same size. One range if there are few readers. */
   private async cutReaders({ covered, _id }: Registration): Promise<KeyRange[]> {
     if (!descriptors[_id].backfilled) return []
-    const total = await this.stats.estimatedDocumentCount(requestTimeout)
+    const total = await estimateReaders({ user_stats: this.stats })
     if (total < splitMin) return []
     const size = Math.ceil(total / rangesMax)
     return cutRanges(covered, { size, rangesMax }, async (handle, distance) => {

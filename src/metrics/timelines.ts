@@ -25,3 +25,10 @@ export const timelineClusterChanges = new Counter({
   labelNames: ['change'],
   registers,
 })
+
+/** Upkeep of stored timelines that failed, and that is repeated later. */
+export const timelineUpkeepFailures = new Counter({
+  name: 'feedline_timeline_upkeep_failures_total',
+  help: 'Failures to trim or drop stored timelines, or to note a visit; deliveries and pages go on, and a later try repeats it',
+  registers,
+})

@@ -93,13 +93,11 @@ export class BegunDeliveries {
   ): BegunJob {
     const { registry, strategies, raiseTimelines } = this.parts
     return {
-      finish: async () => {
-        await raiseTimelines(readers)
+      finish: () => raiseTimelines(readers),
+      isDone: async () => {
         await Promise.all(
           writers.map((one) => strategies[one._id].floors?.trimSome(readers, post, one)),
         )
-      },
-      isDone: async () => {
         const now = writersIn(await registry.readShared())
         if (areSame(writers, now)) return true
         // Nothing else would remove the entries of a strategy that has ended or begun again.

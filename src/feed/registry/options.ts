@@ -55,7 +55,11 @@ export async function sharedOptions(
     const found = maintained.find(({ _id }) => _id === other)
     const theirs = descriptors[other].settings
     return settings.flatMap(([setting, { option }]) => {
-      const value = option && setting in theirs ? found?.options[option.name] : undefined
+      // A registration of an older version lacks options, and gets what its stored form has.
+      const value =
+        option && found && setting in theirs
+          ? (found.options[option.name] ?? option.whenLacking)
+          : undefined
       return option && value !== undefined ? [[option.name, value] as const] : []
     })
   })

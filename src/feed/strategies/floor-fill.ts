@@ -30,7 +30,7 @@ export async function beginFloorFill(
   readers: readonly UserId[],
   bounds: Pick<FloorFill, 'entriesMax' | 'firstKept'>,
 ): Promise<FloorFill> {
-  const update = { $set: { token, filling: token }, $unset: present }
+  const update = { $set: { token, filling: token } }
   await floors.bulkWrite(
     readers.map((_id) => ({ updateOne: { filter: { _id }, update, upsert: true } })),
     { ordered: false },
@@ -46,8 +46,8 @@ export async function beginFloorFill(
   }
 }
 
-const present = { away: '', returnedAt: '' } as const
-const ended = { filling: '' } as const
+/** Only the end of a back-fill ends the absence: the next visit of its reader repeats one that was killed. */
+const ended = { filling: '', away: '', returnedAt: '' } as const
 
 /** What a back-fill writes at its end, in this order. */
 function finishing({

@@ -18,7 +18,7 @@ export interface TrimBounds extends Retention {
 export interface TrimmedStore {
   /** Finds the readers who have entries beyond the bounds, and their new floors. One command. */
   findFloors(readers: readonly UserId[], bounds: TrimBounds): Promise<ReadonlyMap<UserId, PostId>>
-  /** Removes entries below the floors, of a dropped timeline 1,000. @returns whether entries may be left. */
+  /** Removes some entries below the floors. @returns whether entries may be left. */
   removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     registration: StrategyDoc,

@@ -5,10 +5,13 @@ import type { Document, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, highestId, toObjectId } from '../../db/object-id.ts'
 import type { TimelineCollection } from '../../db/timeline-collection.ts'
 import { chunks } from '../../lib/batch.ts'
-import { type PostId, timeOf, type UserId } from '../../lib/ids.ts'
+import { type PostId, timeIdAt, timeOf, type UserId } from '../../lib/ids.ts'
+import { within } from '../../lib/within.ts'
+import { timelineUpkeepFailures } from '../../metrics/timelines.ts'
 import { smallAudienceMax } from '../delivery/follower-walk.ts'
 import { beginFloorFill, type FloorFill } from './floor-fill.ts'
 import { type FloorParts, hasTurn, trimInterval } from './floor-parts.ts'
+import { raiseAndRemove, removeBelowFloors } from './floor-removal.ts'
 import {
   firstKeptId,
   nothingStored,
@@ -19,8 +22,14 @@ import {
 
 /** Number of readers whose timelines one call trims. */
 const readersMax = 50
+/** Number of keys that one call reads, to find the entries that are kept. */
+const keysMax = 200_000
 /** A delivery of a post that is older than this reads the floors of its readers, in milliseconds. */
 const lateMs = 60_000
+/** How long a page waits until its visit is noted, in milliseconds. */
+const visitMsMax = 500
+/** After this time, a back-fill that has not ended is given up, in milliseconds. It took seconds, or was killed. */
+const fillMsMax = 3_600_000
 /** How long the job of a reader who came back may take before another visit queues it again, in milliseconds. */
 const returnMs = 600_000
 
@@ -73,9 +82,19 @@ export class Floors {
 
   /**
    * Notes that a reader has read a page, and fills the timeline of a reader who was away. One command if an eighth of
-   * the time is over that readers may be away, or if the reader was away. Otherwise none.
+   * the time is over that readers may be away, or if the reader was away. Otherwise none. The page waits for half a
+   * second at most, and does not fail.
    */
   async noteVisit(
+    reader: UserId,
+    state: ReaderState | undefined,
+    registration: StrategyDoc,
+  ): Promise<void> {
+    const noted = this.writeVisit(reader, state, registration).catch(countFailure)
+    await within(visitMsMax, noted, () => new Error('the visit was not noted in time')).catch(none)
+  }
+
+  private async writeVisit(
     reader: UserId,
     state: ReaderState | undefined,
     registration: StrategyDoc,
@@ -118,7 +137,7 @@ export class Floors {
     const docs = new Map(found.map((doc) => [doc._id, doc]))
     const absent = readers.filter((reader) => {
       const { visitedAt, filling } = docs.get(reader) ?? {}
-      return !filling && !(visitedAt && visitedAt >= since)
+      return !(filling && filling >= this.fillsSince()) && !(visitedAt && visitedAt >= since)
     })
     const isDropped = (reader: UserId) => docs.get(reader)?.away === true
     // New posts with small audiences are stored for all followers.
@@ -127,20 +146,23 @@ export class Floors {
     for (const some of chunks(absent.filter(isDropped), readersMax))
       again.push(...(await this.parts.store.findFloors(some, all)).keys())
     const dropped = [...absent.filter((reader) => !isDropped(reader)), ...again]
-    for (const reader of dropped) await this.drop(reader, since, registration)
+    for (const reader of dropped) await this.drop(reader, since, registration).catch(countFailure)
     return dropped.length
   }
 
   private async drop(reader: UserId, since: Date, registration: StrategyDoc): Promise<void> {
     const token = this.mintToken()
-    const recent = [{ visitedAt: { $gte: since } }, { filling: { $exists: true } }]
+    const recent = [{ visitedAt: { $gte: since } }, { filling: { $gte: this.fillsSince() } }]
     const update = { $set: { floor: highestId, token, away: true as const } }
     const mark = { filter: { _id: reader, $nor: recent }, update, upsert: true }
     const refused = await this.parts.floors
       .bulkWrite([{ updateOne: mark }], { ordered: false })
       .then(none, duplicatePositions)
     if (refused.length === 0)
-      await this.remove(new Map([[reader, nothingStored]]), token, registration)
+      await removeBelowFloors(this.parts, new Map([[reader, nothingStored]]), {
+        token,
+        registration,
+      })
   }
 
   /**
@@ -163,7 +185,7 @@ export class Floors {
   /** The reader's floor, unless a back-fill is lowering it. One command. None if everything is stored. */
   async floorOf(reader: UserId, registration: StrategyDoc): Promise<PostId | undefined> {
     if (!retentionOf(registration)) return undefined
-    const settled = { _id: reader, filling: { $exists: false } }
+    const settled = { _id: reader, filling: this.notSince() }
     const found = await this.parts.floors.findOne(settled, requestTimeout)
     return found?.floor && fromObjectId<PostId>(found.floor)
   }
@@ -188,10 +210,15 @@ export class Floors {
   }
 
   /**
-   * Removes the entries that the registration does not keep. For 50 readers one command, and four more if one of them
-   * has such entries.
+   * Removes the entries that the registration does not keep. For 50 readers one command, and five more if one of them
+   * has such entries, and three for each further transaction. Fewer readers at a time if many entries are kept. A
+   * failure is counted and does not throw: a later trim repeats it.
    */
   async trim(readers: readonly UserId[], registration: StrategyDoc): Promise<void> {
+    await this.removeOld(readers, registration).catch(countFailure)
+  }
+
+  private async removeOld(readers: readonly UserId[], registration: StrategyDoc): Promise<void> {
     const retention = await this.loadRetention(registration)
     if (!retention || !isBounded(retention)) return
     const bounds = {
@@ -199,7 +226,8 @@ export class Floors {
       firstKept: firstKeptId(retention, this.parts.now()),
       registration,
     }
-    for (const some of chunks(readers, readersMax)) {
+    const together = Math.floor(keysMax / Math.min(retention.entriesMax, keysMax))
+    for (const some of chunks(readers, Math.min(readersMax, together))) {
       const found = await this.parts.store.findFloors(some, bounds)
       if (found.size > 0) await this.raiseAndRemove(found, registration)
     }
@@ -226,45 +254,12 @@ export class Floors {
     found: ReadonlyMap<UserId, PostId>,
     registration: StrategyDoc,
   ): Promise<void> {
-    const { floors } = this.parts
-    const token = this.mintToken()
-    const raises = [...found].map(([reader, floor]) => ({
-      updateOne: {
-        // The insert of a reader whose timeline is being back-filled fails.
-        filter: { _id: reader, filling: { $exists: false } },
-        update: { $max: { floor: toObjectId(floor) }, $set: { token } },
-        upsert: true,
-      },
-    }))
-    const refused = await floors
-      .bulkWrite(raises, { ordered: false })
-      .then(none, duplicatePositions)
-    const raised = new Map([...found].filter((_, at) => !refused.includes(at)))
-    if (raised.size === 0) return
-    await this.remove(raised, token, registration)
-  }
-
-  /** Removes entries below floors that were raised with a token, 1,000 documents of each reader at a time. */
-  private async remove(
-    raised: ReadonlyMap<UserId, PostId>,
-    token: ObjectId,
-    registration: StrategyDoc,
-  ): Promise<void> {
-    const { floors, store, runTransaction } = this.parts
-    for (let more = true; more; ) {
-      more = await runTransaction(async (tx) => {
-        const { session } = tx
-        const own = { _id: { $in: [...raised.keys()] }, token }
-        const checked = await floors.updateMany(own, { $inc: { removals: 1 } }, { session })
-        // Another trim or a back-fill came in between. A later trim removes the rest.
-        if (checked.matchedCount < raised.size) return false
-        return store.removeBelow(raised, registration, tx)
-      })
-    }
+    const [token, filling] = [this.mintToken(), this.notSince()]
+    await raiseAndRemove(this.parts, found, { token, registration, filling })
   }
 
   private async findAbove(readers: readonly UserId[], post: PostId): Promise<ReadonlySet<string>> {
-    const above = { floor: { $gt: toObjectId(post) }, filling: { $exists: false } }
+    const above = { floor: { $gt: toObjectId(post) }, filling: this.notSince() }
     const found = await this.parts.floors
       .find({ _id: { $in: [...readers] }, ...above }, { ...singleBatch, projection: { _id: 1 } })
       .toArray()
@@ -277,6 +272,15 @@ export class Floors {
     return retention && (await this.parts.isPreviousStopped()) ? retention : undefined
   }
 
+  /** The token of the oldest back-fill that may be under way. */
+  private fillsSince(): ObjectId {
+    return toObjectId(timeIdAt<PostId>(this.parts.now() - fillMsMax, '0'.repeat(12)))
+  }
+
+  private notSince() {
+    return { $not: { $gte: this.fillsSince() } }
+  }
+
   private mintToken() {
     return toObjectId(this.parts.mint.next<PostId>())
   }
@@ -286,3 +290,5 @@ const isBounded = ({ entriesMax, ageMaxMs }: Retention): boolean =>
   Math.min(entriesMax, ageMaxMs) < Infinity
 
 const none = (): number[] => []
+
+const countFailure = () => timelineUpkeepFailures.inc()

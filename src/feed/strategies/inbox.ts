@@ -215,6 +215,9 @@ export class Inbox implements MaterialisedStrategy {
   }
 }
 
+/** Number of entries that one transaction of a trim removes. */
+const removalMax = 2_500
+
 /** Finds and removes the old entries of inboxes. */
 class TrimmedInboxes implements TrimmedStore {
   constructor(private readonly inbox: Collections['inbox']) {}
@@ -245,32 +248,33 @@ class TrimmedInboxes implements TrimmedStore {
     )
   }
 
+  /** Two commands. */
   async removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     _: StrategyDoc,
     { session }: TimelineTx,
   ): Promise<boolean> {
-    const [only] = floors.keys()
-    // A dropped timeline may have any number of entries.
-    if (only !== undefined && floors.get(only) === fromObjectId(highestId))
-      return this.removeOldest(only, session)
+    const each = Math.ceil(removalMax / floors.size)
+    const [first = [], ...others] = [...floors].map(([reader, floor]) => [
+      { $match: { _id: keysOf(reader, { olderThan: floor }) } },
+      { $sort: { _id: 1 } },
+      { $skip: each },
+      { $limit: 1 },
+      { $project: { _id: 1 } },
+    ])
+    const coll = this.inbox.collectionName
+    const unions = others.map((pipeline) => ({ $unionWith: { coll, pipeline } }))
+    const ends = await this.inbox
+      .aggregate<Pick<InboxDoc, '_id'>>([...first, ...unions], { ...singleBatch, session })
+      .toArray()
+    const endOf = new Map(
+      ends.map(({ _id }) => [_id.reader as UserId, fromObjectId<PostId>(_id.post)]),
+    )
     const deletions = [...floors].map(([reader, floor]) => ({
-      deleteMany: { filter: { _id: keysOf(reader, { olderThan: floor }) } },
+      deleteMany: { filter: { _id: keysOf(reader, { olderThan: endOf.get(reader) ?? floor }) } },
     }))
     await this.inbox.bulkWrite(deletions, { session })
-    return false
-  }
-
-  private async removeOldest(reader: UserId, session: TimelineTx['session']): Promise<boolean> {
-    const batch = await this.inbox
-      .find({ _id: keysOf(reader, {}) }, { ...singleBatch, session, projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .limit(removalBatchSize)
-      .toArray()
-    const [first, last] = [batch[0], batch.at(-1)]
-    if (!first || !last) return false
-    await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } }, { session })
-    return batch.length === removalBatchSize
+    return ends.length > 0
   }
 }
 

@@ -152,9 +152,10 @@ export const bindRegistration = (
     const entries = floor ? segment.entries.filter(({ id }) => id >= floor) : segment.entries
     if (entries.length > 0 || !floor) {
       await strategy.merge(reader, { ...segment, entries }, registration)
-      await raiseTimelines([reader])
       await strategy.floors?.trim([reader], registration)
     }
+    // Also if the floor is above all of them: a page that was kept before the floor rose may lack them.
+    await raiseTimelines([reader])
     return entries.length === segment.entries.length
   },
   beginFill: async (readers) => ({

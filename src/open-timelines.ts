@@ -13,6 +13,7 @@ import {
   newValue,
   placeId,
   placesIn,
+  weakerThan,
 } from './feed/registry/place.ts'
 
 /** How a timelines cluster is opened. */
@@ -145,11 +146,8 @@ async function checkCluster(
   place: TimelinesPlaceDoc,
   prepare: boolean,
 ): Promise<void> {
-  if (place.durable && !cluster.isDurable) {
-    throw new ConfigError([
-      'TIMELINES_URI: w=1 is not what the other processes use. Remove it, or run "feedline timelines move" with it',
-    ])
-  }
+  const weaker = weakerThan(place, cluster)
+  if (weaker) throw new ConfigError([weaker])
   const { primary } = cluster
   if (!primary) return
   const mark = await cluster.loadMark()

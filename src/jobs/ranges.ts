@@ -1,5 +1,5 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
-import type { Collections, JobDoc } from '../db/collections.ts'
+import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
@@ -119,6 +119,18 @@ export class RangeJobs {
     }
     const isRunning = left.some(({ state }) => state === 'READY')
     return { continuesInMs: isRunning ? waitMs : parkedWaitMs }
+  }
+
+  /**
+   * Puts a split job back into a queue after its ranges have ended, so that its further work does not hold the slot of
+   * range jobs. Two commands.
+   * @returns the pause of the job.
+   * @throws LeaseLost
+   */
+  async leave({ job, save }: Run, queue: QueueName): Promise<Pause> {
+    await save(null)
+    await this.parts.jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, requestTimeout)
+    return { continuesInMs: 0, insertedJobs: true }
   }
 
   /**

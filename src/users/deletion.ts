@@ -84,7 +84,7 @@ const deleteAccount =
   async ({ user: given }, run) => {
     const user = given as UserId
     const waited = await ranges.wait(run)
-    if (waited && waited !== 'ended') return waited
+    if (waited) return waited === 'ended' ? ranges.leave(run, 'BULK') : waited
     const leaver = await users.settle(user)
     if (!leaver) return
     const removal = createRemoval(users, user, leaver, run)
@@ -130,7 +130,7 @@ const createRemoval = (
  * is not parked after ten interrupted tries.
  */
 function countRemoved({ checkpoint, save }: Run): (count: number) => Promise<void> {
-  const before = isSplit(checkpoint) ? undefined : (checkpoint as { removed: number } | undefined)
+  const before = isSplit(checkpoint) ? undefined : (checkpoint as { removed: number } | null)
   let { removed } = before ?? { removed: 0 }
   return async (count) => {
     removed += count

@@ -3,7 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import type { Job } from '../../src/jobs/queue.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
-import { recorded } from '../support/mongo.ts'
+import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
 
 const author = handle('author')
@@ -57,6 +57,13 @@ const claimKind = async (kind: string): Promise<Job> => {
   if (job?.kind !== kind) throw new Error(`${kind} is not due`)
   return job
 }
+
+/** The queues to which jobs were moved. */
+const queuesOf = (commands: readonly RecordedCommand[]) =>
+  commands
+    .filter(({ name, collection }) => name === 'update' && collection === 'outbox')
+    .flatMap(({ command }) => command.updates as { u: { $set?: { queue?: string } } }[])
+    .flatMap(({ u }) => u.$set?.queue ?? [])
 
 const count = (labels: readonly string[], label: string) =>
   labels.filter((one) => one === label).length
@@ -212,6 +219,8 @@ test('the purge of an author with 9,000 followers is split: ranges retract the p
   )
   expect(await collections().users.countDocuments({ _id: author })).toBe(0)
   expect(await outbox.countDocuments()).toBe(0)
+  // The work after the ranges leaves their slot.
+  expect(queuesOf(commands)).toContain('BULK')
   // The edges were removed by ranges too.
   const inserted = commands.filter(({ name, collection }) => {
     return name === 'update' && collection === 'outbox'

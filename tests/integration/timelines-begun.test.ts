@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import type { TimelinesPlaceDoc } from '../../src/db/collections.ts'
+import type { Tx } from '../../src/db/transaction.ts'
 import { emptyCluster, placeId, placesIn } from '../../src/feed/registry/place.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { runCommand } from '../support/command-line.ts'
+import { failCommand } from '../support/mongo.ts'
 import { noJob } from '../support/no-job.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -145,3 +147,29 @@ test('a cluster that is restored from its files is not used before timelines mov
   expect(code).toBe(0)
   await recovered()
 }, 60_000)
+
+test('a job whose split fails has no checkpoint of it', async () => {
+  const { services, database } = separate
+  const gone = handle('gone')
+  await openAccounts(services, [gone])
+  await services.posts.create(gone, { text: 'bye' })
+  await separate.rest()
+  await services.users.delete(gone)
+  const [job] = await services.queue.claim(30_000)
+  if (job?.kind !== 'user.deleted') throw new Error('the removal is not due')
+  const save = async (checkpoint: unknown, tx?: Tx) => {
+    await services.queue.save(job, checkpoint, tx)
+  }
+  const { signal } = new AbortController()
+  {
+    const failure = { failCommands: ['commitTransaction'], errorCode: 8 }
+    await using _failpoint = await failCommand(database.client, failure)
+    const run = { job, checkpoint: undefined, save, signal, inline: false }
+    await expect(services.tasks[job.kind]?.(job.payload, run)).rejects.toThrow()
+  }
+  const [left] = await services.collections.outbox.find({ kind: 'user.deleted' }).toArray()
+  expect(left?.checkpoint).toBeUndefined()
+  await services.queue.release(job)
+  await separate.rest()
+  expect(await services.collections.posts.countDocuments({ author: gone })).toBe(0)
+})

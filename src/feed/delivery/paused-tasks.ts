@@ -41,8 +41,8 @@ const checkedRun = (run: Run, placement: Placement): Run => ({
   job: run.job,
   inline: run.inline,
   signal: run.signal,
-  async save(checkpoint) {
+  async save(checkpoint, tx) {
     placement.checkState()
-    await run.save(checkpoint)
+    await run.save(checkpoint, tx)
   },
 })

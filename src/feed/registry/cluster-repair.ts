@@ -4,7 +4,7 @@ import type { ClusterState, Collections, TimelinesPlaceDoc } from '../../db/coll
 import type { ClusterPrimary, TimelinesCluster } from '../../db/timelines-cluster.ts'
 import type { Log } from '../../log.ts'
 import { timelineClusterChanges } from '../../metrics/timelines.ts'
-import { emptyCluster, noteState, obstacleOf, placeId, placesIn } from './place.ts'
+import { emptyCluster, noteState, obstacleOf, placeId, placesIn, weakerThan } from './place.ts'
 import type { Placement } from './placement.ts'
 import type { Registrations } from './registrations.ts'
 
@@ -109,6 +109,9 @@ export class ClusterRepair {
       if (!primary) return
       const place = await placesIn(collections).findOne({ _id: placeId }, requestTimeout)
       if (!place) return
+      // Also while it runs: the timelines may have moved to this cluster again with another durability.
+      const weaker = weakerThan(place, cluster)
+      if (weaker) return this.note(weaker)
       const mark = await cluster.loadMark()
       if (mark?.value === place.value && primary.election === place.election) {
         placement.verify({ mark: place.value, election: place.election }, primary)

@@ -24,6 +24,15 @@ export const isSameCluster = (
 
 const idOf = ({ election }: Pick<ClusterPrimary, 'election'>) => election.split(' ')[0] ?? ''
 
+/** Why writes of this process do not last as long as those of the other processes. Undefined if they do. */
+export const weakerThan = (
+  place: Pick<TimelinesPlaceDoc, 'durable'>,
+  cluster: { readonly isDurable: boolean },
+): string | undefined =>
+  place.durable && !cluster.isDurable
+    ? 'TIMELINES_URI: w=1 is not what the other processes use. Remove it, or run "feedline timelines move" with it'
+    : undefined
+
 /** Why a cluster with another mark or election cannot take the timelines of the database. */
 export function obstacleOf(
   place: TimelinesPlaceDoc,

@@ -16,7 +16,7 @@ import { timelinesAvailable } from '../../metrics/timelines.ts'
 /** How long pages do not try a cluster that did not answer in time, in milliseconds. */
 const suspectMs = 3_000
 /** The shortest and the longest pause of a job while the cluster cannot be used, in milliseconds. */
-const [pauseMsMin, pauseMsMax] = [500, 60_000]
+const [pauseMsMin, pauseMsMax] = [500, 5_000]
 
 /**
  * Where this process stores timelines: in the database, or on a cluster of their own (TIMELINES_URI). A registration

@@ -63,7 +63,6 @@ export class Registrations {
     const { backfilled } = descriptors[name]
     const before = await strategies.findOne({ _id: name }, requestTimeout)
     if (before && !before.dropping && missingOptions(before, options) === undefined) return
-    const cluster = this.parts.placement.currentState()
     const total = await estimateReaders(this.parts.collections)
     const epoch = this.mintEpoch()
     const job = await this.runExclusive(async (tx) => {
@@ -79,6 +78,7 @@ export class Registrations {
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, { session })
         return undefined
       }
+      const cluster = this.parts.placement.currentState()
       await checkPlace(this.parts.collections, tx, cluster)
       await strategies.insertOne(
         {

@@ -1,4 +1,6 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { benchmarkCapacity } from './capacity/capacity.ts'
+import { benchmarkConstants } from './capacity/constants.ts'
 import { stopDatabases } from './database.ts'
 import { benchmarkEngagement } from './engagement/engagement.ts'
 import { benchmarkThresholds } from './engagement/thresholds.ts'
@@ -12,6 +14,8 @@ import { benchmarkReconcile } from './reconcile/reconcile.ts'
 import { benchmarkScale } from './scale/scale.ts'
 
 const benchmarks = {
+  capacity: benchmarkCapacity,
+  constants: benchmarkConstants,
   engagement: benchmarkEngagement,
   thresholds: benchmarkThresholds,
   feeds: benchmarkFeeds,
@@ -75,7 +79,10 @@ await new Command('bench')
     numberOption('--rate <n>', 'first rate of the open loop, in operations per second', 200),
   )
   .addOption(
-    new Option('--sides <list>', 'sides of scale, such as import,register')
+    new Option(
+      '--sides <list>',
+      'sides of scale, such as import,register; graphs of capacity: reed98,generated',
+    )
       .argParser((text) => text.split(','))
       .default([], 'all'),
   )

@@ -14,7 +14,7 @@ export interface BenchOptions {
   readonly connections: readonly number[]
   /** The first rate of the open loop, in operations per second. */
   readonly rate: number
-  /** The sides of `scale` that run, by name. Empty: all of them. */
+  /** The sides of `scale`, or the graphs of `capacity`, that run, by name. Empty: all of them. */
   readonly sides: readonly string[]
   /** The folder for plots. */
   readonly plots: string

@@ -27,3 +27,12 @@ export function durationSeconds(text: string): number {
   if (seconds >= 1 && seconds <= 3_155_760_000) return seconds
   throw new InvalidArgumentError('It must be seconds, or a number with s, m, h, d or w, e.g. 1h.')
 }
+
+/** Reads an option's value as a number within bounds, both included. `1e8` is a number. */
+export const numberBetween =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text)
+    if (/^(\d+\.?\d*|\.\d+)(e\+?\d+)?$/i.test(text) && value >= min && value <= max) return value
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`)
+  }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { capacityCommand } from './capacity.ts'
 import { documentsCommand } from './documents.ts'
 import { driveCommand } from './drive.ts'
 import { exitCodeOf, failureText } from './failure.ts'
@@ -50,6 +51,7 @@ export const buildProgram = (): Command =>
     .addCommand(verifyCommand())
     .addCommand(reconcileCommand())
     .addCommand(driveCommand())
+    .addCommand(capacityCommand())
     .showHelpAfterError('(run with --help for details)')
     .addHelpText(
       'after',

@@ -18,6 +18,7 @@ const order = [
   ['imports'],
   ['feed'],
   ['integrity'],
+  ['capacity'],
   ['http'],
   [
     'environment.ts',

@@ -1,0 +1,148 @@
+import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { constants as known } from '../../src/capacity/constants.ts'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { randomAt } from '../../src/imports/random.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { startChild } from '../child-process.ts'
+import { buildServer } from '../feeds/build.ts'
+import type { FeedsDatabase } from '../feeds/feeds-database.ts'
+import type { BenchOptions } from '../options.ts'
+import { createConstantsGraph } from './graphs.ts'
+import { requests } from './requests.ts'
+import { bytesPerDocument, measureStorage } from './storage.ts'
+import { storeGraph, storeHistory } from './store.ts'
+import {
+  createPosts,
+  format,
+  measureStrategy,
+  repeat,
+  type StrategyContext,
+} from './strategy-costs.ts'
+import {
+  type Cost,
+  divideCost,
+  openCapacityDatabase,
+  prepareStrategy,
+  startMeasuredServer,
+} from './system.ts'
+
+const postsEach = 6
+const likes = 3_000
+const [pulledThreshold, pulledPosts, pulledPages] = [5_000, 128, 320] as const
+
+/**
+ * Measures the constants of the capacity model: the bytes on disk of each stored document, and the processor time and
+ * oplog bytes of each operation. The command's JSON is the file src/capacity/constants.json.
+ * @param options `sides` selects parts: `graph`, `likes`, `celebrities`, or strategies. The others keep their values.
+ */
+export async function benchmarkConstants({ log, sides }: BenchOptions) {
+  const isWanted = (part: string) => sides.length === 0 || sides.includes(part)
+  const built = await buildServer()
+  await using database = await openCapacityDatabase(log)
+  await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
+  const graph = createConstantsGraph()
+  await storeGraph(database, graph, log)
+  const history = await storeHistory(database, graph.ordinary, postsEach)
+  const context = { database, graph, history, load, built, log }
+  const { version } = await database.client.db('admin').command({ buildInfo: 1 })
+  const run = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${cpus().length} cores ${cpus()[0]?.model}, ${Math.round(totalmem() / 2 ** 30)} GB, Node.js ${process.versions.node}, MongoDB ${version}`,
+  }
+  let { bytes, like, pulled } = known
+  const runs: Record<string, typeof run> = { ...known.runs }
+  if (isWanted('graph')) {
+    bytes = { ...bytes, ...(await measureBaseBytes(database)) }
+    runs.graph = run
+  }
+  const strategies = { ...known.strategies }
+  for (const name of feedStrategyNames.filter(isWanted)) {
+    strategies[name] = await measureStrategy(name, context)
+    runs[name] = run
+  }
+  if (isWanted('celebrities')) {
+    const { bytesPerNote, ...measured } = await measurePulled(context)
+    pulled = measured
+    bytes = { ...bytes, note: bytesPerNote }
+    runs.celebrities = run
+  }
+  if (isWanted('likes')) {
+    const measured = await measureLikes(context)
+    like = measured.cost
+    bytes = { ...bytes, like: measured.bytes }
+    runs.likes = run
+  }
+  const command = 'npm run bench -- constants --json'
+  return roundAll({ command, runs, units, bytes, like, pulled, strategies })
+}
+
+const units = {
+  serverUs: 'microseconds of processor time of the server process, for one operation',
+  mongodUs: 'microseconds of processor time of mongod, for one operation',
+  oplogBytes: 'bytes of the oplog, for one operation',
+  writes: 'documents that one operation inserts, updates or deletes',
+  bytes: 'bytes on disk with indexes, for one document',
+  bytesPerStored: 'bytes on disk, for one entry or one cache of a timeline',
+}
+
+/** Rounds all numbers to four significant digits: the measurement is not more precise. */
+const roundAll = <T>(value: T): T =>
+  JSON.parse(
+    JSON.stringify(value, (_, one) => (typeof one === 'number' ? Number(one.toPrecision(4)) : one)),
+  )
+
+/** The bytes on disk of one user, edge and post, with their indexes. */
+async function measureBaseBytes(database: FeedsDatabase) {
+  const stored = await measureStorage(database, [
+    ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'posts'] as const),
+  ])
+  const { users, user_stats, followers, following, follow_events, posts } = stored
+  return {
+    user: bytesPerDocument(users) + bytesPerDocument(user_stats),
+    edge: [followers, following, follow_events].reduce(
+      (sum, one) => sum + bytesPerDocument(one),
+      0,
+    ),
+    post: bytesPerDocument(posts),
+  }
+}
+
+/** Measures posts of celebrities under HYBRID, and pages of readers who follow some. */
+async function measurePulled({ database, graph, load, built, log }: StrategyContext) {
+  await prepareStrategy(database, 'HYBRID', { threshold: pulledThreshold })
+  await using server = await startMeasuredServer(database, load, 'HYBRID', {
+    ...{ built, pageCacheMb: 0 },
+  })
+  const celebrities = graph.authors.at(-1) ?? []
+  // Their promotion notes them with each follower.
+  await server.measure(createPosts(celebrities, celebrities.length))
+  await server.measure(createPosts(graph.authors[0] ?? [], 256))
+  const posts = await server.measure(createPosts(celebrities, pulledPosts))
+  const pages = await server.measure(repeat(graph.ordinary, pulledPages).map(requests.page))
+  const { pulled_authors } = await measureStorage(database, ['pulled_authors'])
+  const [post, page] = [divideCost(posts, pulledPosts), divideCost(pages, pulledPages)]
+  log(`HYBRID: a post of a celebrity ${format(post)}, a page with celebrities ${format(page)}`)
+  return { post, page, bytesPerNote: bytesPerDocument(pulled_authors) }
+}
+
+/** Measures likes of random posts: most posts have one. */
+async function measureLikes({ database, graph, history, load, built, log }: StrategyContext) {
+  await prepareStrategy(database, 'FANOUT_ON_READ')
+  const names = ['posts', 'engagements_by_user'] as const
+  const before = await measureStorage(database, names)
+  await using server = await startMeasuredServer(database, load, 'FANOUT_ON_READ', {
+    ...{ built, pageCacheMb: 0 },
+  })
+  const all = Array.from({ length: likes }, (_, at) => {
+    const user = graph.ordinary[Math.floor(randomAt(5, at, 0) * graph.ordinary.length)] as UserId
+    return requests.like(user, history[Math.floor(randomAt(5, at, 1) * history.length)] as PostRef)
+  })
+  const cost: Cost = divideCost(await server.measure(all), likes)
+  const after = await measureStorage(database, names)
+  const { engagements_by_user: byUser, posts } = after
+  const compressed = posts.data / posts.uncompressed
+  const inPost = ((posts.uncompressed - before.posts.uncompressed) / likes) * compressed
+  log(`a like ${format(cost)}`)
+  return { cost, bytes: bytesPerDocument(byUser) + inPost }
+}

@@ -1,0 +1,41 @@
+import { postNodeId } from '../../src/graphql/node-id.ts'
+import { syntheticPosts } from '../../src/imports/synthetic-posts.ts'
+import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import { pollOperation, readOperation } from '../reads/documents.ts'
+import { graphqlRequest } from '../reads/feedline-sides.ts'
+import type { LoadRequest } from './system.ts'
+
+const page = `query Page($first: Int!) {
+  timeline(first: $first) {
+    edges { node { id text createdAt author { handle name } likeCount viewerHasLiked } cursor }
+    pageInfo { hasNextPage endCursor }
+  }
+}`
+const poll = readOperation(pollOperation.name)
+const createPost =
+  'mutation Compose($input: CreatePostInput!) { createPost(input: $input) { post { id } } }'
+const likePost = 'mutation Like($input: LikePostInput!) { likePost(input: $input) { changed } }'
+const followUser =
+  'mutation Follow($input: FollowUserInput!) { followUser(input: $input) { changed } }'
+
+/** The number of posts of a page, as the operations of schema/operations ask for by default. */
+export const pageSize = 20
+
+/** The requests of the loads. */
+export const requests = {
+  page: (reader: UserId): LoadRequest => graphqlRequest(reader, page, { first: pageSize }),
+  poll: (reader: UserId, newest: PostId): LoadRequest =>
+    graphqlRequest(reader, poll, pollOperation.variables(newest)),
+  post: (author: UserId, text: string): LoadRequest =>
+    graphqlRequest(author, createPost, { input: { text } }),
+  like: (user: UserId, post: PostRef): LoadRequest =>
+    graphqlRequest(user, likePost, { input: { postId: postNodeId(post) } }),
+  follow: (follower: UserId, followee: UserId): LoadRequest =>
+    graphqlRequest(follower, followUser, { input: { user: { handle: followee } } }),
+} as const
+
+/** Texts of posts: three to twelve words each. The same in each run. */
+export const createTexts = (count: number): string[] =>
+  [
+    ...syntheticPosts({ authors: ['a' as UserId], total: count, seed: 2, untilMs: Date.now() }, 0),
+  ].map(({ text }) => text)

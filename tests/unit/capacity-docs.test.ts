@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { buildProgram } from '../../src/cli/program.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/scaling.md'), 'utf8')
+
+/** The examples of the page: a command, and all that it prints. */
+const examples = Array.from(
+  page.matchAll(/^```\n\$ feedline (capacity [^\n]*)\n(.*?)\n```$/gms),
+  ([, command = '', output = '']) => ({ command, output }),
+)
+
+afterEach(() => vi.restoreAllMocks())
+
+test('docs/scaling.md has two examples of feedline capacity', () => {
+  expect(examples).toHaveLength(2)
+})
+
+test.each(examples)('docs/scaling.md shows what feedline $command prints', async (example) => {
+  const printed: string[] = []
+  vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line))
+  await buildProgram().parseAsync(example.command.split(' '), { from: 'user' })
+  expect(example.output).toBe(printed.join('\n'))
+})

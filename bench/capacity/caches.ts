@@ -18,7 +18,7 @@ export async function fillCaches(
   const expiresAt = new Date(Date.now() + monthMs)
   const docs = users.map((_id, at) => {
     // Not the same posts in all caches, which would be compressed together.
-    const first = (at * 13) % Math.max(1, history.length - cacheSize)
+    const first = (at * 7_919) % Math.max(1, history.length - cacheSize)
     const entries = history
       .slice(first, first + cacheSize)
       .map(({ id, author }) => ({ post: toObjectId(id), author }))

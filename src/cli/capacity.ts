@@ -153,5 +153,5 @@ function createGraph(
 
 async function readGraph(): Promise<{ followers: Degrees; followees: Degrees }> {
   await using database = await openForCommand(readConfig(), false)
-  return sampleDegrees(database.services.collections)
+  return await sampleDegrees(database.services.collections)
 }

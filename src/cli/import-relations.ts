@@ -86,7 +86,7 @@ async function relations(
   using display = showProgress('pairs', dryRun ? 'found' : 'written')
   const onBusy = () => log('Other writes lock the same data. Retrying.')
   const options = { file, signal, onProgress: display.update, onBusy }
-  if (dryRun) return previewRelations(services, options)
+  if (dryRun) return await previewRelations(services, options)
   try {
     return await importRelations(services, options)
   } finally {

@@ -51,10 +51,11 @@ describe('the graph of a database', () => {
 
     const env = { MONGODB_URI: database.uri, MONGODB_DATABASE: database.name }
     const rates = ['--posts-per-second', '10', '--reads-per-second', '1e2']
-    const { code, stdout } = await runCommand(
+    const { code, stdout, stderr } = await runCommand(
       ['capacity', '--from-database', ...rates, '--json'],
       env,
     )
+    expect(stderr).toBe('')
     const { strategies } = JSON.parse(stdout)
     const inbox = strategies.find((plan: { strategy: string }) => plan.strategy === 'INBOX')
     expect(code).toBe(0)

@@ -49,8 +49,9 @@ type LoadOf = (graph: NumberedGraph, database: FeedsDatabase) => Promise<Checked
 const loadOfReed98: LoadOf = async (graph, { services }) => ({
   graph,
   ...(await sampleDegrees(services.collections)),
-  ...{ posts: 1_000, pages: 1_500, follows: 200 },
-  ...{ authorBias: 0, hybridThreshold: 100, cacheEvery: 1 },
+  // Few enough posts that no cache drops one of them, which would not be counted.
+  ...{ posts: 400, pages: 1_500, follows: 200 },
+  ...{ authorBias: 0, hybridThreshold: 100, cacheShare: 1 },
 })
 
 const loadOfGenerated: LoadOf = async (graph) => {
@@ -62,7 +63,7 @@ const loadOfGenerated: LoadOf = async (graph) => {
     followers: powerLawDegrees({ users, edges, exponent, degreeMax }),
     followees: equalDegrees(users, edges),
     ...{ posts: 200, pages: 1_500, follows: 200 },
-    ...{ authorBias: 1, hybridThreshold: 2_000, cacheEvery: 5 },
+    ...{ authorBias: 1, hybridThreshold: 2_000, cacheShare: 0.2 },
   }
 }
 

@@ -5,6 +5,7 @@ import type { Degrees } from '../../src/capacity/degrees.ts'
 import type { CapacityInputs } from '../../src/capacity/inputs.ts'
 import { strategyLoad } from '../../src/capacity/strategy-load.ts'
 import { type FeedStrategyName, isMaterialised } from '../../src/feed/strategies/list.ts'
+import { randomAt } from '../../src/imports/random.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Child } from '../child-process.ts'
 import { insertInBatches } from '../feeds/bulk-data.ts'
@@ -32,8 +33,8 @@ export interface CheckedLoad {
   readonly follows: number
   readonly authorBias: number
   readonly hybridThreshold: number
-  /** Every n-th user has a cache. */
-  readonly cacheEvery: number
+  /** The share of the users who have a cache. */
+  readonly cacheShare: number
 }
 
 /** Figures of the load under one strategy. */
@@ -67,7 +68,7 @@ export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): F
     ...{ pollsPerSecond: 0, likesPerSecond: 0, unchangedShare: 0, inlineMax: 200 },
     // The caches are full from the beginning.
     days: strategy === 'CACHE' ? 365 : 1 / 86_400,
-    activeShare: 1 / checked.cacheEvery,
+    activeShare: checked.cacheShare,
     ...{ entriesMax: Number.POSITIVE_INFINITY, entryDays: Number.POSITIVE_INFINITY },
     ...{ coresPerShard: 1, diskGbPerShard: 1, usableShare: 1 },
   }
@@ -92,7 +93,8 @@ export async function measureLoad(
   const isHybrid = strategy === 'HYBRID'
   await prepareStrategy(database, strategy, isHybrid ? { threshold: hybridThreshold } : {})
   if (isHybrid) await noteCelebrities(database, checked)
-  const withCache = graph.users.filter((_, at) => at % checked.cacheEvery === 0)
+  // At random: the followers of a generated graph are equal steps apart.
+  const withCache = graph.users.filter((_, at) => randomAt(7, at, 0) < checked.cacheShare)
   // Readers of pages build their own caches, in the warm-up.
   const readers = withCache.slice(0, readersMax)
   if (strategy === 'CACHE') await fillCaches(database, withCache.slice(readersMax), history)

@@ -6,13 +6,29 @@ export interface StoredBytes {
   readonly documents: number
   /** The bytes of the documents, before compression. */
   readonly uncompressed: number
-  /** The bytes of the files of the documents, after compression. */
+  /** The bytes of the documents in their file, after compression. */
   readonly data: number
-  /** The bytes of the files of data and indexes. */
+  /** The bytes of data and indexes in their files. */
   readonly total: number
 }
 
-/** Measures collections after a checkpoint, so that their files hold all documents. Free space in the files counts. */
+interface StorageStats {
+  readonly count: number
+  readonly size: number
+  readonly storageSize: number
+  readonly freeStorageSize: number
+  readonly totalIndexSize: number
+  readonly indexDetails: Readonly<Record<string, { readonly 'block-manager': BlockManager }>>
+}
+
+interface BlockManager {
+  readonly 'file bytes available for reuse': number
+}
+
+/**
+ * Measures collections after a checkpoint, so that their files hold all documents. Free space in the files does not
+ * count: the next documents take it, and how much there is depends on the time of the last checkpoints.
+ */
 export async function measureStorage<Name extends CollectionName>(
   { client, db }: BenchDatabase,
   names: readonly Name[],
@@ -21,11 +37,18 @@ export async function measureStorage<Name extends CollectionName>(
   const measured = names.map(async (name): Promise<[Name, StoredBytes]> => {
     const [found] = await db
       .collection(name)
-      .aggregate<{ storageStats: Record<string, number> }>([{ $collStats: { storageStats: {} } }])
+      .aggregate<{ storageStats: StorageStats }>([{ $collStats: { storageStats: {} } }])
       .toArray()
-    const { count = 0, size = 0, storageSize = 0, totalIndexSize = 0 } = found?.storageStats ?? {}
-    const total = storageSize + totalIndexSize
-    return [name, { documents: count, uncompressed: size, data: storageSize, total }]
+    if (!found) return [name, { documents: 0, uncompressed: 0, data: 0, total: 0 }]
+    const { count, size, storageSize, freeStorageSize, totalIndexSize, indexDetails } =
+      found.storageStats
+    const freeInIndexes = Object.values(indexDetails).reduce(
+      (sum, one) => sum + one['block-manager']['file bytes available for reuse'],
+      0,
+    )
+    const data = storageSize - freeStorageSize
+    const total = data + totalIndexSize - freeInIndexes
+    return [name, { documents: count, uncompressed: size, data, total }]
   })
   return Object.fromEntries(await Promise.all(measured)) as Record<Name, StoredBytes>
 }

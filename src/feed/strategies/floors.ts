@@ -210,8 +210,8 @@ export class Floors {
   }
 
   /**
-   * Removes the entries that the registration does not keep. For 50 readers one command, and five more if one of them
-   * has such entries, and three for each further transaction. Fewer readers at a time if many entries are kept. A
+   * Removes the entries that the registration does not keep. For 50 readers one command, and four more if one of them
+   * has such entries, or those of the store, for each transaction. Fewer readers at a time if many entries are kept. A
    * failure is counted and does not throw: a later trim repeats it.
    */
   async trim(readers: readonly UserId[], registration: StrategyDoc): Promise<void> {

@@ -248,33 +248,29 @@ class TrimmedInboxes implements TrimmedStore {
     )
   }
 
-  /** Two commands. */
+  /** Two commands for each reader. */
   async removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     _: StrategyDoc,
     { session }: TimelineTx,
   ): Promise<boolean> {
-    const each = Math.ceil(removalMax / floors.size)
-    const [first = [], ...others] = [...floors].map(([reader, floor]) => [
-      { $match: { _id: keysOf(reader, { olderThan: floor }) } },
-      { $sort: { _id: 1 } },
-      { $skip: each },
-      { $limit: 1 },
-      { $project: { _id: 1 } },
-    ])
-    const coll = this.inbox.collectionName
-    const unions = others.map((pipeline) => ({ $unionWith: { coll, pipeline } }))
-    const ends = await this.inbox
-      .aggregate<Pick<InboxDoc, '_id'>>([...first, ...unions], { ...singleBatch, session })
-      .toArray()
-    const endOf = new Map(
-      ends.map(({ _id }) => [_id.reader as UserId, fromObjectId<PostId>(_id.post)]),
-    )
-    const deletions = [...floors].map(([reader, floor]) => ({
-      deleteMany: { filter: { _id: keysOf(reader, { olderThan: endOf.get(reader) ?? floor }) } },
-    }))
-    await this.inbox.bulkWrite(deletions, { session })
-    return ends.length > 0
+    let left = removalMax
+    for (const [reader, floor] of floors) {
+      const batch = await this.inbox
+        .find(
+          { _id: keysOf(reader, { olderThan: floor }) },
+          { ...singleBatch, session, projection: { _id: 1 } },
+        )
+        .sort({ _id: 1 })
+        .limit(left)
+        .toArray()
+      const [first, last] = [batch[0], batch.at(-1)]
+      if (!first || !last) continue
+      await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } }, { session })
+      left -= batch.length
+      if (left <= 0) return true
+    }
+    return false
   }
 }
 

@@ -7,7 +7,7 @@ import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import { inRange, skipMax } from '../jobs/ranges.ts'
+import { inRange } from '../jobs/ranges.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -201,19 +201,6 @@ export class Follows {
       .limit(1)
       .toArray()
     return found?.follower as UserId | undefined
-  }
-
-  /**
-   * Estimates the number of followers from below, without counters: it is above half of the number, and misses at most
-   * 500,000. One command with fewer than `step` followers, then one for each doubling, and for each 500,000.
-   */
-  async estimateFollowers(user: UserId, step: number): Promise<number> {
-    let [after, found]: [UserId | undefined, number] = ['' as UserId, 0]
-    for (let distance = step; ; distance = Math.min(found, skipMax)) {
-      after = await this.followerAt(user, after, distance)
-      if (after === undefined) return found
-      found += distance
-    }
   }
 
   /** The start and the groups of a follow, or undefined if there is none. One command. */

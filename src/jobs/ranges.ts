@@ -179,19 +179,21 @@ const withoutRange = (id: TimeId) => {
 }
 
 /** Number of keys that one command skips. */
-export const skipMax = 500_000
+const skipMax = 500_000
+
+/** Finds the key that is `distance` keys above `key`. Undefined if there are fewer keys. */
+type KeyAt = (key: string, distance: number) => Promise<string | undefined>
 
 /**
  * Cuts the keys above `after` into ranges with about `size` keys each. One command for each range, and one more for each
  * 500,000 keys between two halves. Both halves are cut at the same time: 16 ranges wait for four answers, not for 15, and
  * about twice as many keys are skipped as there are.
- * @param keyAt finds the key that is `distance` keys above `key`, or undefined if there are fewer keys.
  * @param rangesMax the last range has all keys beyond the others.
  */
 export async function cutRanges(
   after: string,
   { size, rangesMax }: { readonly size: number; readonly rangesMax: number },
-  keyAt: (key: string, distance: number) => Promise<string | undefined>,
+  keyAt: KeyAt,
 ): Promise<KeyRange[]> {
   const cut = async (range: KeyRange, count: number): Promise<KeyRange[]> => {
     if (count <= 1) return [range]
@@ -210,4 +212,17 @@ export async function cutRanges(
     return (await Promise.all(halves)).flat()
   }
   return cut({ after }, rangesMax)
+}
+
+/**
+ * Estimates the number of keys from below: more than half of it, and at most 500,000 below it. With fewer than `step`
+ * keys it is 0. One command, then one for each doubling, and for each 500,000.
+ */
+export async function estimateKeys(step: number, keyAt: KeyAt): Promise<number> {
+  let [key, found]: [string | undefined, number] = ['', 0]
+  for (let distance = step; ; distance = Math.min(found, skipMax)) {
+    key = await keyAt(key, distance)
+    if (key === undefined) return found
+    found += distance
+  }
 }

@@ -2,7 +2,13 @@ import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-com
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
 import type { NewJob } from '../../jobs/outbox.ts'
-import { cutRanges, isSplit, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
+import {
+  cutRanges,
+  estimateKeys,
+  isSplit,
+  type KeyRange,
+  type RangeJobs,
+} from '../../jobs/ranges.ts'
 import type { Pause } from '../../jobs/runner.ts'
 import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import { chunks } from '../../lib/batch.ts'
@@ -116,7 +122,7 @@ export class FollowerWalks {
 
   /** Cuts all followers of a user without counters into ranges. One command, and about two more for each range. */
   async cutAll(user: UserId): Promise<KeyRange[]> {
-    return this.cutFollowers(user, '', await this.follows.estimateFollowers(user, splitMin))
+    return this.cutFollowers(user, '', await estimateKeys(splitMin, this.followersOf(user)))
   }
 
   /** Cuts the followers after a handle into ranges of the same size. One range if there are few followers. */
@@ -130,9 +136,11 @@ export class FollowerWalks {
     // Full windows, because a window costs as many round trips for few followers as for many.
     const size = windowSize * Math.ceil(followers / rangesMax / windowSize)
     const most = Math.ceil(followers / size)
-    return cutRanges(after, { size, rangesMax: most }, (key, distance) =>
-      this.follows.followerAt(user, key, distance),
-    )
+    return cutRanges(after, { size, rangesMax: most }, this.followersOf(user))
+  }
+
+  private followersOf(user: UserId) {
+    return (key: string, distance: number) => this.follows.followerAt(user, key, distance)
   }
 }
 

@@ -78,6 +78,8 @@ export class GroupCommit<Op, Result> {
   private readonly ready = new Set<string>()
   private takesTurns = false
   private waiting = 0
+  /** Why the last commit failed. Undefined if it succeeded. */
+  private failure: unknown
   private readonly metrics: ReturnType<typeof groupMetrics>
 
   /** @param commit begins the commits of batches of different keys. */
@@ -90,12 +92,13 @@ export class GroupCommit<Op, Result> {
 
   /**
    * Commits `op`, with concurrent writes of the same key.
-   * @throws {DomainError} UNAVAILABLE if too many writes wait or this one waited too long. Nothing was written then.
+   * @throws {DomainError} UNAVAILABLE if too many writes wait or this one waited too long. Nothing was written then. Its
+   *   cause is that of the last commit, if it failed.
    */
   async submit(key: string, op: Op): Promise<Result> {
     if (this.waiting >= this.bounds.waitingMax) {
       this.metrics.refused.inc()
-      throw overloaded()
+      throw overloaded(this.failure)
     }
     this.waiting++
     this.metrics.waiting.inc()
@@ -168,7 +171,7 @@ export class GroupCommit<Op, Result> {
       this.metrics.waitSeconds.observe(waitedMs / 1000)
       if (waitedMs <= this.bounds.waitMsMax) return true
       this.metrics.refused.inc()
-      reject(overloaded())
+      reject(overloaded(this.failure))
       return false
     })
     if (inTime.length > 0) this.metrics.sizes.observe(inTime.length)
@@ -182,12 +185,14 @@ export class GroupCommit<Op, Result> {
   ): Promise<void> {
     try {
       const results = await answers
+      this.failure = undefined
       writes.forEach(({ resolve, reject }, at) => {
         const result = results[at]
         if (result instanceof Error) reject(result)
         else resolve(result as Result | Promise<Result>)
       })
     } catch (error) {
+      this.failure = error
       for (const { reject } of writes) reject(error)
     }
     // The clients that were just answered often write again at once, and then share the next commit.
@@ -207,8 +212,9 @@ export class GroupCommit<Op, Result> {
 }
 
 /** The error of a write that waited too long, or arrived when too many writes waited. */
-export const overloaded = (): DomainError =>
+export const overloaded = (cause?: unknown): DomainError =>
   new DomainError(
     'UNAVAILABLE',
     'The post or user is receiving too many writes. Nothing was changed. Try again later.',
+    { cause },
   )

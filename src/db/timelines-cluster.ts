@@ -15,6 +15,7 @@ import {
 } from './collections.ts'
 import { applyIndexes, isAsDeclared } from './indexes.ts'
 import { MeasuredConnection } from './measured-connection.ts'
+import { NotedFailures } from './noted-failures.ts'
 import { shareReads } from './shared-reads.ts'
 
 /** Stored timelines cannot be used now. Pages come from FANOUT_ON_READ, and jobs wait. */
@@ -67,6 +68,8 @@ export class TimelinesCluster implements AsyncDisposable {
   /** Whether writes wait for a majority. */
   readonly isDurable: boolean
   readonly collections: TimelineCollections
+  /** The errors of its collections and transactions. */
+  readonly failures = new NotedFailures()
   private client: MongoClient | undefined
   private found: ClusterPrimary | undefined
   private key = ''
@@ -238,15 +241,8 @@ export class TimelinesCluster implements AsyncDisposable {
 
   /** A handle that follows {@link reopen}. */
   private handleOf(name: string): object {
-    return new Proxy(
-      {},
-      {
-        get: (_, key) => {
-          const collection = this.db.collection(name)
-          const value: unknown = Reflect.get(collection, key)
-          return typeof value === 'function' ? value.bind(collection) : value
-        },
-      },
-    )
+    const get = (_: object, key: string | symbol): unknown =>
+      Reflect.get(this.failures.watch(this.db.collection(name)), key)
+    return new Proxy({}, { get })
   }
 }

@@ -1,12 +1,16 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
 import { findMongod } from '../../src/dev/mongod/find.ts'
 import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { dbFolderOf, freePort, signalMongod, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from './bin-folder.ts'
 
-const args = ['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '64']
+const args = [
+  ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '64'],
+  ...['--setParameter', 'enableTestCommands=1'],
+]
 const primaryMsMax = 60_000
 
 /** A replica set of one member, which can be lost. Disposing of it kills the member. */
@@ -17,10 +21,31 @@ export interface TimelinesSet extends AsyncDisposable {
   /** Stops the member with SIGSTOP until {@link thaw}. */
   readonly freeze: () => void
   readonly thaw: () => void
+  /** Makes commands of the member fail, or wait, until the result is disposed of. */
+  readonly fail: (failure: SetFailure) => Promise<AsyncDisposable>
   /** Saves the files of the member, which must not run. */
   readonly save: () => Promise<void>
   /** Starts the member on the same port, with the files that it had, and waits until it is the primary. */
   readonly start: (how?: 'empty' | 'saved') => Promise<void>
+}
+
+/** Which commands of a member fail, and how. */
+interface SetFailure {
+  readonly failCommands: readonly string[]
+  /** The database and collection whose commands fail. Default: all. */
+  readonly namespace?: string
+  readonly errorCode?: number
+  /** The command waits before the server runs it, in milliseconds. */
+  readonly blockTimeMS?: number
+}
+
+async function configureFailure(uri: string, mode: string, data: object = {}): Promise<void> {
+  const client = await MongoClient.connect(uri)
+  try {
+    await client.db('admin').command({ configureFailPoint: 'failCommand', mode, data })
+  } finally {
+    await client.close()
+  }
 }
 
 /** Starts a replica set of one member, on a folder in memory if possible. */
@@ -50,9 +75,15 @@ export async function timelinesSet(): Promise<TimelinesSet> {
     member = undefined
   }
   await start()
+  const uri = `mongodb://${address}/?replicaSet=${replicaSetName}`
   return {
-    uri: `mongodb://${address}/?replicaSet=${replicaSetName}`,
+    uri,
     kill,
+    fail: async (failure) => {
+      const blockConnection = failure.blockTimeMS !== undefined
+      await configureFailure(uri, 'alwaysOn', { ...failure, blockConnection })
+      return { [Symbol.asyncDispose]: () => configureFailure(uri, 'off') }
+    },
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     save: () => cp(files, saved, { recursive: true }),

@@ -3,7 +3,8 @@ import type { Task } from '../../jobs/runner.ts'
 import type { Placement } from '../registry/placement.ts'
 
 /**
- * Tasks that wait while the timelines cluster cannot be used, and are then not parked. A task saves its progress, and
+ * Tasks that wait while the timelines cluster, or a part of it, cannot be used. Such a try does not count, so no job is
+ * parked for it. A task saves its progress, and
  * ends, only while the cluster is in the state that the database names. Otherwise its entries may be lost, and it runs
  * again. Entries that were lost before the database named the state are built again.
  */
@@ -29,7 +30,7 @@ const pausedTask =
       return outcome
     } catch (error) {
       if (run.signal.aborted || !(await placement.isOutage(error, before))) throw error
-      return { continuesInMs: placement.pauseMs() }
+      return { continuesInMs: placement.pauseAfter(error) }
     }
   }
 

@@ -46,6 +46,8 @@ export class ClusterRepair {
     if (!cluster) return
     const begin = () => void this.run().catch((error) => this.warn(error))
     cluster.onPrimary = begin
+    placement.onFailure = (error) =>
+      this.log?.warn({ err: error }, 'jobs wait, because the timelines cluster failed')
     placement.onDoubt = () => {
       if (performance.now() < this.quietUntil) return
       this.quietUntil = performance.now() + doubtMs

@@ -11,12 +11,18 @@ import {
   type TimelinesCluster,
 } from '../../db/timelines-cluster.ts'
 import { Transactions, type Tx } from '../../db/transaction.ts'
+import { DomainError } from '../../errors.ts'
+import { within } from '../../lib/within.ts'
 import { timelinesAvailable } from '../../metrics/timelines.ts'
 
 /** How long pages do not try a cluster that did not answer in time, in milliseconds. */
 const suspectMs = 3_000
-/** The shortest and the longest pause of a job while the cluster cannot be used, in milliseconds. */
+/** How long a page waits for an answer of the cluster, in milliseconds. */
+const answerMsMax = 1_500
+/** The shortest and the longest pause of a job that the cluster failed, in milliseconds. */
 const [pauseMsMin, pauseMsMax] = [500, 5_000]
+/** How long after its last failure the cluster is taken for a failing one, in milliseconds. Longer than a pause. */
+const calmMs = 10_000
 
 /**
  * Where this process stores timelines: in the database, or on a cluster of their own (TIMELINES_URI). A registration
@@ -27,11 +33,14 @@ const [pauseMsMin, pauseMsMax] = [500, 5_000]
 export class Placement {
   /** Called when the state of the cluster is in doubt. */
   onDoubt: () => void = () => {}
+  /** Called with the first error after which jobs wait. */
+  onFailure: (error: unknown) => void = () => {}
   /** The state that the database named, and the primary that was seen to have it. */
   private verified: { readonly state: ClusterState; readonly primary: ClusterPrimary } | undefined
   /** By the monotonic clock, in milliseconds. */
   private suspectUntil = 0
-  private awaySince: number | undefined
+  /** When jobs began to wait, and when the last one did. By the monotonic clock, in milliseconds. */
+  private failing = { since: -Infinity, last: -Infinity }
 
   /** @param cluster undefined: the timelines are in the database. */
   constructor(
@@ -63,11 +72,12 @@ export class Placement {
   /**
    * Whether the timelines of a registration were complete while a page read them. Called after the page has read the
    * registration again. One command, shared. None if timelines are in the database.
+   * @throws {TimelinesAway} if the cluster does not answer within 1.5 s.
    */
   async isIntact({ cluster: state }: Pick<StrategyDoc, 'cluster'>): Promise<boolean> {
     if (!this.cluster) return state === undefined
     if (!this.isVerified(state)) return false
-    const mark = await this.cluster.loadMark()
+    const mark = await this.waitForAnswer(this.cluster.loadMark())
     if (mark?.value === state?.mark && this.isVerified(state)) return true
     this.forget()
     this.onDoubt()
@@ -83,7 +93,6 @@ export class Placement {
   /** Notes that the cluster is in the state that the database names. */
   verify(state: ClusterState, primary: ClusterPrimary): void {
     this.verified = { state, primary }
-    this.awaySince = undefined
     timelinesAvailable.set(1)
   }
 
@@ -93,20 +102,27 @@ export class Placement {
     return this.verified?.state
   }
 
-  /** Lets pages use FANOUT_ON_READ for some seconds, because the cluster did not answer in time. */
-  suspect(): void {
-    this.suspectUntil = performance.now() + suspectMs
+  /**
+   * Waits for what a page reads from the cluster. After 1.5 s, pages use FANOUT_ON_READ for some seconds.
+   * @throws {TimelinesAway} then.
+   */
+  async waitForAnswer<T>(work: Promise<T>): Promise<T> {
+    return within(answerMsMax, work, () => {
+      this.suspectUntil = performance.now() + suspectMs
+      return new TimelinesAway('the timelines cluster did not answer in time')
+    })
   }
 
   /**
-   * Whether a page or a job failed because the timelines could not be used. A command that a server refused is such a
-   * failure if the cluster has lost its data, as an index that is gone. Then one command, otherwise none.
+   * Whether a page or a job failed because of the timelines cluster: it did not answer, or a part of it did not, or it
+   * did not get a write done in time. A command that it refused is such a failure if it has lost its data, as an index
+   * that is gone. Then one command, otherwise none. An error of the database is none.
    * @param before the state of the cluster when the work began.
    */
   async isOutage(error: unknown, before: ClusterState | undefined): Promise<boolean> {
     if (error instanceof TimelinesAway) return true
-    if (!this.isSeparate) return false
-    if (isDisconnected(error) || (isUnreachable(error) && this.isAway)) return true
+    if (!this.cluster) return false
+    if (this.cluster.failures.has(error) && mayPass(error)) return true
     if (!isRefused(error)) return false
     return !(await this.isIntact({ cluster: before }).catch(() => false))
   }
@@ -121,11 +137,15 @@ export class Placement {
     return this.isSeparate && !this.isVerified(this.verified?.state)
   }
 
-  /** How long a job waits while the cluster cannot be used, in milliseconds. Rises with the time since it could. */
-  pauseMs(): number {
-    this.awaySince ??= performance.now()
-    const since = performance.now() - this.awaySince
-    return Math.min(pauseMsMax, Math.max(pauseMsMin, since / 2))
+  /** How long a job waits that the cluster failed, in milliseconds. Rises while jobs fail within 10 s of each other. */
+  pauseAfter(error: unknown): number {
+    const now = performance.now()
+    if (!this.isFailing) {
+      this.failing.since = now
+      this.onFailure(error)
+    }
+    this.failing.last = now
+    return Math.min(pauseMsMax, Math.max(pauseMsMin, (now - this.failing.since) / 2))
   }
 
   /** The transaction of the database as that of its timelines. @throws {Error} if timelines have a cluster of their own. */
@@ -141,12 +161,33 @@ export class Placement {
     return this.transactions.run((tx) => work(this.join(tx)))
   }
 
-  /** Runs a transaction of the cluster. */
+  /** Runs a transaction of the cluster. `work` may also read the database. */
   async runOnCluster<T>(work: (tx: TimelineTx) => Promise<T>): Promise<T> {
     const { cluster } = this
     if (!cluster) throw new Error('there is no timelines cluster')
     const transactions = new Transactions(cluster, this.transactions.idempotency)
-    return transactions.run(({ session }) => work({ session: session as TimelineSession }))
+    let last: unknown
+    try {
+      return await transactions.run(async ({ session }) => {
+        try {
+          return await work({ session: session as TimelineSession })
+        } catch (error) {
+          last = error
+          throw error
+        }
+      })
+    } catch (error) {
+      const { cause = last } = error as Error
+      const isOfWork = last !== undefined && (error === last || cause === last)
+      // All other errors come from the commit, or from a command that was not answered.
+      if (!isOfWork || cluster.failures.has(last)) cluster.failures.note(error)
+      throw error
+    }
+  }
+
+  /** Whether a job has failed because of the cluster within the last 10 s. */
+  private get isFailing(): boolean {
+    return performance.now() - this.failing.last < calmMs
   }
 
   private isNamed(state: ClusterState | undefined): boolean {
@@ -172,3 +213,9 @@ export class Placement {
     this.verified = undefined
   }
 }
+
+/** Whether the same work may succeed later. */
+const mayPass = (error: unknown): boolean =>
+  isDisconnected(error) ||
+  isUnreachable(error) ||
+  (error instanceof DomainError && error.code === 'UNAVAILABLE')

@@ -5,7 +5,6 @@ import type { Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
-import { DomainError } from '../../errors.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
 import {
@@ -26,7 +25,7 @@ import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options, sharedOptions } from './options.ts'
 import { checkPlace } from './place.ts'
 import type { Placement } from './placement.ts'
-import { StoredRemoval } from './remove-stored.ts'
+import { StoredRemoval, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
@@ -56,7 +55,7 @@ export class Registrations {
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
    * @throws {TimelinesAway} if the timelines cluster cannot be used now.
-   * Cost: one command if there is nothing to do, otherwise up to twelve.
+   * Cost: one command if there is nothing to do, otherwise up to thirteen.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -80,6 +79,7 @@ export class Registrations {
       }
       const cluster = this.parts.placement.currentState()
       await checkPlace(this.parts.collections, tx, cluster)
+      await this.removal.end(name)
       await strategies.insertOne(
         {
           _id: name,
@@ -117,24 +117,22 @@ export class Registrations {
       if (matchedCount === 1) await this.parts.outbox.cancel(tx, backfillsAndRanges([name]))
       return matchedCount === 1
     })
+    // A drop may have been interrupted after its last transaction.
+    if (!begun) await this.removal.end(name)
     if (!begun) return false
     for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
     await this.removal.begin(name, epoch)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
-        if (!(await strategies.findOne(own, tx))) {
-          throw new DomainError(
-            'CONFLICT',
-            `Another process is dropping ${name}. Wait until it finishes.`,
-          )
-        }
+        if (!(await strategies.findOne(own, tx))) throw takenOver(name)
         if (await this.removal.removeBatch(tx, name, epoch)) return true
-        await this.removal.end(name, epoch)
         await strategies.deleteOne(own, tx)
         return false
       })
     }
+    // Not before the commit: a further try of the last transaction needs the mark.
+    await this.removal.end(name, epoch)
     return true
   }
 

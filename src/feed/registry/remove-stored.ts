@@ -3,6 +3,7 @@ import { timelineCollectionNames } from '../../db/collections.ts'
 import type { Collection, ObjectId } from '../../db/mongo.ts'
 import { TimelinesAway } from '../../db/timelines-cluster.ts'
 import type { Tx } from '../../db/transaction.ts'
+import { DomainError } from '../../errors.ts'
 import { descriptors, type MaterialisedName, sharersOf } from '../strategies/list.ts'
 import type { Placement } from './placement.ts'
 
@@ -31,11 +32,15 @@ export class StoredRemoval {
     await timeline_marks.updateOne({ _id: markOf(name) }, { $set: { value } }, { upsert: true })
   }
 
-  /** Ends the removal. One command on a timelines cluster, otherwise none. */
-  async end(name: MaterialisedName, epoch: ObjectId): Promise<void> {
+  /**
+   * Ends the removal, or without `epoch` any removal, of a strategy that is not registered. One command on a timelines
+   * cluster, otherwise none.
+   */
+  async end(name: MaterialisedName, epoch?: ObjectId): Promise<void> {
     if (!this.placement.isSeparate) return
     const { timeline_marks } = this.collections
-    await timeline_marks.deleteOne({ _id: markOf(name), value: epoch.toHexString() })
+    const value = epoch && { value: epoch.toHexString() }
+    await timeline_marks.deleteOne({ _id: markOf(name), ...value })
   }
 
   /**
@@ -91,6 +96,10 @@ export class StoredRemoval {
     return this.collections[name] as unknown as Collection
   }
 }
+
+/** The error of a drop that another process goes on with. */
+export const takenOver = (name: MaterialisedName): DomainError =>
+  new DomainError('CONFLICT', `Another process is dropping ${name}. Wait until it finishes.`)
 
 const markOf = (name: MaterialisedName) => `drop:${name}`
 

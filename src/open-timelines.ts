@@ -68,15 +68,15 @@ export async function openTimelines(
 /**
  * Empties a cluster to which the timelines of a database move.
  * @param before the record of the cluster that stored them before. Undefined: they are in the database.
- * @returns the record of the cluster.
- * @throws {ConfigError} if the cluster holds other data, or another process prepares it.
+ * @returns the record of the cluster. Undefined if another process prepares a cluster, or has changed the record.
+ * @throws {ConfigError} if the cluster holds other data.
  */
 export async function prepareMove(
   cluster: TimelinesCluster,
   places: Collection<TimelinesPlaceDoc>,
   before: TimelinesPlaceDoc | undefined,
   now: number,
-): Promise<TimelinesPlaceDoc> {
+): Promise<TimelinesPlaceDoc | undefined> {
   const { election, hosts } = checkForm(cluster)
   const owner = await loadOwner(places)
   await checkFree(cluster, owner)
@@ -87,10 +87,7 @@ export async function prepareMove(
     return { ...common, value }
   }
   const value = await emptyCluster(cluster, places, before, now)
-  if (value === undefined) {
-    throw new ConfigError(['TIMELINES_URI: another process prepares a cluster now. Try again'])
-  }
-  return { ...common, value }
+  return value === undefined ? undefined : { ...common, value }
 }
 
 /**

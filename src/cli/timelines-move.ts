@@ -1,13 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
+import { ConfigError } from '../config.ts'
 import { timelineCollectionNames } from '../db/collections.ts'
 import { applyIndexes } from '../db/indexes.ts'
 import type { Db } from '../db/mongo.ts'
-import { readConfig } from '../environment.ts'
+import { type AppConfig, readConfig } from '../environment.ts'
 import { noteState, placeId, placesIn, replacePlace } from '../feed/registry/place.ts'
-import { openDatabase } from '../open-database.ts'
+import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { prepareMove } from '../open-timelines.ts'
 import { createServices } from '../services.ts'
 import { log } from './database.ts'
+
+/** How long a move is tried while other processes prepare a cluster, and the pause between two tries, in milliseconds. */
+const [triesMsMax, pauseMs] = [30_000, 200]
+const busy = 'TIMELINES_URI: other processes prepare a cluster now. Run the command again'
 
 /** `feedline timelines move`: stores the timelines on the cluster of TIMELINES_URI, or without it in the database. */
 export const timelinesMoveCommand = (): Command =>
@@ -20,30 +26,48 @@ export const timelinesMoveCommand = (): Command =>
       const config = readConfig()
       const options = { profile: 'bulk', prepare: true, anyTimelines: true, log } as const
       await using database = await openDatabase(config, options)
-      const { client, db, cluster, clock } = database
-      const services = createServices(client, db, config, { now: clock.now, cluster })
-      const { registrations, collections } = services
-      const places = placesIn(collections)
-      const before = (await places.findOne({ _id: placeId })) ?? undefined
-      if (!cluster && !before)
-        return console.log('The timelines are stored in this database already.')
-      const place = cluster && (await prepareMove(cluster, places, before, clock.now()))
-      if (!cluster) {
-        await dropTimelines(db)
-        await applyIndexes(db, config.following, timelineCollectionNames)
+      const giveUpAt = performance.now() + triesMsMax
+      let outcome = await moveTimelines(config, database)
+      // Servers with the same cluster may prepare it at the same time.
+      while (outcome === 'busy') {
+        if (performance.now() > giveUpAt) throw new ConfigError([busy])
+        await sleep(pauseMs)
+        outcome = await moveTimelines(config, database)
       }
-      await registrations.runExclusive(async (tx) => {
-        await replacePlace(places, tx, before, place)
-        const state = place && { mark: place.value, election: place.election }
-        await noteState(collections, tx, state)
-        await registrations.invalidate(tx, 0)
-      })
-      if (cluster) await dropTimelines(db)
-      const where = place ? place.hosts.join(', ') : 'this database'
       console.log(
-        `The timelines are stored on ${where}. "feedline serve" or "feedline worker" builds them again.`,
+        outcome === 'unchanged'
+          ? 'The timelines are stored in this database already.'
+          : `The timelines are stored on ${outcome.where}. "feedline serve" or "feedline worker" builds them again.`,
       )
     })
+
+/** @returns where timelines are stored now. 'busy', and they are not moved, if other processes prepare a cluster. */
+async function moveTimelines(
+  config: AppConfig,
+  { client, db, cluster, clock }: OpenDatabase,
+): Promise<{ readonly where: string } | 'unchanged' | 'busy'> {
+  const services = createServices(client, db, config, { now: clock.now, cluster })
+  const { registrations, collections } = services
+  const places = placesIn(collections)
+  const before = (await places.findOne({ _id: placeId })) ?? undefined
+  if (!cluster && !before) return 'unchanged'
+  const place = cluster && (await prepareMove(cluster, places, before, clock.now()))
+  if (cluster && !place) return 'busy'
+  if (!cluster) {
+    await dropTimelines(db)
+    await applyIndexes(db, config.following, timelineCollectionNames)
+  }
+  const isReplaced = await registrations.runExclusive(async (tx) => {
+    if (!(await replacePlace(places, tx, before, place))) return false
+    const state = place && { mark: place.value, election: place.election }
+    await noteState(collections, tx, state)
+    await registrations.invalidate(tx, 0)
+    return true
+  })
+  if (!isReplaced) return 'busy'
+  if (cluster) await dropTimelines(db)
+  return { where: place ? place.hosts.join(', ') : 'this database' }
+}
 
 /** Deletes the timelines of the database, which no process reads or writes. */
 async function dropTimelines(db: Db): Promise<void> {

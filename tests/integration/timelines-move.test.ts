@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { timelineCollectionNames } from '../../src/db/collections.ts'
+import { TimelinesCluster } from '../../src/db/timelines-cluster.ts'
+import { placeId, placesIn } from '../../src/feed/registry/place.ts'
 import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -125,4 +127,32 @@ test('timelines move from the database to a cluster deletes the timelines of the
   const next = await first.process(second.uri)
   await drain(next)
   expect(await servedBy(next)).toEqual(stored)
+})
+
+test('timelines move onto the same cluster waits for a process that prepares it, and ends if a server finds the new mark first', async () => {
+  const server = await first.process(second.uri)
+  const places = placesIn(server.collections)
+  const before = await places.findOneAndUpdate(
+    { _id: placeId },
+    { $set: { preparing: { mark: 'other', until: new Date(Date.now() + 1_000) } } },
+  )
+  const begin = TimelinesCluster.prototype.begin
+  const spy = vi.spyOn(TimelinesCluster.prototype, 'begin').mockImplementationOnce(async function (
+    this: TimelinesCluster,
+    ...given
+  ) {
+    await begin.apply(this, given)
+    await expect
+      .poll(async () => {
+        await server.clusterRepair.run()
+        return (await places.findOne({ _id: placeId }))?.value
+      })
+      .not.toBe(before?.value)
+  })
+  expect(await move(second.uri)).toMatchObject({ code: 0, stderr: '' })
+  expect(spy).toHaveBeenCalledTimes(1)
+  spy.mockRestore()
+  await server.clusterRepair.settle()
+  await drain(server)
+  expect(await servedBy(server)).toEqual(stored)
 })

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError } from '../../config.ts'
 import type { ClusterState, Collections, MetaDoc, TimelinesPlaceDoc } from '../../db/collections.ts'
 import type { Collection } from '../../db/mongo.ts'
 import {
@@ -137,23 +136,25 @@ export async function emptyCluster(
  * Replaces the record of the cluster. Up to two commands.
  * @param before the record as it was read. Undefined: there was none.
  * @param place the new record, with a mark from {@link emptyCluster}. Undefined: timelines are in the database.
- * @throws {ConfigError} if another process has changed the record.
+ * @returns false if another process has changed the record.
  */
 export async function replacePlace(
   places: Collection<TimelinesPlaceDoc>,
   { session }: Tx,
   before: TimelinesPlaceDoc | undefined,
   place: TimelinesPlaceDoc | undefined,
-): Promise<void> {
+): Promise<boolean> {
   if (before) {
-    const prepared = place ? { 'preparing.mark': place.value } : {}
-    const known = { _id: placeId, value: before.value, ...prepared }
+    const { value } = before
+    const prepared = place && [
+      { value, 'preparing.mark': place.value },
+      // A server of the same cluster has found the new mark first.
+      { value: place.value },
+    ]
+    const known = { _id: placeId, ...(prepared ? { $or: prepared } : { value }) }
     const { deletedCount } = await places.deleteOne(known, { session })
-    if (deletedCount === 0) {
-      throw new ConfigError([
-        'TIMELINES_URI: another process has changed it. Run the command again',
-      ])
-    }
+    if (deletedCount === 0) return false
   }
   if (place) await places.insertOne(place, { session })
+  return true
 }

@@ -146,6 +146,7 @@ export function createServices(
     engagements,
     orphaned,
     idempotency,
+    transactions,
     versions,
   })
   return {

@@ -1,10 +1,11 @@
 import type { IdempotencyStore } from './db/idempotency.ts'
+import type { Transactions } from './db/transaction.ts'
 import type { Versions } from './db/versions.ts'
 import type { Engagements } from './engagement/engagement.ts'
 import type { OrphanedEngagement } from './engagement/orphaned.ts'
 import type { SubscriberJob } from './events.ts'
 import type { FollowerWalks } from './feed/delivery/follower-walk.ts'
-import { pausedTasks } from './feed/delivery/paused-tasks.ts'
+import { pausedTasks, runPaused } from './feed/delivery/paused-tasks.ts'
 import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
 import type { Placement } from './feed/registry/placement.ts'
 import type { GraphPurge } from './follows/purge.ts'
@@ -25,6 +26,7 @@ export interface SubscriberParts extends TimelineTaskParts {
   readonly versions: Versions
   readonly walks: FollowerWalks
   readonly placement: Placement
+  readonly transactions: Transactions
 }
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
@@ -38,38 +40,47 @@ export const createTasks = ({
   versions,
   walks,
   placement,
+  transactions,
   ...timelineParts
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob | DeletionJob, Task>> => ({
   ...pausedTasks(timelineTasks(timelineParts), placement),
-  ...pausedTasks(
-    deletionTasks({
-      users,
-      ranges: timelineParts.ranges,
-      steps: [
-        (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
-        (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
-        async (user, removal) => {
-          await engagements.purge(user, removal)
-        },
-        // Until the last writes are settled, a repeat of a mutation returns its first result.
-        async (user, removal) => {
-          if (removal.isSettled) await idempotency.removeResults(user, removal)
-        },
-      ],
-      ofFollowers: {
-        retract: (user, ids, run, range) =>
-          timelineParts.delivery.retractAll(user, ids, run, range),
-        removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
+  ...deletionTasks({
+    users,
+    transactions,
+    ranges: timelineParts.ranges,
+    steps: [
+      (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
+      (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
+      async (user, removal) => {
+        await engagements.purge(user, removal)
       },
-      timelines: {
-        async deleteReader(user) {
-          await timelineParts.delivery.deleteReader(user)
+      // Until the last writes are settled, a repeat of a mutation returns its first result.
+      async (user, removal) => {
+        if (removal.isSettled) await idempotency.removeResults(user, removal)
+      },
+    ],
+    ofFollowers: {
+      retract: (user, ids, run, range) =>
+        runPaused(run, placement, (checked) =>
+          timelineParts.delivery.retractAll(user, ids, checked, range),
+        ),
+      removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
+    },
+    timelines: {
+      areFailing: () => placement.isFailing,
+      remove: (user, ids, removal, run) =>
+        runPaused(run, placement, async ({ signal }) => {
+          const { delivery } = timelineParts
+          if (ids.length > 0) {
+            const retract = await delivery.createRetraction(user, ids, signal)
+            const left = await graph.removeAudience(user, removal, retract)
+            if (left) return left
+          }
+          await delivery.deleteReader(user)
           await versions.remove(user)
-        },
-        refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
-      },
-    }),
-    placement,
-  ),
+        }),
+      refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
+    },
+  }),
   'engagements.orphaned': async ({ post }, { signal }) => orphaned.clear(post as PostId, signal),
 })

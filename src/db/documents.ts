@@ -16,6 +16,8 @@ export interface UserDoc {
   readonly deletedAt?: Date
   /** When no write of a deleted account is under way any more. Absent before its removal begins. */
   readonly settlesAt?: Date
+  /** Removed posts of a deleted account whose entries are still on a timelines cluster that failed. */
+  readonly unretracted?: readonly ObjectId[]
 }
 
 /**
@@ -161,10 +163,7 @@ export type QueueName = (typeof queueNames)[number]
 /** A job, inserted in the transaction of the write that caused it. */
 export interface JobDoc {
   readonly _id: ObjectId
-  /**
-   * The user whose documents the transaction of the job writes. So the job is on one of their shards. Empty: no user.
-   * Absent in jobs of the previous release.
-   */
+  /** The user whose documents its transaction writes, and whose shard it is on. Absent in jobs of the previous release. */
   readonly about?: string | null
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>

@@ -53,7 +53,8 @@ export class GraphPurge {
     const own = { index: following, lost: { followers: -1 } }
     await removeAll(removal, () => this.removeEdges(user, own, removal))
     await removeAll(removal, () => this.removeEvents({ user }, removal))
-    await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
+    if (!removal.keepsAudience)
+      await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
     await removeAll(removal, () => this.removeRestrictions(user, removal))
     return undefined
   }
@@ -72,6 +73,24 @@ export class GraphPurge {
       removal,
       () => this.removeEdges(user, some, removal),
       range && timeSlice(rangeSliceMs),
+    )
+    return isDone ? undefined : 'unfinished'
+  }
+
+  /**
+   * Removes the history of all who ever followed the user, for some seconds.
+   * @param retract removes the user's posts from the timelines of up to 1,000 of them, before their history goes.
+   * @returns 'unfinished' if history is left.
+   */
+  async removeAudience(
+    user: UserId,
+    removal: Removal,
+    retract: (readers: readonly UserId[]) => Promise<void>,
+  ): Promise<'unfinished' | undefined> {
+    const isDone = await removeAll(
+      removal,
+      () => this.removeEvents({ followee: user }, removal, retract),
+      timeSlice(),
     )
     return isDone ? undefined : 'unfinished'
   }
@@ -103,17 +122,21 @@ export class GraphPurge {
   private async removeEvents(
     end: { user: UserId } | { followee: UserId },
     { isDue }: Removal,
+    prepare: (users: readonly UserId[]) => Promise<void> = async () => {},
   ): Promise<number> {
     const { follow_events } = this.collections
     const found = await follow_events
       .find(end, { ...singleBatch, projection: { _id: 1, user: 1 } })
       .limit(eventBatchSize)
       .toArray()
+    if (found.length === 0) return 0
+    const users = [...new Set(found.map(({ user }) => user as UserId))]
+    await prepare(users)
     // Checked after the query: documents that exist before the handle is free are not the next owner's.
-    if (found.length === 0 || !(await isDue())) return 0
+    if (!(await isDue())) return 0
     const batch = {
       ...end,
-      user: { $in: [...new Set(found.map(({ user }) => user))] },
+      user: { $in: users },
       _id: { $in: found.map(({ _id }) => _id) },
     }
     await follow_events.deleteMany(batch, { ...requestTimeout, hint: { _id: 1 } })

@@ -134,6 +134,36 @@ export class RangeJobs {
   }
 
   /**
+   * Ends the range jobs of a split job before their work is done, and puts the job back into a queue. One transaction of
+   * up to five commands, and those of `takeOver`.
+   * @param takeOver takes over their work. It receives the payload of the split, and returns false to leave it to them.
+   * @returns the pause of the job. Undefined if the range jobs go on.
+   * @throws LeaseLost
+   */
+  async abandon(
+    { checkpoint, job, save }: Run,
+    queue: QueueName,
+    takeOver: (tx: Tx, payload: NewJob['payload']) => Promise<boolean>,
+  ): Promise<Pause | undefined> {
+    if (!isSplit(checkpoint)) return undefined
+    const { jobs, outbox, transactions } = this.parts
+    const own = {
+      about: { $in: [job.about, null] },
+      _id: { $in: checkpoint.ranges.map(toObjectId) },
+    }
+    const isOver = await transactions.run(async (tx) => {
+      const { session } = tx
+      const open = await jobs.findOne(own, { session })
+      if (!open || !(await takeOver(tx, open.payload))) return false
+      await save(null, tx)
+      await jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, { session })
+      await outbox.cancel(tx, own)
+      return true
+    })
+    return isOver ? { continuesInMs: 0, insertedJobs: true } : undefined
+  }
+
+  /**
    * The task of range jobs. One command at its start, those of the work, and one at the end.
    * @param work does the work of one range, and goes on from its own checkpoint.
    */

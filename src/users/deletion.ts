@@ -1,4 +1,4 @@
-import type { Tx } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import { subscriptions } from '../events.ts'
 import type { Run } from '../jobs/lease.ts'
 import { isSplit, type KeyRange, type RangeJobs, rangeKind } from '../jobs/ranges.ts'
@@ -22,9 +22,11 @@ export interface Removal {
 
 /** A removal that may be split by ranges of the account's followers. */
 export interface SplitRemoval extends Removal {
+  /** Whether the history of the account's followers stays, because it says whose timelines still hold its posts. */
+  readonly keepsAudience: boolean
   /**
    * Inserts a range job for each range, in one transaction with `posts.remove`. The next try begins after all of them
-   * ended.
+   * ended. While the timelines cluster fails, posts are removed and noted, and are retracted at the end.
    * @param posts what the range jobs retract. Without posts, they remove the followers' edges.
    * @returns what the step returns, so that this try ends.
    */
@@ -40,6 +42,7 @@ type RemovalStep = (user: UserId, removal: SplitRemoval) => Promise<Pause | unde
 /** What an account deletion works with. */
 export interface DeletionParts {
   readonly users: Users
+  readonly transactions: Transactions
   readonly ranges: RangeJobs
   /** Run in this order. A repeat goes on where the last try ended. */
   readonly steps: readonly RemovalStep[]
@@ -48,9 +51,15 @@ export interface DeletionParts {
     retract(user: UserId, posts: readonly PostId[], run: Run, range: KeyRange): ReturnType<Task>
     removeEdges(user: UserId, removal: Removal, range: KeyRange): Promise<'unfinished' | undefined>
   }
-  /** The account's own timelines, removed last. */
+  /** What is stored on the timelines cluster, removed last. */
   readonly timelines: {
-    deleteReader(user: UserId): Promise<void>
+    /** Whether the timelines cluster fails now, so that nothing else should wait for it. */
+    areFailing(): boolean
+    /**
+     * Removes the entries of posts that were removed while the cluster failed, then the account's own timelines.
+     * @returns a pause while the cluster fails.
+     */
+    remove(user: UserId, posts: readonly PostId[], removal: Removal, run: Run): ReturnType<Task>
     /** Fills the timelines again. */
     refill(user: UserId, signal: AbortSignal): Promise<void>
   }
@@ -60,6 +69,19 @@ const kind = subscriptions['user.deleted'].accounts
 
 /** The kinds of the jobs that end a deleted account. */
 export type DeletionJob = typeof kind | `${typeof kind}.range`
+
+/** Number of posts of an account that are removed while the timelines cluster fails. The others wait for it. */
+const unretractedMax = 20_000
+/** How long the removal waits then, in milliseconds. */
+const fullPauseMs = 5_000
+
+/** A try to remove an account. */
+interface Leaving {
+  readonly user: UserId
+  readonly leaver: Leaver
+  readonly removal: Removal
+  readonly run: Run
+}
 
 /** The handle has its next owner: nothing of this removal may change. */
 class RemovalOver extends Error {}
@@ -80,25 +102,22 @@ export const deletionTasks = (parts: DeletionParts) => ({
 })
 
 const deleteAccount =
-  ({ users, ranges, steps, timelines }: DeletionParts): Task =>
+  (parts: DeletionParts): Task =>
   async ({ user: given }, run) => {
+    const { users, ranges, steps, timelines } = parts
     const user = given as UserId
     const waited = await ranges.wait(run)
-    if (waited) return waited === 'ended' ? ranges.leave(run, 'BULK') : waited
+    if (waited === 'ended') return ranges.leave(run, 'BULK')
+    if (waited) return (timelines.areFailing() && (await goOn(parts, user, run))) || waited
     const leaver = await users.settle(user)
     if (!leaver) return
     const removal = createRemoval(users, user, leaver, run)
     const { isDue } = removal
-    const split: SplitRemoval['split'] = (some, posts) =>
-      ranges.split(run, { kind, payload: { user, ...(posts && { posts: posts.ids }) } }, some, {
-        write: async (tx) => {
-          if (!(await isDue(tx))) throw new RemovalOver()
-          await posts?.remove(tx)
-        },
-      })
+    const keepsAudience = leaver.unretracted > 0
+    const split = createSplit(parts, { user, leaver, removal, run })
     try {
       for (const remove of steps) {
-        const pause = await remove(user, { ...removal, split })
+        const pause = await remove(user, { ...removal, keepsAudience, split })
         if (pause) return pause
       }
     } catch (error) {
@@ -107,11 +126,58 @@ const deleteAccount =
     }
     if (!(await isDue())) return
     if (!removal.isSettled) return { continuesInMs: leaver.settlesInMs }
-    await timelines.deleteReader(user)
+    const posts = keepsAudience ? await users.loadUnretracted(user) : []
+    const left = await timelines.remove(user, posts, removal, run)
+    if (left) return left
     if (await isDue()) await users.free(user, leaver.since)
     // The worker was held up until the handle had its next owner, whose timelines were removed.
     else await timelines.refill(user, run.signal)
   }
+
+/** Goes on without the range jobs that retract posts, because the timelines cluster fails them. */
+async function goOn(
+  { users, ranges }: DeletionParts,
+  user: UserId,
+  run: Run,
+): Promise<Pause | undefined> {
+  return ranges.abandon(run, 'BULK', async (tx, { posts }) => {
+    if (posts === undefined) return false
+    await users.deferRetraction(user, posts as PostId[], tx)
+    return true
+  })
+}
+
+/** Creates {@link SplitRemoval.split} for one try. */
+function createSplit(
+  { users, ranges, transactions, timelines }: DeletionParts,
+  { user, leaver, removal: { isDue }, run }: Leaving,
+): SplitRemoval['split'] {
+  const checkDue = async (tx: Tx) => {
+    if (!(await isDue(tx))) throw new RemovalOver()
+  }
+  return async (some, posts) => {
+    if (posts && (timelines.areFailing() || leaver.unretracted > 0)) {
+      if (leaver.unretracted >= unretractedMax) return { continuesInMs: fullPauseMs }
+      await transactions.run(async (tx) => {
+        await checkDue(tx)
+        await posts.remove(tx)
+        await users.deferRetraction(user, posts.ids, tx)
+      })
+      return { continuesInMs: 0, insertedJobs: true }
+    }
+    return ranges.split(
+      run,
+      { kind, payload: { user, ...(posts && { posts: posts.ids }) } },
+      some,
+      {
+        write: async (tx) => {
+          await checkDue(tx)
+          await posts?.remove(tx)
+        },
+      },
+    )
+  }
+}
 
 const createRemoval = (
   users: Users,

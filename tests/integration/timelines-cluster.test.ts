@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import { timelineCollectionNames } from '../../src/db/collections.ts'
 import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
@@ -14,6 +14,8 @@ const separate = useSeparateTimelines({
   hybridThreshold: 2,
 })
 let scenes = 0
+// Its checks would be counted.
+beforeAll(() => separate.services.clusterRepair.stop())
 
 async function pair() {
   const { services } = separate

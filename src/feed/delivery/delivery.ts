@@ -30,6 +30,9 @@ import {
 const deliveryJob = subscriptions['post.created'].timelines
 const retractionJob = subscriptions['post.deleted'].timelines
 
+/** Number of posts that one command removes from the timelines of some readers. */
+const postsMax = 50
+
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {
   /** All strategies. Deliveries go to the registered ones, also if this process does not serve them. */
@@ -126,6 +129,28 @@ export class Delivery {
   ): Promise<Walked> {
     const remove = await this.createRemover(user, posts)
     return remove && this.parts.walks.walk({ user, run, range }, remove)
+  }
+
+  /**
+   * Creates a function that removes the entries of a deleted author's posts from the timelines of up to 1,000 readers. Two
+   * commands for each 50 posts, and one more under HYBRID to create it.
+   */
+  async createRetraction(
+    author: UserId,
+    posts: readonly PostId[],
+    signal: AbortSignal,
+  ): Promise<(readers: readonly UserId[]) => Promise<void>> {
+    const removers: ((readers: readonly UserId[]) => Promise<void>)[] = []
+    for (const some of chunks(posts, postsMax)) {
+      const remove = await this.createRemover(author, some)
+      if (remove) removers.push(remove)
+    }
+    return async (readers) => {
+      for (const remove of removers) {
+        signal.throwIfAborted()
+        for (const some of chunks(readers, batchSize)) await remove(some)
+      }
+    }
   }
 
   /**

@@ -22,17 +22,25 @@ export const pausedTasks = <Kind extends string>(
 
 const pausedTask =
   (task: Task, placement: Placement): Task =>
-  async (payload, run) => {
-    const before = placement.state
-    try {
-      const outcome = await task(payload, placement.isSeparate ? checkedRun(run, placement) : run)
-      placement.checkState()
-      return outcome
-    } catch (error) {
-      if (run.signal.aborted || !(await placement.isOutage(error, before))) throw error
-      return { continuesInMs: placement.pauseAfter(error) }
-    }
+  (payload, run) =>
+    runPaused(run, placement, (checked) => task(payload, checked))
+
+/** Runs a part of a task that writes timelines, as {@link pausedTasks} run tasks. */
+export async function runPaused(
+  run: Run,
+  placement: Placement,
+  work: (run: Run) => ReturnType<Task>,
+): ReturnType<Task> {
+  const before = placement.state
+  try {
+    const outcome = await work(placement.isSeparate ? checkedRun(run, placement) : run)
+    placement.checkState()
+    return outcome
+  } catch (error) {
+    if (run.signal.aborted || !(await placement.isOutage(error, before))) throw error
+    return { continuesInMs: placement.pauseAfter(error) }
   }
+}
 
 /** A run that saves no progress if the state of the cluster has changed. */
 const checkedRun = (run: Run, placement: Placement): Run => ({

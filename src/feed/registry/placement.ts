@@ -137,10 +137,15 @@ export class Placement {
     return this.isSeparate && !this.isVerified(this.verified?.state)
   }
 
+  /** Whether jobs may wait now: the cluster cannot be used, or it has failed a job within the last 10 s. */
+  get isFailing(): boolean {
+    return this.isAway || this.hasFailed
+  }
+
   /** How long a job waits that the cluster failed, in milliseconds. Rises while jobs fail within 10 s of each other. */
   pauseAfter(error: unknown): number {
     const now = performance.now()
-    if (!this.isFailing) {
+    if (!this.hasFailed) {
       this.failing.since = now
       this.onFailure(error)
     }
@@ -186,7 +191,7 @@ export class Placement {
   }
 
   /** Whether a job has failed because of the cluster within the last 10 s. */
-  private get isFailing(): boolean {
+  private get hasFailed(): boolean {
     return performance.now() - this.failing.last < calmMs
   }
 

@@ -1,0 +1,91 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { JobQueue } from '../../src/jobs/queue.ts'
+import { Worker } from '../../src/jobs/worker.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import { useSeparateTimelines } from '../support/separate-timelines.ts'
+import { handle, openAccounts, settleDeletions } from '../support/services.ts'
+
+const separate = useSeparateTimelines({ maintained: ['FANOUT_ON_READ', 'INBOX'] })
+const fans = ['ann', 'ben', 'cat'].map(handle)
+const [early, late] = [handle('early'), handle('late')]
+/** More than one transaction of a removal deletes. */
+const postsCount = 60
+
+/** Runs the due jobs once. A job that fails is parked. */
+async function runJobs() {
+  const { collections, tasks } = separate.services
+  const queue = new JobQueue(collections.outbox, { attemptsMax: 1 })
+  await settleDeletions(collections)
+  await collections.outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
+  const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
+  await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
+}
+
+/** What the database still has of an account. */
+async function leftOf(user: UserId) {
+  const { posts, followers, following, engagements_by_user, users } = separate.services.collections
+  const counts = await Promise.all([
+    posts.countDocuments({ author: user }),
+    followers.countDocuments({ user }),
+    following.countDocuments({ followee: user }),
+    followers.countDocuments({ follower: user }),
+    engagements_by_user.countDocuments({ user }),
+    users.countDocuments({ _id: user, name: { $exists: true } }),
+  ])
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+const entriesOf = (author: UserId) => separate.services.collections.inbox.countDocuments({ author })
+
+test('accounts are removed from the database while the timelines cluster is away, and from timelines afterwards', async () => {
+  const { services, set } = separate
+  const { outbox, follow_events, users } = services.collections
+  await openAccounts(services, [...fans, early, late])
+  for (const star of [early, late]) {
+    for (const fan of fans) await services.follows.follow(fan, star)
+    await services.follows.follow(star, fans[0] as UserId)
+    for (let n = 0; n < postsCount; n++) await services.posts.create(star, { text: 'hello' })
+  }
+  const author = fans[0] as UserId
+  const { id } = await services.posts.create(author, { text: 'stays' })
+  for (const user of [early, late]) await services.engagements.add('likes', user, { id, author })
+  await separate.rest()
+  expect(await entriesOf(early)).toBe(postsCount * (fans.length + 1))
+  await services.users.delete(early)
+  const [removal] = await services.queue.claim(30_000)
+  if (removal?.kind !== 'user.deleted') throw new Error('the removal is not due')
+  const save = async (checkpoint: unknown, tx?: object) => {
+    await services.queue.save(removal, checkpoint, tx as never)
+  }
+  const { signal } = new AbortController()
+  const run = { job: removal, checkpoint: undefined, save, signal, inline: false }
+  // The cluster fails while range jobs retract the first posts.
+  await services.tasks[removal.kind]?.(removal.payload, run)
+  await services.queue.release(removal)
+  expect(await outbox.countDocuments({ kind: 'user.deleted.range' })).toBe(1)
+  await set.kill()
+  await services.users.delete(late)
+  for (let tries = 0; tries < 30 && (await leftOf(early)) + (await leftOf(late)) > 0; tries++)
+    await runJobs()
+  expect([await leftOf(early), await leftOf(late)]).toEqual([0, 0])
+  await runJobs()
+  // The accounts wait for the cluster, and no job is parked.
+  expect(await users.countDocuments({ _id: { $in: [early, late] } })).toBe(2)
+  expect(await outbox.countDocuments({ state: 'PARKED' })).toBe(0)
+  await set.start()
+  await expect
+    .poll(
+      async () => {
+        await runJobs()
+        return outbox.countDocuments()
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(0)
+  expect([await entriesOf(early), await entriesOf(late)]).toEqual([0, 0])
+  expect(await entriesOf(author)).toBe(1)
+  const about = { $or: [{ user: { $in: [early, late] } }, { followee: { $in: [early, late] } }] }
+  expect(await follow_events.countDocuments(about)).toBe(0)
+  expect(await users.countDocuments({ _id: { $in: [early, late] } })).toBe(0)
+}, 60_000)

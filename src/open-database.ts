@@ -36,8 +36,9 @@ export interface OpenOptions {
   readonly profile: ClientProfile
   /**
    * Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written.
+   * `forImport` leaves out the indexes that `buildAfterImport` builds.
    */
-  readonly prepare: boolean
+  readonly prepare: boolean | 'forImport'
   /** Opens a database of any schema version as it is, for a migration. Default: refuses it. */
   readonly anyVersion?: true
   /** Opens the timelines cluster of the configuration, whatever the database names. Default: refuses another one. */
@@ -89,7 +90,8 @@ export async function openDatabase(
     const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
     const lost = mongod?.lost ?? new Promise<never>(() => {})
     const db = client.db(name)
-    if (!anyVersion) cluster = await openTimelines(config, db, options)
+    const prepare = options.prepare !== false
+    if (!anyVersion) cluster = await openTimelines(config, db, { ...options, prepare })
     return { client, db, cluster, clock, description, lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
@@ -119,7 +121,7 @@ async function check(
     if (prepare) {
       const ofTimelines: readonly string[] = feed.timelinesUri ? timelineCollectionNames : []
       const own = collectionNames.filter((one) => !ofTimelines.includes(one))
-      await applyIndexes(db, following, own)
+      await applyIndexes(db, following, own, { forImport: prepare === 'forImport' })
     }
   } finally {
     await client.close()

@@ -1,6 +1,7 @@
+import { buildAfterImport } from '../db/indexes.ts'
 import type { AppConfig } from '../environment.ts'
 import { feedStrategyNames, valuesWhenChecked } from '../feed/strategies/list.ts'
-import { type OpenDatabase, openDatabase } from '../open-database.ts'
+import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts'
 import { createServices, type Services } from '../services.ts'
 
 /** Prints a progress line to stderr. Stdout holds only the command's output. */
@@ -13,12 +14,12 @@ export interface CommandDatabase extends OpenDatabase {
 
 /**
  * Opens the configured database for a command. A server may use the same database.
- * @param prepare creates missing collections and indexes. False: writes nothing.
+ * @param prepare creates missing collections and indexes. False: writes nothing. `forImport`: only what an import reads.
  * @throws the errors of {@link openDatabase}.
  */
 export async function openForCommand(
   config: AppConfig,
-  prepare: boolean,
+  prepare: OpenOptions['prepare'],
 ): Promise<CommandDatabase> {
   const database = await openDatabase(config, { profile: 'bulk', prepare, log })
   const { client, db, cluster, clock } = database
@@ -34,9 +35,16 @@ async function checkTimelines({ clusterRepair, placement }: Services): Promise<v
 }
 
 /**
- * Queues the rebuild of timelines after an import, also a failed one. If this fails, a server queues it in a minute.
+ * Builds the indexes that an import left out, and queues the rebuild of timelines. Also after a failed import. What fails
+ * here, a server does: indexes at its start, and the rebuild within a minute.
  */
-export async function queueRebuilds({ upkeep }: Services): Promise<void> {
+export async function endImport(
+  { db, services: { upkeep } }: CommandDatabase,
+  { following }: AppConfig,
+): Promise<void> {
+  await buildAfterImport(db, following).catch(() =>
+    log('Indexes could not be built. The next start of a server builds them.'),
+  )
   await upkeep
     .beginRebuilds()
     .catch(() =>

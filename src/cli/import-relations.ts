@@ -6,7 +6,7 @@ import { ImportInterrupted } from '../imports/importer.ts'
 import { previewRelations } from '../imports/preview-relations.ts'
 import { RelationFile } from '../imports/relation-file.ts'
 import type { Services } from '../services.ts'
-import { log, openForCommand, queueRebuilds } from './database.ts'
+import { endImport, log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { perSecond, showProgress } from './progress.ts'
 
@@ -59,7 +59,8 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
   const dryRun = options.dryRun === true
   const startedAt = performance.now()
   const file = await RelationFile.open(path)
-  await using database = await openForCommand(readConfig(), !dryRun)
+  const config = readConfig()
+  await using database = await openForCommand(config, dryRun ? false : 'forImport')
   using interrupt = interruption()
   const report = (result: RelationImportResult, more: object = {}) => {
     const ms = performance.now() - startedAt
@@ -74,6 +75,8 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
     if (!(error instanceof ImportInterrupted)) throw error
     report(error.partialResult, { interrupted: true })
     throw error.cause
+  } finally {
+    if (!dryRun) await endImport(database, config)
   }
 }
 
@@ -86,12 +89,9 @@ async function relations(
   using display = showProgress('pairs', dryRun ? 'found' : 'written')
   const onBusy = () => log('Other writes lock the same data. Retrying.')
   const options = { file, signal, onProgress: display.update, onBusy }
-  if (dryRun) return await previewRelations(services, options)
-  try {
-    return await importRelations(services, options)
-  } finally {
-    await queueRebuilds(services)
-  }
+  return dryRun
+    ? await previewRelations(services, options)
+    : await importRelations(services, options)
 }
 
 const passedOver = ({ known, blocked, deleted, empty }: RelationCounts) => ({

@@ -6,7 +6,7 @@ import { type GraphImportResult, importGraph } from '../imports/import-graph.ts'
 import { ImportInterrupted, type ImportServices } from '../imports/importer.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
 import { TextFile } from '../imports/text-file.ts'
-import { log, openForCommand, queueRebuilds } from './database.ts'
+import { endImport, log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { perSecond, showProgress } from './progress.ts'
@@ -63,7 +63,8 @@ Examples:
 async function load(file: string, options: LoadOptions): Promise<void> {
   const startedAt = performance.now()
   await checkReadable(file)
-  await using database = await openForCommand(readConfig(), true)
+  const config = readConfig()
+  await using database = await openForCommand(config, 'forImport')
   using interrupt = interruption()
   const { services } = database
   const { signal } = interrupt
@@ -81,7 +82,7 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     report({ interrupted: true })
     throw error.cause
   } finally {
-    await queueRebuilds(services)
+    await endImport(database, config)
   }
   report()
 }

@@ -7,6 +7,8 @@ export interface IndexSpec {
   /** The index contains only matching documents. */
   readonly partialFilterExpression?: Readonly<Record<string, unknown>>
   readonly expireAfterSeconds?: number
+  /** No import reads it. An import into a new database builds it at its end, from sorted keys. */
+  readonly afterImport?: true
 }
 
 /**

@@ -72,6 +72,7 @@ type Catalogue = {
 }
 
 const dayS = 86_400
+const afterImport = true
 
 /** One index per kind whose entries are found by id. The first one has the default name for the key. */
 const entryIdIndexes = kindsKeyedBy('_id').map(
@@ -90,8 +91,14 @@ const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
       key: { [owner]: 1, groups: 1, _id: -1, [other]: 1, source: 1 },
       name: 'group_by_recency',
       ...inGroup,
+      afterImport,
     },
-    { key: { [owner]: 1, groups: 1, [other]: 1 }, name: 'group_membership', ...inGroup },
+    {
+      key: { [owner]: 1, groups: 1, [other]: 1 },
+      name: 'group_membership',
+      ...inGroup,
+      afterImport,
+    },
   ]
 }
 
@@ -112,10 +119,10 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
   followers: {
     indexes: [
       { key: { user: 1, follower: 1 }, unique: true }, // an edge exists once; membership
-      { key: { user: 1, _id: -1, follower: 1, source: 1 } }, // the list by recency, covered
+      { key: { user: 1, _id: -1, follower: 1, source: 1 }, afterImport }, // the list by recency, covered
       ...(following === 'reverse-index'
         ? ([
-            { key: { follower: 1, _id: -1, user: 1, source: 1 } }, // seed 4's reverse index
+            { key: { follower: 1, _id: -1, user: 1, source: 1 }, afterImport }, // seed 4's reverse index
             ...groupIndexes('follower', 'user'),
           ] as const)
         : []),
@@ -128,8 +135,8 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
     indexes:
       following === 'collection'
         ? [
-            { key: { user: 1, followee: 1 }, unique: true },
-            { key: { user: 1, _id: -1, followee: 1, source: 1 } },
+            { key: { user: 1, followee: 1 }, unique: true, afterImport },
+            { key: { user: 1, _id: -1, followee: 1, source: 1 }, afterImport },
             ...groupIndexes('user', 'followee'),
           ]
         : [],
@@ -139,7 +146,7 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
   follow_events: {
     indexes: [
       { key: { user: 1, followee: 1, _id: 1, type: 1 } }, // the history of a pair, covered
-      { key: { followee: 1 } }, // the history of a deleted followee
+      { key: { followee: 1 }, afterImport }, // the history of a deleted followee
     ],
     shardKey: { user: 1 },
     handleIn: 'whole',

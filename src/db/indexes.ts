@@ -61,17 +61,35 @@ async function loadIndexNames(db: Db, collection: string): Promise<Set<string>> 
  * Creates missing collections and indexes, and changes no existing one. Several processes can run it at the same time.
  * One command, and up to two per collection.
  * @param names the collections of the database. Default: all.
+ * @param options `forImport` creates only the indexes that an import reads.
  */
 export async function applyIndexes(
   db: Db,
   following: FollowingMode,
   names?: CollectionName[],
+  { forImport = false }: { readonly forImport?: boolean } = {},
 ): Promise<void> {
   const present = await namesIn(db)
   for (const { collection, indexes, clustered } of declaredCollections(following, names)) {
     if (!present.has(collection)) await createCollection(db, collection, clustered)
-    await buildIndexes(db, collection, indexes)
+    const wanted = indexes.filter(({ afterImport }) => !(forImport && afterImport))
+    await buildIndexes(db, collection, wanted)
   }
+}
+
+/**
+ * Builds the indexes that `forImport` left out, all collections at the same time. Three commands.
+ * It takes a tenth of the time that inserts into them would take.
+ */
+export async function buildAfterImport(db: Db, following: FollowingMode): Promise<void> {
+  const builds = declaredCollections(following).map(({ collection, indexes }) =>
+    buildIndexes(
+      db,
+      collection,
+      indexes.filter(({ afterImport }) => afterImport),
+    ),
+  )
+  await Promise.all(builds)
 }
 
 /** Whether collections are clustered as declared. One command. */

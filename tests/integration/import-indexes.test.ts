@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Db, MongoClient } from 'mongodb'
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
+import { connect } from '../../src/db/client.ts'
+import { loadIndexStates } from '../../src/db/indexes.ts'
+import { readConfig } from '../../src/environment.ts'
+import { openDatabase } from '../../src/open-database.ts'
+import { compiled, root } from '../support/process.ts'
+
+const uri = inject('mongoUri')
+const edges = 24_000
+let [client, folder]: [MongoClient, string] = [undefined as never, '']
+let db: Db
+
+beforeAll(async () => {
+  client = await connect(uri, 'bulk')
+  folder = await mkdtemp(join(tmpdir(), 'feedline-import-indexes-'))
+  const lines = Array.from({ length: edges }, (_, n) => `a${n % 300} b${Math.floor(n / 300)}`)
+  await writeFile(join(folder, 'graph.txt'), lines.join('\n'))
+})
+beforeEach(async () => {
+  await db?.dropDatabase()
+  db = client.db(`test_${randomBytes(6).toString('hex')}`)
+})
+afterAll(async () => {
+  await db.dropDatabase()
+  await client.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const env = () => ({ MONGODB_URI: uri, MONGODB_DATABASE: db.databaseName })
+
+/** Begins an import, and waits until some of its edges are written. */
+async function beginLoad(): Promise<ChildProcess> {
+  const child = load()
+  const imports = db.collection<{ position: number }>('imports')
+  const begun = async () => ((await imports.findOne({}))?.position ?? 0) > 0
+  await expect.poll(begun, { timeout: 20_000, interval: 10 }).toBe(true)
+  return child
+}
+
+const load = () =>
+  spawn(process.execPath, [`${compiled}/main.js`, 'load', join(folder, 'graph.txt')], {
+    cwd: root,
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'silent', ...env() },
+    stdio: 'ignore',
+  })
+
+const missing = async () =>
+  (await loadIndexStates(db, 'collection'))
+    .filter(({ present }) => !present)
+    .map(({ collection, name }) => `${collection} ${name}`)
+
+const leftOut = [
+  'followers user_1__id_-1_follower_1_source_1',
+  'following user_1_followee_1',
+  'following user_1__id_-1_followee_1_source_1',
+  'following group_by_recency',
+  'following group_membership',
+  'follow_events followee_1',
+]
+
+async function openAsServer(): Promise<void> {
+  await using _ = await openDatabase(readConfig(env()), {
+    ...{ profile: 'bulk', prepare: true, log: () => {} },
+  })
+}
+
+test('an import into a new database builds the indexes that it does not read at its end, also if a signal ends it', async () => {
+  const child = await beginLoad()
+  expect(await missing()).toEqual(leftOut)
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([130, null])
+  expect(await missing()).toEqual([])
+}, 60_000)
+
+test('a server that starts after a killed import builds the indexes, and the import goes on', async () => {
+  const child = await beginLoad()
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(await missing()).toEqual(leftOut)
+  await openAsServer()
+  expect(await missing()).toEqual([])
+  expect(await once(load(), 'exit')).toEqual([0, null])
+  expect(await db.collection('following').countDocuments()).toBe(edges)
+}, 60_000)
+
+test('a server that starts during an import builds the indexes, and both go on', async () => {
+  const child = await beginLoad()
+  await openAsServer()
+  expect(await missing()).toEqual([])
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(await missing()).toEqual([])
+  expect(await db.collection('following').countDocuments()).toBe(edges)
+}, 60_000)

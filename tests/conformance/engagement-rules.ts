@@ -6,17 +6,9 @@ import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { outcomeOf } from '../laws/model/model.ts'
 import { actsOf, engagementProblems, type Limits, strays, walked } from '../support/engagement.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { handle, openAccounts, type ServicesHarness } from '../support/services.ts'
-
-const stay = {
-  signal: new AbortController().signal,
-  checkpoint: undefined,
-  save: async () => {},
-  job: noJob,
-  inline: false,
-}
 
 /** The rules of every kind: permissions, deletion with a post or a user, and idempotency. */
 export function describeEngagementRules(
@@ -136,7 +128,7 @@ export function describeEngagementRules(
     await harness.services.posts.delete(ann, post)
     expect(await leftOf(post)).toMatchObject({ logged: size })
     const clear = async () =>
-      harness.services.tasks['engagements.orphaned']?.({ post: post.id }, stay)
+      harness.services.tasks['engagements.orphaned']?.({ post: post.id }, joblessRun())
     let failures = 0
     for (let finished = false; !finished; ) {
       const failure = { failCommands: ['delete'], skip: failures, errorCode: 8 }

@@ -6,8 +6,9 @@ import type { Pause } from '../../src/jobs/runner.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import type { Call } from '../support/intercept.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { gate } from '../support/jobs.ts'
-import { aRun, useLateWrites } from '../support/late-writes.ts'
+import { useLateWrites } from '../support/late-writes.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, settleDeletions } from '../support/services.ts'
 
@@ -20,7 +21,7 @@ test('the time until a handle is free begins after the commit of the deletion', 
   })
   await slow.users.delete(ben)
   const pass = async () => {
-    const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, aRun)
+    const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, joblessRun())
     return (pause as Pause | undefined)?.continuesInMs
   }
   expect(await pass()).toBeGreaterThan(writesSettleMs - 900)

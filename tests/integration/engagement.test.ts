@@ -6,8 +6,8 @@ import { describeOutlierList } from '../conformance/engagement.ts'
 import { outcomeOf } from '../laws/model/model.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
@@ -121,9 +121,7 @@ describe('engagement', () => {
     const late = engagements.add('likes', ben, post)
     await begun
     await users.delete(ben)
-    const { signal } = new AbortController()
-    const run = { signal, checkpoint: undefined, save: async () => {}, job: noJob, inline: false }
-    const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, run)
+    const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, joblessRun())
     expect(pause).toEqual({ continuesInMs: expect.any(Number) })
     expect(await late).toMatchObject({ changed: true })
     expect(await walked(harness.services, 'likes', post)).toHaveLength(1)

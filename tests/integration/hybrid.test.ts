@@ -3,8 +3,8 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { explained, statementsOf } from '../explained/statements/explain.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { recorded } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const feed = {
@@ -60,12 +60,7 @@ const runJob = async (kind: 'post.created', about: { post: PostId | undefined })
   const { outbox } = harness.services.collections
   const job = await outbox.findOneAndDelete({ kind, 'payload.post': about.post })
   expect(job).not.toBeNull()
-  await harness.services.tasks[kind]?.(job?.payload ?? {}, freshRun())
-}
-/** The run of a job's first attempt. */
-const freshRun = () => {
-  const { signal } = new AbortController()
-  return { checkpoint: undefined, job: noJob, inline: false, save: async () => {}, signal }
+  await harness.services.tasks[kind]?.(job?.payload ?? {}, joblessRun())
 }
 const read = () => ({ _id: author, readFrom: expect.anything() })
 const mark = () => harness.services.collections.celebrities.findOne({ _id: author })
@@ -150,7 +145,7 @@ describe('HYBRID, a shrinking author', () => {
     await follow(...fans.slice(2))
     await publishAndDeliver()
     expect(await mark()).toEqual(read())
-    await harness.services.tasks['author.demoted']?.(demotion?.payload ?? {}, freshRun())
+    await harness.services.tasks['author.demoted']?.(demotion?.payload ?? {}, joblessRun())
     expect(await mark()).toEqual(read())
     for (const reader of [author, ...fans]) expect(await page(reader)).toEqual(posts)
   })
@@ -222,7 +217,7 @@ describe('HYBRID, a celebrity', () => {
       await harness.services.posts.delete(author, { id, author })
       const { commands } = await recorded(client, async () => {
         const payload = { author, post: id }
-        await harness.services.tasks['post.deleted']?.(payload, freshRun())
+        await harness.services.tasks['post.deleted']?.(payload, joblessRun())
       })
       await outbox.deleteMany({ kind: 'post.deleted' })
       return labelsOf(commands)

@@ -14,8 +14,8 @@ import type { Services } from '../../src/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from '../laws/model/stored-timelines.ts'
 import { runCommand } from '../support/command-line.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { recordingLog } from '../support/jobs.ts'
-import { noJob } from '../support/no-job.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
 import { timeOfCases } from '../support/seed.ts'
@@ -141,22 +141,13 @@ describe('a large import', () => {
       harness.clock,
       engagement,
     )
-    const run = {
-      checkpoint: undefined,
-      job: noJob,
-      inline: false,
-      signal: new AbortController().signal,
-    }
     let rebuilding: Promise<unknown> | undefined
     const upkeep: Services['upkeep'] = {
       beginRebuilds: () => services.upkeep.beginRebuilds(),
       leaveJobs: async (...batch) => {
         const job = (await backfills()).find(({ payload }) => payload.strategy === 'INBOX')
         if (job && !rebuilding) {
-          rebuilding = slow.tasks['strategy.backfill']?.(job.payload, {
-            ...run,
-            save: async () => {},
-          })
+          rebuilding = slow.tasks['strategy.backfill']?.(job.payload, joblessRun())
           await held.reached
         }
         await services.upkeep.leaveJobs(...batch)

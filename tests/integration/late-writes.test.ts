@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { type EngagementId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { engagementProblems } from '../support/engagement.ts'
 import type { Call } from '../support/intercept.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { gate } from '../support/jobs.ts'
-import { aRun, useLateWrites } from '../support/late-writes.ts'
+import { useLateWrites } from '../support/late-writes.ts'
 import { failCommand } from '../support/mongo.ts'
 import { handle, openAccounts, settleDeletions } from '../support/services.ts'
 
@@ -79,7 +80,7 @@ test('a purge collides with a like whose transaction is open, and removes it', a
   await reached.opened
   await harness.services.users.delete(ben)
   await settleDeletions(harness.services.collections)
-  const purge = harness.services.tasks['user.deleted']?.({ user: ben }, aRun)
+  const purge = harness.services.tasks['user.deleted']?.({ user: ben }, joblessRun())
   // The purge waits for the lock of the post. Otherwise the like would survive it.
   await new Promise((resolve) => setTimeout(resolve, 200))
   going.open()
@@ -115,7 +116,7 @@ test('a purge that is delayed past its lease deletes nothing of the next owner',
       reached.open()
       await going.opened
     })
-    stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, aRun)))
+    stale.push(Promise.resolve(held.tasks['user.deleted']?.({ user: ben }, joblessRun())))
     await reached.opened
     goOn.push(going.open)
     // The second purge is held at the like only after another purge deleted the block.
@@ -150,7 +151,7 @@ test('a delayed purge does not release the handle of a next owner who is also de
     reached.open()
     await going.opened
   })
-  const stale = held.tasks['user.deleted']?.({ user: ben }, aRun)
+  const stale = held.tasks['user.deleted']?.({ user: ben }, joblessRun())
   await reached.opened
   await harness.rest()
   await services.users.create(ben, { name: 'Another Ben' })
@@ -192,7 +193,7 @@ test('a like that waits for the owner of its post is never the like of the next 
   )
   await reached.opened
   await harness.services.users.delete(ben)
-  const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, aRun)
+  const pause = await harness.services.tasks['user.deleted']?.({ user: ben }, joblessRun())
   expect(pause).toEqual({ continuesInMs: expect.any(Number) })
   await expect(harness.services.users.create(ben, { name: 'Next' })).rejects.toMatchObject({
     code: 'CONFLICT',

@@ -5,8 +5,8 @@ import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { neighbour, type PostId, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
@@ -64,13 +64,7 @@ describe.each(share(2, ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as c
       }
       expect(await whole()).toEqual({ FANOUT_ON_READ: 25 })
       const job = await services.collections.outbox.findOne({ kind: 'strategy.backfill' })
-      const cut = {
-        checkpoint: undefined,
-        job: noJob,
-        inline: false,
-        signal: new AbortController().signal,
-        save: async () => Promise.reject(new Error('cut off')),
-      }
+      const cut = joblessRun({ save: async () => Promise.reject(new Error('cut off')) })
       await expect(services.tasks['strategy.backfill']?.(job?.payload ?? {}, cut)).rejects.toThrow(
         'cut',
       )

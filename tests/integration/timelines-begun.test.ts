@@ -4,8 +4,8 @@ import type { Tx } from '../../src/db/transaction.ts'
 import { emptyCluster, placeId, placesIn } from '../../src/feed/registry/place.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { runCommand } from '../support/command-line.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -109,9 +109,7 @@ test('a process whose primary is outdated serves FANOUT_ON_READ, and ends no del
   await elect(`f${election}`)
   expect(await servedBy()).toBe('FANOUT_ON_READ')
   const job = await services.collections.outbox.findOne({ kind: 'post.created' })
-  const { signal } = new AbortController()
-  const run = { job: noJob, checkpoint: undefined, inline: false, signal, save: async () => {} }
-  expect(await services.tasks['post.created']?.(job?.payload ?? {}, run)).toEqual({
+  expect(await services.tasks['post.created']?.(job?.payload ?? {}, joblessRun())).toEqual({
     continuesInMs: expect.any(Number),
   })
   await services.clusterRepair.run()

@@ -3,8 +3,8 @@ import { timelineCollectionNames } from '../../src/db/collections.ts'
 import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -92,11 +92,7 @@ test('a page costs the commands of before in the database, and two on the cluste
 async function runJob(kind: string): Promise<unknown> {
   const { tasks, collections } = separate.services
   const job = await collections.outbox.findOne({ kind })
-  const run = {
-    ...{ job: noJob, checkpoint: undefined, inline: false, signal: new AbortController().signal },
-    save: async () => {},
-  }
-  return tasks[kind]?.(job?.payload ?? {}, run)
+  return tasks[kind]?.(job?.payload ?? {}, joblessRun())
 }
 
 test('the jobs of a follow and of an unfollow take one and two more commands on the cluster, for the guard of the reader', async () => {

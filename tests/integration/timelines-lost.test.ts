@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/config.ts'
 import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { openTimelines } from '../../src/open-timelines.ts'
-import { noJob } from '../support/no-job.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -153,10 +153,7 @@ test('a late removal of an unfollow leaves the posts of a new follow', async () 
   await services.follows.unfollow(reader, author)
   const { outbox } = services.collections
   const ended = await outbox.findOne({ kind: 'follow.ended' })
-  const run = {
-    ...{ job: noJob, checkpoint: undefined, inline: false, signal: new AbortController().signal },
-    save: async () => {},
-  }
+  const run = joblessRun()
   const isEdge = services.follows.followeesAmong.bind(services.follows)
   let calls = 0
   // The edge is committed again after the removal has read that there is none.

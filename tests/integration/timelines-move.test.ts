@@ -6,6 +6,7 @@ import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { runCommand } from '../support/command-line.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { drain, handle, openAccounts, servicesOver } from '../support/services.ts'
 import { type TimelinesSet, timelinesSet } from '../support/timelines-set.ts'
@@ -70,9 +71,7 @@ test('timelines move to another cluster while processes with the old one and the
   expect(await servedBy(old)).toEqual(['FANOUT_ON_READ'])
   const waiting = await jobs()
   for (const { kind, payload } of waiting) {
-    const run = { job: undefined as never, checkpoint: undefined, inline: false }
-    const signal = new AbortController().signal
-    const outcome = await old.tasks[kind]?.(payload, { ...run, signal, save: async () => {} })
+    const outcome = await old.tasks[kind]?.(payload, joblessRun())
     expect([kind, outcome]).toEqual([kind, { continuesInMs: expect.any(Number) }])
   }
   expect(waiting.map(({ kind }) => kind)).toContain('post.created')

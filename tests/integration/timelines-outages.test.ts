@@ -6,8 +6,8 @@ import { StoredRemoval } from '../../src/feed/registry/remove-stored.ts'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -66,14 +66,12 @@ test('a job that the database fails does not wait for the timelines cluster', as
   const { services, database } = separate
   const { author } = await followed()
   const { id: post } = await services.posts.create(author, { text: 'hello' })
-  const { signal } = new AbortController()
-  const run = { job: noJob, checkpoint: undefined, inline: false, signal, save: async () => {} }
   {
     const failCommands = ['find', 'aggregate']
     await using _failpoint = await failCommand(database.client, {
       ...{ failCommands, closeConnection: true },
     })
-    const outcome = services.tasks['post.created']?.({ author, post }, run)
+    const outcome = services.tasks['post.created']?.({ author, post }, joblessRun())
     await expect(outcome).rejects.toThrow(MongoNetworkError)
   }
   await separate.rest()

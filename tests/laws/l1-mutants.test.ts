@@ -4,8 +4,8 @@ import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
-import { anyPlan } from './model/histories.ts'
-import { floorMutants, mutants } from './model/mutants.ts'
+import { accountDeletion, anyPlan, type Plan } from './model/histories.ts'
+import { floorMutants, mutants, removalMutants } from './model/mutants.ts'
 import { fewEntries, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
@@ -24,6 +24,7 @@ const all = [
     Object.keys(mutants[strategy] ?? {}).map((name) => [strategy, name, small] as const),
   ),
   ...Object.keys(floorMutants).map((name) => ['INBOX', name, fewEntries] as const),
+  ...Object.keys(removalMutants).map((name) => ['INBOX', name, small] as const),
 ]
 
 test.each(share(3, all))(
@@ -35,14 +36,21 @@ test.each(share(3, all))(
       feed: feed(asked),
       asked,
       registered: [strategy],
-      mutate: mutants[strategy]?.[name] ?? floorMutants[name],
+      mutate: mutants[strategy]?.[name] ?? floorMutants[name] ?? removalMutants[name],
       tally: new Map(),
     }
     const law = fc.asyncProperty(anyPlan, async (plan) =>
       (await Simulation.open(setting, plan)).run(),
     )
     const path = shownAt[name] ?? '0'
-    const outcome = await fc.check(law, { numRuns: 300, endOnFailure: true, seed: 1, path })
+    const examples: [Plan][] = name in removalMutants ? [[accountDeletion]] : []
+    const outcome = await fc.check(law, {
+      numRuns: 300,
+      endOnFailure: true,
+      seed: 1,
+      path,
+      examples,
+    })
     noteFact(`L1 mutant: ${strategy}: ${name}: failed after ${outcome.numRuns} histories`)
     expect(outcome).toMatchObject({ failed: true, interrupted: false })
     expect(String(outcome.errorInstance)).toContain('AssertionError')

@@ -9,7 +9,7 @@ import { noteFact } from '../support/facts.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
-import { anyPlan } from './model/histories.ts'
+import { accountDeletion, anyPlan, type Plan } from './model/histories.ts'
 import { fewDays, fewEntries, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
@@ -66,7 +66,10 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
       const law = fc.asyncProperty(anyPlan, async (plan) =>
         (await Simulation.open(setting, plan)).run(),
       )
-      await checkLaw(law, { name: `L1, ${name}`, histories, budgetMs })
+      const examples: [Plan][] = [[accountDeletion]]
+      await checkLaw(law, { name: `L1, ${name}`, histories, budgetMs, examples })
+      // The removal of an account is split.
+      expect(tally.get('done user.deleted.range')).toBeGreaterThan(0)
       for (const one of registered) expect(tally.get(`${one} by ${one}`)).toBeGreaterThan(0)
     },
     budgetMs + 30_000,

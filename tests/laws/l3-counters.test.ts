@@ -9,8 +9,8 @@ import { Restrictions, type RestrictionsParts } from '../../src/follows/restrict
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { noteFact } from '../support/facts.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
-import { noJob } from '../support/no-job.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
@@ -134,13 +134,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     await services.users.create(again, { name: 'again' })
     await services.posts.create(again, { text: 'back' })
     await services.follows.follow(fan, again)
-    await services.tasks['user.deleted']?.(
-      { user: again },
-      {
-        signal: new AbortController().signal,
-        ...{ checkpoint: undefined, save: async () => {}, job: noJob, inline: false },
-      },
-    )
+    await services.tasks['user.deleted']?.({ user: again }, joblessRun())
     expect((await services.stats.byIds([again])).get(again)).toMatchObject({
       followers: 1,
       posts: 1,

@@ -16,12 +16,12 @@ const budgetMs = 180_000 + histories * 3_000
 
 /** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
 const shownAt: Record<string, string> = {
-  'the watermark is computed after the page': '85',
+  'the watermark is computed after the page': '269',
   'the watermark ignores deliveries': '1',
-  'the watermark ignores the skew of clocks': '10',
+  'the watermark ignores the skew of clocks': '32',
   'the watermark ignores open transactions': '1',
   'the timeline never changes': '11',
-  'a poll cursor forgets that posts are settled': '19',
+  'a poll cursor forgets that posts are settled': '69',
 }
 
 const settings: Record<string, { asked: readonly FeedStrategyName[]; feed: typeof small }> = {

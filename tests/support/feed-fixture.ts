@@ -7,11 +7,10 @@ import {
   isMaterialised,
 } from '../../src/feed/strategies/list.ts'
 import type { Projection } from '../../src/feed/timeline/page.ts'
-import type { Run } from '../../src/jobs/lease.ts'
 import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { ServiceConfig } from '../../src/services.ts'
-import { noJob } from './no-job.ts'
+import { joblessRun } from './jobless-run.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from './services.ts'
 
 /** Sizes so small that every test reaches them. */
@@ -159,10 +158,8 @@ export function useFeedFixture(
       const save = async (given: unknown) => {
         checkpoint = given
       }
-      const { signal } = new AbortController()
-      const run = (): Run => ({ checkpoint, save, signal, job: noJob, inline: false })
       const task = harness.services.tasks[kind]
-      while ((await task?.(payload, run())) === 'unfinished');
+      while ((await task?.(payload, joblessRun({ checkpoint, save }))) === 'unfinished');
     },
     entriesOf,
     /** The posts of {@link entriesOf}. */

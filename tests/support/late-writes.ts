@@ -1,19 +1,9 @@
 import type { UserId } from '../../src/lib/ids.ts'
 import { sameLimits, walked } from './engagement.ts'
 import { type Call, intercepted } from './intercept.ts'
-import { noJob } from './no-job.ts'
 import { handle, openAccounts, servicesOver, useServices } from './services.ts'
 
 const limits = sameLimits({ threshold: 1, capacity: 2 })
-
-/** A run of a job, without a worker. */
-export const aRun = {
-  checkpoint: undefined,
-  save: async () => {},
-  signal: new AbortController().signal,
-  job: noJob,
-  inline: false,
-}
 
 /** Gives a test file services whose writes can be delayed. */
 export function useLateWrites() {

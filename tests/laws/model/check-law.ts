@@ -3,10 +3,12 @@ import { noteFact } from '../../support/facts.ts'
 import { lawSeed } from '../../support/seed.ts'
 
 /** How many histories show a law, and the time after which the law has failed, in milliseconds. */
-export interface LawOptions {
+export interface LawOptions<T> {
   readonly name: string
   readonly histories: number
   readonly budgetMs: number
+  /** Histories that come first. Default: none. */
+  readonly examples?: readonly T[]
 }
 
 /**
@@ -15,7 +17,7 @@ export interface LawOptions {
  */
 export async function checkLaw<T>(
   law: fc.IAsyncProperty<T>,
-  { name, histories, budgetMs }: LawOptions,
+  { name, histories, budgetMs, examples = [] }: LawOptions<T>,
 ): Promise<void> {
   const begun = performance.now()
   let [historyBegun, longest] = [begun, 0]
@@ -29,6 +31,7 @@ export async function checkLaw<T>(
     numRuns: histories,
     interruptAfterTimeLimit: budgetMs,
     markInterruptAsFailure: true,
+    examples: [...examples],
     ...lawSeed(),
   }
   const plugins = [fc.beforeEach(startHistory), fc.afterEach(noteHistory)]

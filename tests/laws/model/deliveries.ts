@@ -1,41 +1,53 @@
+import { randomUUID } from 'node:crypto'
 import type { Collections, JobDoc } from '../../../src/db/collections.ts'
-import { fromObjectId } from '../../../src/db/object-id.ts'
-import type { Run } from '../../../src/jobs/lease.ts'
-import { LeaseLost } from '../../../src/jobs/queue.ts'
-import type { PostId, TimeId, UserId } from '../../../src/lib/ids.ts'
+import { toJob } from '../../../src/jobs/job.ts'
+import { Lease } from '../../../src/jobs/lease.ts'
+import { type Job, LeaseLost } from '../../../src/jobs/queue.ts'
+import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
-import { noJob } from '../../support/no-job.ts'
+import { leaseMs } from '../../support/jobs.ts'
 import { settleDeletions } from '../../support/services.ts'
 
 /** The options of running a job. */
 interface RunOptions {
   readonly inline?: boolean
-  /** Runs the job from its start, without its checkpoint. */
-  readonly afresh?: boolean
-  /** Does not delete the job after it is done. */
+  /** The worker claimed the job before all others, and was held up until its lease was over. */
+  readonly isStale?: boolean
+  /** The worker dies after the job is done, and before it is deleted. */
   readonly kept?: boolean
 }
 
-/** Runs jobs one by one, without workers, so that a history decides when and how often. */
+/** The processes that run all jobs in turn. */
+interface Drain {
+  readonly next: (tries: number) => Services
+  readonly newestFirst: boolean
+  /** Runs before each job. */
+  readonly before?: () => Promise<void>
+}
+
+/**
+ * Runs jobs one by one as workers do, with leases, so that a history decides when and how often. Before a job runs, the
+ * lease of the worker that had it is over.
+ */
 export class Deliveries {
-  /** The jobs that have run at least once. */
+  /** The jobs that were completed. */
   readonly done: JobDoc[] = []
 
   /** @param count receives the name of each event. */
   constructor(
-    private readonly outbox: Collections['outbox'],
+    private readonly collections: Pick<Collections, 'outbox' | 'users'>,
     private readonly count: (what: string) => void,
   ) {}
 
   /** All jobs in the outbox, the oldest first. */
   waiting(): Promise<JobDoc[]> {
-    return this.outbox.find({}).sort({ _id: 1 }).toArray()
+    return this.collections.outbox.find({}).sort({ _id: 1 }).toArray()
   }
 
   /** Those of the posts that wait for their delivery. */
   async waitingAmong(posts: readonly PostId[]): Promise<readonly PostId[]> {
     const jobs = { kind: 'post.created', 'payload.post': { $in: [...posts] } }
-    return this.outbox.distinct('payload.post', jobs) as Promise<PostId[]>
+    return this.collections.outbox.distinct('payload.post', jobs) as Promise<PostId[]>
   }
 
   /** @param n 0 for the newest job; modulo the number of jobs. */
@@ -44,37 +56,43 @@ export class Deliveries {
     return all.at(-1 - (n % Math.max(1, all.length)))
   }
 
-  /** Runs a job in a process, and deletes it when it is done. */
-  async run(
-    { tasks, collections }: Services,
-    job: JobDoc,
-    options: RunOptions = {},
-  ): Promise<void> {
-    const { inline = false, afresh = false, kept = false } = options
-    const run: Run = {
-      checkpoint: afresh ? undefined : job.checkpoint,
-      save: async (checkpoint) => {
-        const saved = await collections.outbox.updateOne({ _id: job._id }, { $set: { checkpoint } })
-        if (saved.matchedCount === 0) throw new LeaseLost(fromObjectId<TimeId>(job._id))
-      },
-      signal: new AbortController().signal,
-      inline,
-      job: noJob,
+  /** Runs every job to its end. A job that waits for other jobs runs after them. */
+  async drain({ next, newestFirst, before }: Drain): Promise<void> {
+    for (let tries = 0; tries < 500; tries++) {
+      await before?.()
+      const jobs = await this.waiting()
+      if (jobs.length === 0) return
+      const due = jobs.filter(isDue)
+      const job = due.at(newestFirst ? -1 : 0) ?? jobs.reduce(sooner)
+      await this.run(next(tries), job)
     }
+    throw new Error('jobs do not end')
+  }
+
+  /** Runs a job once in a process, and ends its lease. */
+  async run(services: Services, doc: JobDoc, options: RunOptions = {}): Promise<void> {
+    const { inline = false, isStale = false, kept = false } = options
+    const { queue, tasks } = services
+    const task = tasks[doc.kind]
+    if (!task) throw new Error(`no task for ${doc.kind}`)
     // A deletion that runs from its start finds that writes of the account may be under way.
-    if (!afresh) await settleDeletions(collections)
-    const task = tasks[job.kind]
-    if (!task) throw new Error(`no task for ${job.kind}`)
+    if (!isStale) await settleDeletions(this.collections)
+    const job = isStale ? firstClaimOf(doc) : await this.claim(doc)
+    if (!job) return
+    const lease = new Lease(queue, job, inline)
     try {
-      // The job is unfinished, or pauses.
-      if (await task(job.payload, run)) return
+      const left = await task(job.payload, lease)
+      if (left)
+        return await queue.release(lease.job, left === 'unfinished' ? 0 : left.continuesInMs)
+      if (!kept) await queue.complete(lease.job)
     } catch (error) {
       if (error instanceof LeaseLost) return
       throw error
+    } finally {
+      lease.end()
     }
-    this.count(`done ${job.kind}`)
-    this.done.push(job)
-    if (!kept) await this.outbox.deleteOne({ _id: job._id })
+    this.count(`done ${doc.kind}`)
+    this.done.push(doc)
   }
 
   /** What timelines may lack because of waiting jobs: posts, and all posts of a followee, as `follower>followee`. */
@@ -88,6 +106,27 @@ export class Deliveries {
     }
     return { posts, pairs }
   }
+
+  /** Claims a job as a worker does when the lease before is over. @returns undefined if the job does not exist. */
+  private async claim({ _id, about = null }: JobDoc): Promise<Job | undefined> {
+    const lease = { leased: randomUUID(), runAt: new Date(Date.now() + leaseMs) }
+    const doc = await this.collections.outbox.findOneAndUpdate(
+      { about, _id },
+      { $inc: { fence: 1, attempts: 1 }, $set: lease },
+      { returnDocument: 'after' },
+    )
+    return doc ? { ...toJob(doc), fence: doc.fence, leaseMs } : undefined
+  }
 }
+
+/** The job as its first worker has claimed it. */
+const firstClaimOf = (doc: JobDoc): Job => ({
+  ...toJob(doc),
+  ...{ checkpoint: undefined, attempts: 1, fence: 1, leaseMs },
+})
+
+/** Only a dead worker still has a lease when the next job is chosen. */
+const isDue = ({ leased, runAt }: JobDoc) => leased !== undefined || runAt.getTime() <= Date.now()
+const sooner = (one: JobDoc, other: JobDoc) => (other.runAt < one.runAt ? other : one)
 
 export const pairOf = (follower: UserId, followee: UserId) => `${follower}>${followee}`

@@ -225,6 +225,27 @@ const staleCache: fc.Arbitrary<Step[]> = fc
     return steps.filter((_, at) => !left.includes(at))
   })
 
+/** Posts are delivered to followers, and their author deletes the account. */
+export const accountDeletion: Plan = {
+  edges: [1, 2].map((follower) => [follower, 0] as const),
+  ...{ posts: [0, 0], crowd: false, entries: ['id', 'text'] },
+  steps: [
+    { kind: 'rest', newestFirst: false },
+    {
+      kind: 'walk',
+      user: 1,
+      group: undefined,
+      size: 1,
+      backward: false,
+      content: true,
+      strategy: 1,
+      by: 0,
+    },
+    op('deleteUser', 0, 1),
+  ],
+  ...{ sizes: [2], turn: 0 },
+}
+
 export const anyPlan: fc.Arbitrary<Plan> = fc.record({
   edges: fc.array(fc.tuple(fc.nat(3), fc.nat(3)), { maxLength: 8, size: 'max' }),
   posts: fc.array(fc.nat(3), { maxLength: 8, size: 'max' }),

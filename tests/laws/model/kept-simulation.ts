@@ -9,7 +9,7 @@ import { sameLimits } from '../../support/engagement.ts'
 import { drain, servicesOver } from '../../support/services.ts'
 import { importEdge, type KeptDamage, keptDamages, reconcileAll } from './kept-repairs.ts'
 import { Actors, anyOp, groupNames, Model, type Op, pageOf } from './model.ts'
-import { begin, drop, emptied, type Setting } from './setting.ts'
+import { begin, drop, emptied, noteReleased, type Setting } from './setting.ts'
 
 const strategies = ['CACHE', 'INBOX'] as const
 
@@ -228,11 +228,8 @@ export class KeptSimulation {
 
   private async drain(): Promise<void> {
     await drain(this.writers[1])
-    for (const user of this.model.leavers()) {
-      if (await this.writers[0].users.leavingSince(user)) continue
-      this.model.purged(user)
-      this.names.delete(user)
-    }
+    const released = await noteReleased(this.writers[0], this.model)
+    for (const user of released.keys()) this.names.delete(user)
   }
 
   /** Compares the newest page of two readers by both processes. While a job waits, posts may be missing. */

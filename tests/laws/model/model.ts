@@ -92,8 +92,9 @@ export class Model {
     for (const user of this.leavers()) this.purged(user)
   }
 
-  /** As {@link rest}, for one deleted user. */
-  purged(user: UserId): void {
+  /** As {@link rest}, for one deleted user. @returns the followers that the user had until then. */
+  purged(user: UserId): UserId[] {
+    const followers = this.users().filter((one) => this.edges.has(pair(one, user)))
     this.leaving.delete(user)
     this.posts = this.posts.filter(({ author }) => author !== user)
     for (const key of [...this.edges.keys()]) {
@@ -102,6 +103,7 @@ export class Model {
     for (const own of [this.mutes, this.blocks]) {
       for (const key of [...own]) if (key.startsWith(`${user}>`)) own.delete(key)
     }
+    return followers
   }
 
   /** The deleted users whose data may still exist. */

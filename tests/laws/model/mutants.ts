@@ -157,6 +157,13 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
   },
 }
 
+/** Mutants of the removal of accounts, with known faults. */
+export const removalMutants: Mutants = {
+  'the ranges of a removal do no work': ({ tasks }) => {
+    Object.assign(tasks, { 'user.deleted.range': async () => {} })
+  },
+}
+
 /** Mutants of stored timelines that keep few entries, with known faults of their floors. */
 export const floorMutants: Mutants = {
   'a page ignores the floor': ({ strategies: { INBOX } }) => {

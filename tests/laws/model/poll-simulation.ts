@@ -23,7 +23,13 @@ import { Deliveries } from './deliveries.ts'
 import { heldAtRead } from './held-poll.ts'
 import { Actors, Model, outcomeOf } from './model.ts'
 import type { LatePostStep, PollPlan, PollPlanStep, PollStep, SlowPollStep } from './poll-plans.ts'
-import { begin, emptied, type Setting } from './setting.ts'
+import { begin, emptied, noteReleased, type Setting } from './setting.ts'
+import {
+  type ClusterSetting,
+  checkClusters,
+  clusterOf,
+  loseSometimes,
+} from './timelines-cluster.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -47,6 +53,7 @@ export class PollSimulation {
   private readonly actors: Actors
   private readonly model = new Model()
   private readonly deliveries: Deliveries
+  private readonly clusters: ClusterSetting & Pick<Setting, 'tally'>
   /** The strategy that is polled. */
   private readonly strategy: FeedStrategyName
   private readonly pollers = new Map<UserId, Poller>()
@@ -67,16 +74,18 @@ export class PollSimulation {
   ) {
     this.services = this.process(setting.harness.database.db)
     this.polling = this.services
-    const { asked } = setting
+    const { asked, cluster, tally } = setting
+    this.clusters = { cluster, clock: this.clock, tally }
     this.strategy = asked[plan.strategy % asked.length] as FeedStrategyName
     this.actors = new Actors(this.services)
-    this.deliveries = new Deliveries(this.services.collections.outbox, (what) => this.count(what))
+    this.deliveries = new Deliveries(this.services.collections, (what) => this.count(what))
   }
 
   /** Opens an empty database with four users, the edges of the plan, and undelivered posts. */
   static async open(setting: Setting, plan: PollPlan): Promise<PollSimulation> {
     const simulation = new PollSimulation(setting, plan)
     const { services, actors, model, clock } = simulation
+    await checkClusters([services], simulation.clusters)
     await emptied(services, setting)
     await registerStrategies(services, setting.registered)
     await simulation.drain()
@@ -86,7 +95,10 @@ export class PollSimulation {
 
   /** Runs all steps and all jobs. Then each poller polls, and must hold its timeline. */
   async run(): Promise<void> {
-    for (const step of this.plan.steps) await this.apply(step)
+    for (const [at, step] of this.plan.steps.entries()) {
+      await loseSometimes(this.clusters, [this.services], at)
+      await this.apply(step)
+    }
     await this.drain()
     for (const [reader, poller] of this.pollers) {
       if (!this.model.users().includes(reader)) continue
@@ -103,7 +115,7 @@ export class PollSimulation {
 
   private async apply(step: PollPlanStep): Promise<void> {
     await this.applyStep(step)
-    await this.updateFreedHandles()
+    await noteReleased(this.services, this.model)
   }
 
   private async applyStep(step: PollPlanStep): Promise<void> {
@@ -126,8 +138,14 @@ export class PollSimulation {
       case 'kill': {
         const job = await deliveries.nth(step.job)
         if (!job) return
-        const { db, ended } = killedAtWrite(this.setting.harness.database.db, step.at, step.effect)
-        await deliveries.run(this.process(db), job).catch((error) => {
+        const { db, watch, ended } = killedAtWrite(
+          this.setting.harness.database.db,
+          step.at,
+          step.effect,
+        )
+        const killed = this.process(db, this.clock, watch)
+        const work = killed.clusterRepair.run().then(() => deliveries.run(killed, job))
+        await work.catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)
         })
@@ -163,7 +181,7 @@ export class PollSimulation {
     const polled = await poller.poll()
     const { changed, count } = polled.news
     this.count(`${this.strategy} ${changed ? 'changed' : count > 0 ? 'news' : 'nothing'}`)
-    if (this.plan.isQuiet && changed) {
+    if (this.plan.isQuiet && changed && !this.clusters.cluster) {
       const undelivered = this.undelivered.get(poller) ?? []
       expect([...undelivered], `${this.strategy} changed by posts alone`).not.toEqual([])
       const last = poller.held.at(-1) ?? ''
@@ -266,28 +284,20 @@ export class PollSimulation {
     }
   }
 
-  private process(db: Db, clock = this.clock): Services {
+  private process(db: Db, clock = this.clock, watch?: (db: Db) => Db): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
-    const services = servicesOver({ client, db }, clock, engagement, harness.following, feed)
+    const cluster = clusterOf(this.setting.cluster, watch)
+    const { following } = harness
+    const services = servicesOver({ client, db }, clock, engagement, following, feed, cluster)
     mutate?.(services)
     return services
   }
 
   private async drain(): Promise<void> {
-    for (let tries = 0; tries < 500; tries++) {
-      const job = await this.deliveries.nth(0)
-      if (!job) return this.updateFreedHandles()
-      await this.deliveries.run(this.services, job)
-    }
-    throw new Error('jobs do not end')
-  }
-
-  /** Updates the model with the handles that purges released. */
-  private async updateFreedHandles(): Promise<void> {
-    for (const user of this.model.leavers()) {
-      if (!(await this.services.users.leavingSince(user))) this.model.purged(user)
-    }
+    const before = () => checkClusters([this.services], this.clusters)
+    await this.deliveries.drain({ next: () => this.services, newestFirst: true, before })
+    await noteReleased(this.services, this.model)
   }
 
   private count(what: string): void {

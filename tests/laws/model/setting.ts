@@ -10,6 +10,7 @@ import {
   type PostRef,
   type TimeId,
   timeIdAt,
+  type UserId,
 } from '../../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../../src/services.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
@@ -123,6 +124,21 @@ export async function drop(
   await services.registrations.drop(name, signal).catch((error) => {
     if (!(error instanceof CutOff)) throw error
   })
+}
+
+/**
+ * Updates the model with the handles that purges released.
+ * @returns the followers that each of their users had until then.
+ */
+export async function noteReleased(
+  { users }: Services,
+  model: Model,
+): Promise<ReadonlyMap<UserId, readonly UserId[]>> {
+  const released = new Map<UserId, readonly UserId[]>()
+  for (const user of model.leavers()) {
+    if (!(await users.leavingSince(user))) released.set(user, model.purged(user))
+  }
+  return released
 }
 
 class CutOff extends Error {

@@ -2,18 +2,25 @@ import { expect } from 'vitest'
 import { ConfigError } from '../../../src/config.ts'
 import type { Db } from '../../../src/db/mongo.ts'
 import { registerStrategies } from '../../../src/feed/feeds.ts'
-import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
 import { heldAtCall, Killed, killedAtWrite } from '../../support/faulty.ts'
 import { servicesOver } from '../../support/services.ts'
 import { Deliveries } from './deliveries.ts'
-import type { PageStep, Plan, SlowStep, Step, WalkStep } from './histories.ts'
-import { Actors, groupNames, Model } from './model.ts'
-import { begin, drop, emptied, type Setting } from './setting.ts'
+import type { Plan, SlowStep, Step } from './histories.ts'
+import { Actors, Model } from './model.ts'
+import { PlannedPages } from './planned-pages.ts'
+import { begin, drop, emptied, noteReleased, type Setting } from './setting.ts'
+import { leftoversStored } from './stored-timelines.ts'
 import { type Seen, Timelines } from './timelines.ts'
-import { checkClusters, clusterOf, loseSometimes } from './timelines-cluster.ts'
+import {
+  type ClusterSetting,
+  checkClusters,
+  clusterOf,
+  loseSometimes,
+} from './timelines-cluster.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -23,7 +30,10 @@ export class Simulation {
   private readonly actors: Actors
   private readonly model = new Model()
   private readonly deliveries: Deliveries
-  private readonly timelines: Timelines
+  private readonly pages: PlannedPages
+  /** The readers from whose timelines purges have removed a post, by post. */
+  private readonly removed = new Map<PostId, readonly UserId[]>()
+  private readonly clusters: ClusterSetting & Pick<Setting, 'tally'>
   /** Records the timelines while a page is held. Undefined without a held page. */
   private snapshots: (() => void) | undefined
 
@@ -34,31 +44,39 @@ export class Simulation {
     const { db } = setting.harness.database
     this.processes = [this.process(db, 0), this.process(db, 1)]
     this.actors = new Actors(this.processes[0])
-    const { outbox } = this.processes[0].collections
+    const { actors, model, processes } = this
     const count = (what: string) => this.count(what)
-    this.deliveries = new Deliveries(outbox, count)
-    this.timelines = new Timelines(this.model, this.actors, this.deliveries, count)
+    this.deliveries = new Deliveries(processes[0].collections, count)
+    const timelines = new Timelines(model, actors, this.deliveries, count)
+    this.pages = new PlannedPages({ setting, plan, processes, actors, model, timelines })
+    const { cluster, harness, tally } = setting
+    this.clusters = { cluster, clock: harness.clock, tally }
   }
 
   /** Opens an empty database with four users, the edges of the plan, and undelivered posts. */
   static async open(setting: Setting, plan: Plan): Promise<Simulation> {
     const simulation = new Simulation(setting, plan)
     const { processes, actors, model } = simulation
-    await checkClusters(processes, setting)
+    await checkClusters(processes, simulation.clusters)
     await emptied(processes[0], setting)
     await simulation.register(setting.registered)
     await begin(processes[0], plan, actors, model, setting.harness.clock.now)
     return simulation
   }
 
-  /** Runs all steps. Then runs all jobs and compares every page of every strategy with the model. */
+  /**
+   * Runs all steps, then all jobs. Then compares every page of every strategy with the model. No follower of a deleted
+   * account still stores its posts.
+   */
   async run(): Promise<void> {
     for (const [at, step] of this.plan.steps.entries()) {
-      await loseSometimes(this.setting, this.processes, at + this.plan.turn)
+      await loseSometimes(this.clusters, this.processes, at + this.plan.turn)
       await this.applyStep(step)
     }
     await this.settle(this.plan.turn % 2 === 0)
-    await Promise.all(this.model.users().map((reader, n) => this.compare(reader, n)))
+    await this.pages.compareAll()
+    const left = await leftoversStored(this.processes[0].collections, this.removed)
+    expect(left, `${this.setting.registered} after purges`).toEqual([])
   }
 
   private process(db: Db, by: number, watch?: (db: Db) => Db): Services {
@@ -81,7 +99,7 @@ export class Simulation {
   private async applyStep(step: Step): Promise<void> {
     this.snapshots?.()
     await this.runStep(step)
-    await this.updateFreedHandles()
+    await this.noteReleased()
     this.snapshots?.()
   }
 
@@ -90,9 +108,9 @@ export class Simulation {
     const { deliveries } = this
     switch (step.kind) {
       case 'page':
-        return this.readPage(step)
+        return this.pages.read(step)
       case 'walk':
-        return this.walk(step)
+        return this.pages.walk(step)
       case 'slow':
         return this.runHeld(step)
       case 'work': {
@@ -105,14 +123,13 @@ export class Simulation {
         const job = done[step.job % Math.max(1, done.length)]
         if (!job) return
         this.count('again')
-        return deliveries.run(other, job, { afresh: true })
+        return deliveries.run(other, job, { isStale: true })
       }
       case 'twice': {
         const job = await deliveries.nth(step.job)
         if (!job) return
         this.count('twice')
-        const afresh = { afresh: true }
-        const both = [main, other].map((one) => deliveries.run(one, job, afresh))
+        const both = [main, other].map((one) => deliveries.run(one, job))
         await Promise.allSettled(both)
         return void (await Promise.all(both))
       }
@@ -133,12 +150,12 @@ export class Simulation {
         return ended()
       }
       case 'drop':
-        await checkClusters(this.processes, this.setting)
-        return drop(other, this.materialised(step.strategy), step.cut)
+        await checkClusters(this.processes, this.clusters)
+        return drop(other, this.pages.materialised(step.strategy), step.cut)
       case 'register':
-        return this.register([this.materialised(step.strategy)])
+        return this.register([this.pages.materialised(step.strategy)])
       case 'rebuild':
-        await main.registrations.rebuild(this.materialised(step.strategy))
+        await main.registrations.rebuild(this.pages.materialised(step.strategy))
         return
       case 'advance':
         this.setting.harness.clock.advance(step.ms)
@@ -191,7 +208,7 @@ export class Simulation {
     }
     const running =
       held.kind === 'page'
-        ? this.readPage(held, process, seen)
+        ? this.pages.read(held, process, seen)
         : job && this.deliveries.run(process, job, held)
     const ended = running?.catch((error) => ({ error }))
     await Promise.race([reached, ended])
@@ -205,50 +222,7 @@ export class Simulation {
     }
     const failed = await ended
     if (failed) throw failed.error
-    if (held.kind === 'page') await this.readPage(held)
-  }
-
-  private async readPage(
-    { user, group, size, backward, content, after, before, strategy, by }: PageStep,
-    services = this.by(by),
-    seen?: Seen,
-  ): Promise<void> {
-    const reader = this.actors.user(user)
-    if (!this.model.users().includes(reader)) return
-    const post = (n: number | undefined) =>
-      n === undefined ? undefined : this.actors.posts[n % Math.max(1, this.actors.posts.length)]?.id
-    const window = { limit: size, backward, after: post(after), before: post(before) }
-    const asked = { reader, group, content, strategy: this.strategy(strategy) }
-    await this.timelines.comparePage(services, asked, window, seen)
-  }
-
-  private async walk({ user, size, backward, strategy, by, ...asked }: WalkStep): Promise<void> {
-    const reader = this.actors.user(user)
-    if (!this.model.users().includes(reader)) return
-    const all = { ...asked, reader, strategy: this.strategy(strategy) }
-    await this.timelines.compareWalk(this.by(by), all, size, backward)
-  }
-
-  /**
-   * Compares all pages of a reader after all jobs: of each strategy, of a group, and of changing strategies in a walk.
-   */
-  private async compare(reader: UserId, n: number): Promise<void> {
-    const { plan, processes, timelines } = this
-    const { asked } = this.setting
-    const nth = (at: number) => asked[(plan.turn + at) % asked.length] ?? 'FANOUT_ON_READ'
-    const walk = { reader, content: true, sizes: plan.sizes, backward: (plan.turn + n) % 2 === 0 }
-    for (const strategy of new Set(asked)) {
-      if (strategy === 'FANOUT_ON_READ') continue
-      await timelines.compareAtRest(processes, {
-        ...walk,
-        content: false,
-        strategyOf: () => strategy,
-      })
-    }
-    const group = groupNames[plan.turn % groupNames.length]
-    await timelines.compareAtRest(processes, { ...walk, group, strategyOf: () => nth(n) })
-    const backward = !walk.backward
-    await timelines.compareAtRest(processes, { ...walk, backward, strategyOf: nth, probed: true })
+    if (held.kind === 'page') await this.pages.read(held)
   }
 
   /** Runs every job to its end, ends every drop, and registers missing strategies. */
@@ -262,25 +236,24 @@ export class Simulation {
   }
 
   private async drain(newestFirst: boolean): Promise<void> {
-    for (let tries = 0; tries < 500; tries++) {
-      await checkClusters(this.processes, this.setting)
-      const job = (await this.deliveries.waiting()).at(newestFirst ? -1 : 0)
-      if (!job) return this.updateFreedHandles()
-      await this.deliveries.run(this.by(tries), job)
-    }
-    throw new Error('jobs do not end')
+    const before = () => checkClusters(this.processes, this.clusters)
+    await this.deliveries.drain({ next: (tries) => this.by(tries), newestFirst, before })
+    await this.noteReleased()
   }
 
-  /** Updates the model with the handles that purges released. */
-  private async updateFreedHandles(): Promise<void> {
-    for (const user of this.model.leavers()) {
-      if (!(await this.processes[0].users.leavingSince(user))) this.model.purged(user)
+  /** Updates the model with the handles that purges released, and notes which entries are removed. */
+  private async noteReleased(): Promise<void> {
+    for (const [user, followers] of await noteReleased(this.processes[0], this.model)) {
+      const posts = this.actors.posts.filter(({ id, author }) => {
+        return author === user && !this.removed.has(id)
+      })
+      for (const { id } of posts) this.removed.set(id, [user, ...followers])
     }
   }
 
   private async register(names: readonly FeedStrategyName[]): Promise<void> {
     const [main] = this.processes
-    await checkClusters(this.processes, this.setting)
+    await checkClusters(this.processes, this.clusters)
     const registered = await main.registry.read()
     const missing = names.filter((name) => !registered.has(name))
     await registerStrategies(main, missing).catch((error) => {
@@ -290,16 +263,6 @@ export class Simulation {
 
   private by(n: number): Services {
     return this.processes[n % 2] as Services
-  }
-
-  private strategy(n: number): FeedStrategyName {
-    const { asked } = this.setting
-    return asked[n % asked.length] as FeedStrategyName
-  }
-
-  private materialised(n: number): MaterialisedName {
-    const names = this.setting.asked.filter((name) => name !== 'FANOUT_ON_READ')
-    return names[n % names.length] as MaterialisedName
   }
 
   private count(what: string): void {

@@ -53,6 +53,24 @@ export async function repeatsStored(collections: Collections, most = 10): Promis
 }
 
 /**
+ * Describes stored entries that should have been removed.
+ * @param removed the readers whose timelines should not store a post, by post.
+ */
+export async function leftoversStored(
+  collections: Collections,
+  removed: ReadonlyMap<PostId, readonly UserId[]>,
+): Promise<string[]> {
+  const problems: string[] = []
+  for (const store of stores) {
+    for await (const { reader, posts } of storedTimelines(collections, store)) {
+      const left = posts.filter((post) => removed.get(post)?.includes(reader))
+      if (left.length > 0) problems.push(`${store}: ${reader} still holds ${left}`)
+    }
+  }
+  return problems
+}
+
+/**
  * Describes repeated posts and missing posts of stored timelines, at most `most`. A missing cache is no problem, and a
  * cache needs only as many posts as it has room for.
  * @param expected the posts of every reader with a timeline.

@@ -8,6 +8,7 @@ import type { Db } from '../../../src/db/mongo.ts'
 import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
 import { placeId, placesIn } from '../../../src/feed/registry/place.ts'
 import type { Services } from '../../../src/services.ts'
+import type { TestClock } from '../../support/services.ts'
 import type { Setting } from './setting.ts'
 
 /** The same cluster, seen by another process. @param watch watches the commands of the process. */
@@ -24,6 +25,12 @@ export function clusterOf(
   }) as TimelinesCluster
 }
 
+/** The cluster of a simulation, if it has one, and the clock of its processes. */
+export interface ClusterSetting {
+  readonly cluster: TimelinesCluster | undefined
+  readonly clock: TestClock
+}
+
 /** How long processes may take to find and repair a loss, in milliseconds. */
 const repairMsMax = 20_000
 
@@ -33,15 +40,15 @@ const repairMsMax = 20_000
  */
 export async function checkClusters(
   processes: readonly Services[],
-  { cluster, harness }: Pick<Setting, 'cluster' | 'harness'>,
+  { cluster, clock }: ClusterSetting,
 ): Promise<void> {
   const beganAt = performance.now()
   while (cluster) {
     await Promise.all(processes.map(({ clusterRepair }) => clusterRepair.run().catch(() => {})))
     if (processes.every(({ placement }) => !placement.isAway)) return
     if (performance.now() > beganAt + repairMsMax) throw new Error('the cluster is not repaired')
-    const place = await placesIn(harness.services.collections).findOne({ _id: placeId })
-    if (place?.preparing && performance.now() > beganAt + 1_000) harness.clock.advance(1_000)
+    const place = await placesIn((processes[0] as Services).collections).findOne({ _id: placeId })
+    if (place?.preparing && performance.now() > beganAt + 1_000) clock.advance(1_000)
     await sleep(20)
   }
 }
@@ -51,7 +58,7 @@ export async function checkClusters(
  * now, or when they read the next page.
  */
 export async function loseSometimes(
-  setting: Pick<Setting, 'cluster' | 'harness' | 'tally'>,
+  setting: ClusterSetting & Pick<Setting, 'tally'>,
   processes: readonly Services[],
   step: number,
 ): Promise<void> {

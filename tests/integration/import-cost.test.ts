@@ -28,21 +28,26 @@ async function commandsOf(name: string, edges: string): Promise<Record<string, n
 const list = (count: number) =>
   Array.from({ length: 30 * count }, (_, n) => `hub${n % 30} u${Math.floor(n / 30)}\n`).join('')
 
+/** The commands of any import of new edges. */
+const common = {
+  'findAndModify imports': 1,
+  'find users': 1,
+  'find restrictions': 1,
+  'insert followers': 1,
+  'insert following': 1,
+  'insert follow_events': 1,
+  'update meta': 1,
+  'update versions': 1,
+  'find strategies': 1,
+  'update imports': 3,
+  commitTransaction: 3,
+}
+
 test('6,000 new edges of new accounts take nine commands of data in one transaction', async () => {
   expect(await commandsOf('new.txt', list(200))).toEqual({
-    'findAndModify imports': 1,
-    'find users': 1,
+    ...common,
     'insert users': 1,
-    'find restrictions': 1,
     'insert user_stats': 1,
-    'insert followers': 1,
-    'insert following': 1,
-    'insert follow_events': 1,
-    'update meta': 1,
-    'update versions': 1,
-    'find strategies': 1,
-    'update imports': 3,
-    commitTransaction: 3,
   })
   expect(await expectExact()).toBe(6_000)
 })
@@ -54,20 +59,10 @@ test('6,000 new edges of known accounts take nine commands of data in one transa
     [...people, ...(list(200).match(/u\d+/g) ?? [])].map((name) => `seed ${name}\n`).join(''),
   )
   expect(await commandsOf('known.txt', list(200))).toEqual({
-    'findAndModify imports': 1,
-    'find users': 1,
+    ...common,
     'find followers': 1,
-    'find restrictions': 1,
     'find follow_events': 1,
     'update user_stats': 1,
-    'insert followers': 1,
-    'insert following': 1,
-    'insert follow_events': 1,
-    'update meta': 1,
-    'update versions': 1,
-    'find strategies': 1,
-    'update imports': 3,
-    commitTransaction: 3,
   })
   expect(await expectExact()).toBe(6_230)
 })

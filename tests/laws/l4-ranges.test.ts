@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openCollections } from '../../src/db/collections.ts'
 import type { Db } from '../../src/db/mongo.ts'
+import { fromObjectId } from '../../src/db/object-id.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { cutRanges, isSplit, type KeyRange, RangeJobs } from '../../src/jobs/ranges.ts'
@@ -15,6 +16,8 @@ const { database, mint, outbox, transactions, append, becomeDue } = useJobs()
 const keys = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'))
 /** Number of keys that a range job walks between two checkpoints. */
 const windowSize = 5
+/** Number of ranges that were dropped. */
+let drops = 0
 
 /** The keys that were walked, how often, and those that were when the whole job ended. */
 interface Walk {
@@ -22,15 +25,28 @@ interface Walk {
   readonly atEnd: number[]
 }
 
+/** What happens to jobs while a process runs them, at the number of a walked window. */
+interface Moments {
+  readonly losesLeaseAt?: number
+  readonly dropsAt?: number
+}
+
 const nextKeys = ({ after, upTo = '~' }: KeyRange) =>
   keys.filter((key) => key > after && key <= upTo).slice(0, windowSize)
+
+/** Drops a range that is parked, as `feedline jobs drop` does. @returns whether there was one that no worker runs. */
+async function dropRange(): Promise<boolean> {
+  const idle = { kind: 'walk.range', leased: { $exists: false } }
+  const parked = await outbox().findOneAndUpdate(idle, { $set: { state: 'PARKED' } })
+  return parked !== null && new JobQueue(outbox()).drop(fromObjectId(parked._id))
+}
 
 /** A process with its own connection to the outbox. */
 function openProcess(
   db: Db,
   walk: Walk,
   size: number,
-  losesLeaseAt = Number.POSITIVE_INFINITY,
+  { losesLeaseAt, dropsAt }: Moments = {},
   pollMs = 20,
 ) {
   const { outbox: jobs } = openCollections(db)
@@ -54,6 +70,7 @@ function openProcess(
       for (const key of window) walk.walked.set(key, (walk.walked.get(key) ?? 0) + 1)
       // All leases end, so that another worker runs the same ranges.
       if (++windows === losesLeaseAt) await becomeDue()
+      if (windows === dropsAt && (await dropRange())) drops++
       const last = window.at(-1)
       if (last === undefined) return undefined
       await run.save({ after: last })
@@ -64,11 +81,12 @@ function openProcess(
   return new Worker(queue, tasks, silent, { concurrency: 4, pollMs, leaseMs })
 }
 
-test('a split job walks every key, and ends once, after all its ranges, for every kill and lost lease (L4)', async () => {
+test('a split job walks every key, and ends after all its ranges, for every kill, lost lease and dropped range (L4)', async () => {
   const process = fc.record({
     dies: fc.nat(40),
     effect: fc.constantFrom('none', 'all'),
     losesLeaseAt: fc.integer({ min: 1, max: 20 }),
+    dropsAt: fc.integer({ min: 1, max: 12 }),
   })
   const sizes = fc.integer({ min: 3, max: keys.length })
   await fc.assert(
@@ -76,9 +94,9 @@ test('a split job walks every key, and ends once, after all its ranges, for ever
       const { db } = database
       const walk: Walk = { walked: new Map(), atEnd: [] }
       await append('walk', {}, { queue: 'BULK' })
-      for (const { dies, effect, losesLeaseAt } of processes) {
+      for (const { dies, effect, ...moments } of processes) {
         const killed = killedAtWrite(db, dies, effect)
-        const doomed = openProcess(killed.db, walk, size, losesLeaseAt)
+        const doomed = openProcess(killed.db, walk, size, moments)
         const other = openProcess(db, walk, size)
         await Promise.all([doomed.drain().catch(() => {}), other.drain()])
         await killed.ended()
@@ -95,12 +113,13 @@ test('a split job walks every key, and ends once, after all its ranges, for ever
     }),
     { numRuns: lawRuns(12), ...lawSeed() },
   )
+  expect(drops).toBeGreaterThan(0)
 }, 600_000)
 
 test('the worker that split a job runs all its ranges and ends it without waiting for its next poll', async () => {
   const walk: Walk = { walked: new Map(), atEnd: [] }
   await append('walk', {}, { queue: 'BULK' })
-  const worker = openProcess(database.db, walk, 20, Number.POSITIVE_INFINITY, 600_000)
+  const worker = openProcess(database.db, walk, 20, {}, 600_000)
   worker.start()
   try {
     await expect.poll(() => outbox().countDocuments(), { timeout: 10_000 }).toBe(0)
@@ -113,7 +132,7 @@ test('the worker that split a job runs all its ranges and ends it without waitin
 test('a repeat of a range changes nothing, and ranges of a cancelled job do no work', async () => {
   const walk: Walk = { walked: new Map(), atEnd: [] }
   await append('walk', {}, { queue: 'BULK' })
-  const split = openProcess(database.db, walk, 20, 1)
+  const split = openProcess(database.db, walk, 20, { losesLeaseAt: 1 })
   await split.drain()
   await becomeDue()
   await outbox().deleteMany({ kind: 'walk' })
@@ -139,7 +158,7 @@ test('a split job begins again after an operator dropped one of its ranges', asy
   await queue.release(job)
   // Three ranges of 20 keys, and the keys beyond, of which there are none.
   expect(await outbox().countDocuments({ kind: 'walk.range' })).toBe(4)
-  await outbox().deleteOne({ kind: 'walk.range' })
+  expect(await dropRange()).toBe(true)
   for (let tries = 0; (await outbox().countDocuments()) > 0 && tries < 20; tries++) {
     await becomeDue()
     await openProcess(database.db, walk, 20).drain()

@@ -3,12 +3,12 @@ import { connect } from '../../../src/db/client.ts'
 import { readConfig } from '../../../src/environment.ts'
 import { Worker } from '../../../src/jobs/worker.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
+import { openTimelines } from '../../../src/open-timelines.ts'
 import { createServices } from '../../../src/services.ts'
 
 /** The options of a child process. */
 export interface DeliveryOrders {
-  readonly uri: string
-  readonly database: string
+  readonly env: Readonly<Record<string, string>>
   /** The child posts as these authors in turn, without end. Without authors, it only runs jobs. */
   readonly authors: readonly UserId[]
   readonly leaseMs: number
@@ -20,14 +20,14 @@ export interface DeliveryOrders {
 // acknowledged post.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as DeliveryOrders)
 
-async function main({ uri, database, authors, leaseMs, pauseMs }: DeliveryOrders) {
-  const client = await connect(uri)
-  const env = {
-    FEED_MAINTAINED: 'TIME_BUCKETS,SIZED_BUCKETS,CACHE,INBOX',
-    FANOUT_INLINE_MAX: '200',
-  }
-  const services = createServices(client, client.db(database), readConfig(env))
+async function main({ env, authors, leaseMs, pauseMs }: DeliveryOrders) {
+  const config = readConfig({ FANOUT_INLINE_MAX: '200', ...env })
+  const client = await connect(env.MONGODB_URI ?? '')
+  const db = client.db(env.MONGODB_DATABASE)
+  const cluster = await openTimelines(config, db, { profile: 'serving', prepare: true })
+  const services = createServices(client, db, config, { cluster })
   const log = pino({ level: 'silent' })
+  services.clusterRepair.start(log)
   const options = { concurrency: 4, pollMs: 100, leaseMs }
   new Worker(services.queue, services.tasks, log, options).start()
   console.log('ready')

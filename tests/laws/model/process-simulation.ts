@@ -5,6 +5,7 @@ import { parsePostNodeId } from '../../../src/graphql/node-id.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
 import { Poller } from '../../support/poller.ts'
 import type { ServicesHarness } from '../../support/services.ts'
+import type { TimelinesSet } from '../../support/timelines-set.ts'
 import { FeedTraffic } from './feed-traffic.ts'
 import { type PollCosts, pollByGet } from './http-poll.ts'
 import { modelOf } from './plain-model.ts'
@@ -26,6 +27,18 @@ interface Client {
   polls: number
 }
 
+/** What the processes share. */
+type Deployment = Pick<ServicesHarness, 'services' | 'database' | 'clock'>
+
+interface RunOptions {
+  readonly size: WorldSize
+  readonly seed: number
+  /** A fault of all servers. */
+  readonly fault?: PollFault
+  /** The cluster of the timelines, which is lost in the middle. Default: timelines are in the database. */
+  readonly timelines?: TimelinesSet
+}
+
 /** Several processes over one database, with clients that write, clients that poll, and workers that are killed. */
 export class ProcessSimulation {
   readonly costs: PollCosts = { polls: 0, unchanged: 0, bytes: 0, pages: 0 }
@@ -39,33 +52,30 @@ export class ProcessSimulation {
   private readonly needless: string[] = []
 
   private constructor(
-    private readonly harness: ServicesHarness,
-    private readonly size: WorldSize,
-    private readonly seed: number,
+    private readonly harness: Deployment,
+    private readonly options: RunOptions,
     private readonly processes: PollProcesses,
     private readonly world: World,
   ) {}
 
-  /**
-   * Runs a whole history, and compares what each client holds with law L1.
-   * @param fault of all servers.
-   */
+  /** Runs a whole history, and compares what each client holds with law L1. */
   static async run(
-    harness: ServicesHarness,
-    { size, seed, fault }: { size: WorldSize; seed: number; fault?: PollFault },
+    harness: Deployment,
+    options: RunOptions,
   ): Promise<{ costs: PollCosts; kills: number; tally: ReadonlyMap<string, number> }> {
     await using processes = new PollProcesses()
-    const world = await openWorld(harness, size.followers)
-    const simulation = new ProcessSimulation(harness, size, seed, processes, world)
-    const tally = await simulation.play(fault)
+    const world = await openWorld(harness, options.size.followers)
+    const simulation = new ProcessSimulation(harness, options, processes, world)
+    const tally = await simulation.play()
     const { costs, kills } = simulation
     return { costs, kills, tally }
   }
 
-  private async play(fault: PollFault | undefined): Promise<ReadonlyMap<string, number>> {
-    const { harness, world, seed, processes } = this
+  private async play(): Promise<ReadonlyMap<string, number>> {
+    const { harness, world, processes } = this
+    const { seed, fault, timelines } = this.options
     const strategies = maintainedSets[seed % maintainedSets.length] ?? maintainedSets[0]
-    const { servers, workers } = ordersOf(harness.database, strategies)
+    const { servers, workers } = ordersOf(harness.database, strategies, timelines?.uri)
     const [first, ...others] = servers.map((orders) => () => processes.start({ ...orders, fault }))
     const started = [await first?.(), ...(await Promise.all(others.map((start) => start())))]
     this.urls = started.flatMap((one) => one?.line ?? [])
@@ -87,9 +97,11 @@ export class ProcessSimulation {
 
   /** Writes in bursts. Before the last changes, servers answer polls from memory and nothing else changes these answers. */
   private async write(traffic: FeedTraffic): Promise<void> {
-    const { rounds, burstMs, starMs } = this.size
+    const { size, timelines } = this.options
+    const { rounds, burstMs, starMs } = size
     for (; this.round < rounds; this.round++) {
-      await traffic.run(burstMs, starMs)
+      const isMiddle = this.round === Math.floor(rounds / 2)
+      await Promise.all([traffic.run(burstMs, starMs), isMiddle && timelines && lose(timelines)])
       await this.calm()
     }
     for (const change of [() => traffic.publishAll(), () => traffic.removeAll()]) {
@@ -149,7 +161,7 @@ export class ProcessSimulation {
   /** Waits until the processes have run all jobs. */
   private async rest(): Promise<void> {
     const { outbox } = this.harness.database.collections
-    const giveUpAt = performance.now() + 60_000 + this.size.followers * 10
+    const giveUpAt = performance.now() + 60_000 + this.options.size.followers * 10
     for (;;) {
       const job = await outbox.findOne({})
       if (!job) return
@@ -170,11 +182,18 @@ export class ProcessSimulation {
       const nothing = { count: 0, hasMore: false, changed: false }
       expect((await poller.poll()).news, `${strategy} of ${reader} again`).toMatchObject(nothing)
     }
-    expect(this.needless, 'changed by posts alone').toEqual([])
+    // After a loss, clients load their first page again.
+    if (!this.options.timelines) expect(this.needless, 'changed by posts alone').toEqual([])
     for (const [author, ids] of traffic.posts) {
       const own = new Set(model.timeline(author))
       const lost = ids.filter((id) => !own.has(parsePostNodeId('id', id).id))
       expect(lost, `acknowledged posts of ${author}`).toEqual([])
     }
   }
+}
+
+/** Loses all timelines: the cluster is killed, and starts again without its data. */
+async function lose(timelines: TimelinesSet): Promise<void> {
+  await timelines.kill()
+  await timelines.start('empty')
 }

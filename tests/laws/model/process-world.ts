@@ -27,7 +27,10 @@ export const maintainedSets = [
 ] as const satisfies readonly (readonly FeedStrategyName[])[]
 
 /** Opens all accounts, and inserts their edges without jobs, like an import. */
-export async function openWorld({ services, clock }: ServicesHarness, followers: number) {
+export async function openWorld(
+  { services, clock }: Pick<ServicesHarness, 'services' | 'clock'>,
+  followers: number,
+) {
   const names = (name: string, count: number) =>
     Array.from({ length: count }, (_, n) => handle(`${name}${n}`))
   const world: World = {
@@ -76,12 +79,18 @@ export async function openWorld({ services, clock }: ServicesHarness, followers:
   return world
 }
 
-/** Options that differ between the servers of a run, and within what the laws allow. */
+/**
+ * Options that differ between the servers of a run, and within what the laws allow.
+ * @param timelinesUri undefined: timelines are in the database.
+ */
 export function ordersOf(
   { uri, name }: ServicesHarness['database'],
   strategies: readonly FeedStrategyName[],
+  timelinesUri: string | undefined,
 ): { readonly servers: readonly PollOrders[]; readonly workers: readonly PollOrders[] } {
-  const common = { NODE_ENV: 'test', MONGODB_URI: uri, MONGODB_DATABASE: name, PORT: '0' }
+  const database = { MONGODB_URI: uri, MONGODB_DATABASE: name }
+  const timelines = timelinesUri === undefined ? {} : { TIMELINES_URI: timelinesUri }
+  const common = { NODE_ENV: 'test', ...database, ...timelines, PORT: '0' }
   const all = { ...common, FEED_MAINTAINED: strategies.join(), HYBRID_THRESHOLD: '500' }
   const servers = [
     {

@@ -59,18 +59,11 @@ export const broadcasts: readonly Broadcast[] = [
     why: '`feedline history compact` walks all pairs in order.',
   },
   {
-    from: 'src/feed/delivery/backfill.ts',
+    from: 'src/feed/delivery/reader-walk.ts',
     command: 'find',
     collection: 'user_stats',
     by: 'job',
-    why: 'A back-fill walks all readers in order, some hundreds at a time.',
-  },
-  {
-    from: 'src/feed/delivery/sweep.ts',
-    command: 'find',
-    collection: 'user_stats',
-    by: 'job',
-    why: 'With a retention, a sweep walks all readers in order once a day, 500 at a time.',
+    why: 'A back-fill, and with a retention the daily sweep, walk all readers in order, some hundreds at a time.',
   },
   {
     from: 'src/follows/purge.ts',

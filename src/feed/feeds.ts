@@ -22,6 +22,7 @@ import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
 import { ReaderGuards } from './delivery/reader-guards.ts'
+import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
@@ -191,12 +192,13 @@ export function createFeeds(
   const filler = new TimelineFiller({
     ...{ filters, delivery, entries, follows, posts, versions, fanoutOnRead, registry },
   })
+  const readers = new ReaderWalk(collections.user_stats)
   const backfill = new Backfill(
     {
       ...{ filters, filler, registry, ranges, delivery, entries, follows },
       guards: new ReaderGuards({ collections, transactions, placement }),
     },
-    collections.user_stats,
+    readers,
   )
   const modeChanges = new ModeChanges({
     delivery,
@@ -207,7 +209,9 @@ export function createFeeds(
     pulled,
     backfill,
   })
-  const sweep = new Sweep({ collections, strategies, registry, outbox, transactions, now })
+  const sweep = new Sweep({
+    ...{ collections, strategies, registry, ranges, readers, outbox, transactions, now },
+  })
   const reasons = new Reasons({ ...core, pending, registry })
   const configured = configuredOptions(config)
   return {

@@ -59,7 +59,7 @@ const known: readonly {
     problem: /^looks at \d+ for \d+$/,
     why: 'buckets may overlap, so it looks at a key, not a document, for each newer bucket of a reader',
   },
-  ...['src/follows/follows.ts', 'src/feed/delivery/backfill.ts'].map((from) => ({
+  ...['src/follows/follows.ts', 'src/feed/delivery/reader-walk.ts'].map((from) => ({
     from,
     command: 'find',
     problem: /^looks at \d+ for [01]$/,

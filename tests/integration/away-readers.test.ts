@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
+import type { PostId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, storeOf, useServices } from '../support/services.ts'
 
-const [reader, author] = [handle('reader'), handle('author')]
+const [reader, author, fresh] = [handle('reader'), handle('author'), handle('fresh')]
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 const stores = {
@@ -95,5 +97,71 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])(
       expect(await page()).toEqual({ servedBy: name, pending: false, count: 6 })
       expect(await collections[floors].findOne({ _id: reader })).not.toHaveProperty('away')
     })
+
+    const away = async () => {
+      const found = await harness.services.collections[floors].find({ away: true }).toArray()
+      return found.map(({ _id }) => _id).sort()
+    }
+
+    test('an account that was created later than readers may be away keeps its timeline', async () => {
+      const { services, clock } = harness
+      clock.advance(4 * dayMs)
+      await services.users.create(fresh, { name: 'fresh' })
+      clock.advance(5 * dayMs)
+      await sweep()
+      expect(await away()).toEqual([author, reader])
+      clock.advance(4 * dayMs)
+      await sweep()
+      expect(await away()).toEqual([author, fresh, reader])
+    })
+
+    test('a rebuild does not end the absence of readers whose visits are known', async () => {
+      const { services, clock } = harness
+      await services.registrations.rebuild(name)
+      await harness.rest()
+      clock.advance(0.9 * dayMs)
+      await services.collections.meta.deleteOne({ _id: 'timelines.sweep' })
+      await sweep()
+      // Active readers have an eighth of the time in which the new timelines note their visits.
+      expect(await away()).toEqual([])
+      clock.advance(1.1 * dayMs)
+      await sweep()
+      expect(await away()).toEqual([reader])
+    })
   },
 )
+
+describe('a sweep of many readers', () => {
+  const harness = useServices('collection', engagement, {
+    ...{ maintained: ['INBOX'], timelineAwayDays: 8 },
+  })
+
+  test('is split by ranges, and drops the absent readers of all of them', async () => {
+    const { services, clock } = harness
+    const { outbox, inbox_floors } = services.collections
+    const readers = Array.from({ length: 2_100 }, (_, n) => handle(`reader-${n}`))
+    const absent = readers.filter((_, n) => n % 300 === 0)
+    await openAccounts(services, readers)
+    await harness.rest()
+    clock.advance(20 * 86_400_000)
+    const token = toObjectId(services.mint.next<PostId>())
+    const visitedAt = new Date(clock.now())
+    await inbox_floors.insertMany(
+      readers.filter((one) => !absent.includes(one)).map((_id) => ({ _id, token, visitedAt })),
+    )
+    await services.sweep.enqueueDaily()
+    const [job] = await services.queue.claim(30_000)
+    if (job?.kind !== 'timelines.sweep') throw new Error('the sweep is not due')
+    const save = async (checkpoint: unknown, tx?: object) => {
+      await services.queue.save(job, checkpoint, tx as never)
+    }
+    const { signal } = new AbortController()
+    const run = { job, checkpoint: undefined, save, signal, inline: false }
+    await services.tasks[job.kind]?.(job.payload, run)
+    await services.queue.release(job)
+    expect(await outbox.countDocuments({ kind: 'timelines.sweep.range' })).toBeGreaterThan(8)
+    await harness.rest()
+    const away = await inbox_floors.find({ away: true }).sort({ _id: 1 }).toArray()
+    expect(away.map(({ _id }) => _id)).toEqual([...absent].sort())
+  })
+})

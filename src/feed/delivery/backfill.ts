@@ -1,20 +1,18 @@
-import { singleBatch } from '../../db/client.ts'
-import type { Collections } from '../../db/collections.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
-import { cutRanges, inRange, type KeyRange, type RangeJobs } from '../../jobs/ranges.ts'
+import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
 import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
-import { estimateReaders } from '../registry/estimate-readers.ts'
 import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
 import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
 import type { ReaderGuards } from './reader-guards.ts'
+import type { ReaderWalk } from './reader-walk.ts'
 import type { TimelineFiller } from './timeline-filler.ts'
 
 /** Number of readers whose timelines are filled between two checkpoints, at most. */
@@ -36,10 +34,6 @@ export interface StrategyFill {
   readonly epoch: PostId
 }
 
-/** Number of readers from which a back-fill is split into ranges. */
-const splitMin = 2_000
-const rangesMax = 16
-
 /** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
   readonly filters: AuthorFilters
@@ -56,7 +50,7 @@ export interface BackfillParts {
 export class Backfill {
   constructor(
     private readonly parts: BackfillParts,
-    private readonly stats: Collections['user_stats'],
+    private readonly readers: ReaderWalk,
   ) {}
 
   /**
@@ -151,7 +145,8 @@ export class Backfill {
       const left = open.filter(({ done }) => !done).map(({ after, upTo }) => toRange(after, upTo))
       return ranges.split(run, job, left)
     }
-    const cut = await this.cutReaders(registration)
+    const { covered } = registration
+    const cut = descriptors[name].backfilled ? await this.readers.cut(covered) : []
     if (cut.length < 2) return this.fillRange(payload, run)
     const write = (tx: Tx) => registry.split(name, epoch, cut, tx)
     return ranges.split(run, job, cut, { write })
@@ -175,7 +170,7 @@ export class Backfill {
       if (range && (!own || own.done)) return undefined
       const { covered } = own ?? registration
       const readers = descriptors[name].backfilled
-        ? await this.loadReadersAfter(covered, count, range?.upTo)
+        ? await this.readers.loadAfter(covered, count, range?.upTo)
         : []
       await filler.fillReaders(registration, readers, run.signal)
       const [last, isLast] = [readers.at(-1), readers.length < count]
@@ -224,33 +219,6 @@ export class Backfill {
   }: StrategyFill): Promise<Registration | undefined> {
     const registration = (await this.parts.registry.read()).get(strategy)
     return registration?.epoch.toHexString() === epoch ? registration : undefined
-  }
-
-  /** Cuts the readers that are not covered into ranges of the same size. One range if there are few readers. */
-  private async cutReaders({ covered, _id }: Registration): Promise<KeyRange[]> {
-    if (!descriptors[_id].backfilled) return []
-    const total = await estimateReaders({ user_stats: this.stats })
-    if (total < splitMin) return []
-    const size = Math.ceil(total / rangesMax)
-    return cutRanges(covered, { size, rangesMax }, async (handle, distance) => {
-      const after = { ...singleBatch, projection: { _id: 1 } }
-      const [found] = await this.stats
-        .find({ _id: { $gt: handle } }, after)
-        .sort({ _id: 1 })
-        .skip(distance - 1)
-        .limit(1)
-        .toArray()
-      return found?._id
-    })
-  }
-
-  private async loadReadersAfter(handle: string, count: number, upTo?: string): Promise<UserId[]> {
-    const found = await this.stats
-      .find({ _id: inRange({ after: handle, upTo }) }, { ...singleBatch, projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .limit(count)
-      .toArray()
-    return found.map(({ _id }) => _id as UserId)
   }
 
   private async isEdge({ follower, followee }: Pair, tx?: Tx): Promise<boolean> {

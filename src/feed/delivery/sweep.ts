@@ -3,24 +3,31 @@ import type { Collections } from '../../db/collections.ts'
 import type { Transactions } from '../../db/transaction.ts'
 import type { Run } from '../../jobs/lease.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
-import { timeSlice } from '../../jobs/time-slice.ts'
+import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
+import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { maintainedIn, type Registered, type Registry, writersIn } from '../registry/registry.ts'
 import type { ByStrategy } from '../strategies/list.ts'
 import { retentionOf } from '../strategies/retention.ts'
 import type { MaterialisedStrategy } from '../strategies/strategy.ts'
+import { positionOf, type WalkCheckpoint, type Walked } from './follower-walk.ts'
+import type { ReaderWalk } from './reader-walk.ts'
 
-/** Number of readers that are checked between two checkpoints. */
-const checkpointReaders = 500
+/** Number of readers that are checked between two checkpoints: at first, and at most. */
+const [readersMin, readersMax] = [50, 500]
+/** How long this may take before the next checkpoint has half as many readers, in milliseconds. */
+const stepMsMax = 500
 /** How often timelines are swept, in milliseconds. */
 const sweepIntervalMs = 86_400_000
 const mark = 'timelines.sweep'
 
 /** The parts that {@link Sweep} works with. */
 export interface SweepParts {
-  readonly collections: Pick<Collections, 'user_stats' | 'meta'>
+  readonly collections: Pick<Collections, 'users' | 'meta'>
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly registry: Registry
+  readonly ranges: RangeJobs
+  readonly readers: ReaderWalk
   readonly outbox: Outbox
   readonly transactions: Transactions
   /** Milliseconds since 1970. */
@@ -55,39 +62,45 @@ export class Sweep {
   }
 
   /**
-   * Walks all readers in the order of their handles. For 500 readers three commands for each strategy, and those of
-   * the timelines that are dropped or trimmed.
-   * @returns 'unfinished' if readers are left for the next run of the job.
+   * Walks all readers in the order of their handles. For up to 500 readers two commands, three for each strategy, and
+   * those of the timelines that are dropped or trimmed. With at least 2,000 readers, the job is split by ranges of them.
+   * @param range of a range job. Default: all readers.
    */
-  async dropAway(run: Run): Promise<'unfinished' | undefined> {
-    const isOver = timeSlice()
-    let { after } = (run.checkpoint ?? { after: '' }) as { after: string }
+  async dropAway(run: Run, range?: KeyRange): Promise<Walked> {
+    const { registry, ranges, readers } = this.parts
+    const waited = await ranges.wait(run)
+    if (waited) return waited === 'ended' ? undefined : waited
+    if (!range && run.checkpoint === undefined) {
+      const cut = await readers.cut('')
+      if (cut.length > 1) return ranges.split(run, { kind: mark, payload: {} }, cut)
+    }
+    const isOver = timeSlice(range && rangeSliceMs)
+    let { after } = positionOf(run, range)
+    let count = readersMin
     for (;;) {
       run.signal.throwIfAborted()
-      const readers = await this.loadReadersAfter(after)
-      await this.sweepReaders(readers, await this.parts.registry.read())
-      const last = readers.at(-1)
-      if (!last || readers.length < checkpointReaders) return undefined
+      const begun = performance.now()
+      const some = await readers.loadAfter(after, count, range?.upTo)
+      await this.sweepReaders(some, await registry.read())
+      const last = some.at(-1)
+      if (!last || some.length < count) return undefined
       after = last
-      await run.save({ after })
+      await run.save({ after } satisfies WalkCheckpoint)
       if (isOver()) return 'unfinished'
+      const isSlow = performance.now() - begun > stepMsMax
+      count = isSlow ? Math.ceil(count / 2) : Math.min(readersMax, 2 * count)
     }
   }
 
   private async sweepReaders(readers: readonly UserId[], registered: Registered): Promise<void> {
+    const accounts = await this.parts.collections.users
+      .find({ _id: { $in: [...readers] } }, { ...singleBatch, projection: { createdAt: 1 } })
+      .toArray()
+    const createdAt = new Map(accounts.map(({ _id, createdAt: at }) => [_id as UserId, at]))
     for (const registration of writersIn(registered)) {
       const { floors } = this.parts.strategies[registration._id]
-      await floors?.dropAway(readers, registration)
+      await floors?.dropAway(createdAt, registration)
       await floors?.trim(readers, registration)
     }
-  }
-
-  private async loadReadersAfter(handle: string): Promise<UserId[]> {
-    const found = await this.parts.collections.user_stats
-      .find({ _id: { $gt: handle } }, { ...singleBatch, projection: { _id: 1 } })
-      .sort({ _id: 1 })
-      .limit(checkpointReaders)
-      .toArray()
-    return found.map(({ _id }) => _id as UserId)
   }
 }

@@ -22,6 +22,7 @@ type SplitJob =
   | typeof postCreated
   | typeof postDeleted
   | 'strategy.backfill'
+  | 'timelines.sweep'
   | 'author.promoted'
   | 'author.demoted'
 
@@ -30,7 +31,6 @@ export type TimelineJob =
   | typeof followCreated
   | typeof followEnded
   | 'timelines.fill'
-  | 'timelines.sweep'
   | SplitJob
   | `${SplitJob}.range`
 
@@ -77,6 +77,7 @@ export const timelineTasks = ({
     ),
     'timelines.fill': async ({ user }, { signal }) => backfill.refillReader(user as UserId, signal),
     'timelines.sweep': async (_, run) => sweep.dropAway(run),
+    'timelines.sweep.range': ranges.createTask(async (_, run, range) => sweep.dropAway(run, range)),
     'author.promoted': (payload, run) => promote(payload, run),
     'author.promoted.range': ranges.createTask(promote),
     'author.demoted': (payload, run) => demote(payload, run),

@@ -120,24 +120,29 @@ export class Floors {
   }
 
   /**
-   * Drops the timelines of readers who made no visit for as long as the registration says. Nothing is stored from then
-   * on, until a back-fill begins. One command, one for 50 dropped readers, and for each reader one, and a transaction
+   * Drops the timelines of readers who made no visit for as long as the registration says. Until a first visit, the
+   * creation of the account and the last begin of a back-fill of all readers count as one. Nothing is stored from then on,
+   * until a back-fill begins. One command, one for 50 dropped readers, and for each reader one, and a transaction
    * for each 1,000 documents.
+   * @param readers when the account of each reader was created.
    * @returns the number of readers whose timelines were dropped.
    */
-  async dropAway(readers: readonly UserId[], registration: StrategyDoc): Promise<number> {
+  async dropAway(readers: ReadonlyMap<UserId, Date>, registration: StrategyDoc): Promise<number> {
     const retention = await this.loadRetention(registration)
     if (!retention || retention.awayMaxMs === Infinity) return 0
-    const since = new Date(this.parts.now() - retention.awayMaxMs)
-    // Until a first visit, the registration counts as one.
-    if (timeOf(fromObjectId<PostId>(registration.epoch)) > since) return 0
+    const [now, { awayMaxMs }] = [this.parts.now(), retention]
+    const since = new Date(now - awayMaxMs)
+    const begun = timeOf(fromObjectId<PostId>(registration.epoch))
+    // Pages note no visit before a timeline is filled, and later within this time.
+    if (begun.getTime() > now - awayMaxMs / 8) return 0
     const found = await this.parts.floors
-      .find({ _id: { $in: [...readers] } }, singleBatch)
+      .find({ _id: { $in: [...readers.keys()] } }, singleBatch)
       .toArray()
     const docs = new Map(found.map((doc) => [doc._id, doc]))
-    const absent = readers.filter((reader) => {
+    const absent = [...readers].flatMap(([reader, createdAt]) => {
       const { visitedAt, filling } = docs.get(reader) ?? {}
-      return !(filling && filling >= this.fillsSince()) && !(visitedAt && visitedAt >= since)
+      const wasSeen = visitedAt ? visitedAt >= since : begun >= since || createdAt >= since
+      return wasSeen || (filling && filling >= this.fillsSince()) ? [] : [reader]
     })
     const isDropped = (reader: UserId) => docs.get(reader)?.away === true
     // New posts with small audiences are stored for all followers.

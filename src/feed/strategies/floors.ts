@@ -197,7 +197,8 @@ export class Floors {
 
   /**
    * Trims the timelines of some of the readers that have just got a post, so that a reader's turn comes once in an
-   * eighth of the kept entries. A small audience has its turn together. No command for the others.
+   * eighth of the kept entries on average. A small audience, or 50 readers, have their turn together. No command for the
+   * others.
    */
   async trimSome(
     readers: readonly UserId[],
@@ -207,11 +208,9 @@ export class Floors {
     const retention = retentionOf(registration)
     if (!retention || !isBounded(retention)) return
     const interval = trimInterval(retention)
-    const isSmall = readers.length <= smallAudienceMax
-    const chosen = isSmall
-      ? hasTurn(post, interval) && readers
-      : readers.filter((reader) => hasTurn(post + reader, interval))
-    if (chosen) await this.trim(chosen, registration)
+    const size = readers.length <= smallAudienceMax ? smallAudienceMax : readersMax
+    for (const some of chunks(readers, size))
+      if (hasTurn(`${post}${some[0]}`, interval)) await this.trim(some, registration)
   }
 
   /**

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { share } from '../support/repetition.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -40,7 +41,7 @@ describe('a timelines cluster that loses its data again and again', () => {
   )
 })
 
-describe('several processes and a timelines cluster', () => {
+describe.each(share(2, ['several processes and a timelines cluster']))('%s', () => {
   const separate = useSeparateTimelines({})
 
   test('clients hold exactly their timelines after the cluster was lost in the middle, while workers are killed', async () => {

@@ -156,8 +156,10 @@ function createSplit(
     if (!(await isDue(tx))) throw new RemovalOver()
   }
   return async (some, posts) => {
-    if (posts && (timelines.areFailing() || leaver.unretracted > 0)) {
-      if (leaver.unretracted >= unretractedMax) return { continuesInMs: fullPauseMs }
+    const isFull = leaver.unretracted >= unretractedMax
+    const areFailing = timelines.areFailing()
+    if (posts && isFull && areFailing) return { continuesInMs: fullPauseMs }
+    if (posts && !isFull && (areFailing || leaver.unretracted > 0)) {
       await transactions.run(async (tx) => {
         await checkDue(tx)
         await posts.remove(tx)

@@ -1,5 +1,6 @@
+import { ObjectId } from 'mongodb'
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
@@ -88,4 +89,37 @@ test('accounts are removed from the database while the timelines cluster is away
   const about = { $or: [{ user: { $in: [early, late] } }, { followee: { $in: [early, late] } }] }
   expect(await follow_events.countDocuments(about)).toBe(0)
   expect(await users.countDocuments({ _id: { $in: [early, late] } })).toBe(0)
+}, 60_000)
+
+test('an account with more posts than a removal notes waits for the cluster, and is removed afterwards', async () => {
+  const { services } = separate
+  const { users, outbox, posts } = services.collections
+  const full = handle('full')
+  await openAccounts(services, [full])
+  await services.follows.follow(fans[0] as UserId, full)
+  await services.posts.create(full, { text: 'hello' })
+  await separate.rest()
+  await services.users.delete(full)
+  const unretracted = Array.from({ length: 20_000 }, () => new ObjectId())
+  await users.updateOne({ _id: full }, { $set: { unretracted } })
+  vi.spyOn(services.users, 'loadUnretracted').mockResolvedValue([])
+  const failing = vi.spyOn(services.placement, 'isFailing', 'get').mockReturnValue(true)
+  await runJobs()
+  expect(await posts.countDocuments({ author: full })).toBe(1)
+  failing.mockReturnValue(false)
+  // The post's range job retracts it, before the edges are removed.
+  await runJobs()
+  expect(await posts.countDocuments({ author: full })).toBe(0)
+  await expect
+    .poll(
+      async () => {
+        await runJobs()
+        return outbox.countDocuments()
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(0)
+  expect(await entriesOf(full)).toBe(0)
+  expect(await users.countDocuments({ _id: full })).toBe(0)
+  vi.restoreAllMocks()
 }, 60_000)

@@ -28,6 +28,8 @@ interface RangeOf extends KeyRange {
 /** The checkpoint of a split job: its range jobs that have not ended. */
 interface SplitCheckpoint {
   readonly ranges: readonly TimeId[]
+  /** What the range jobs work on, apart from their keys. Absent in jobs of the previous release. */
+  readonly payload?: NewJob['payload']
 }
 
 /** How long a split job waits until it looks for its range jobs again, in milliseconds. The last one wakes it earlier. */
@@ -83,7 +85,8 @@ export class RangeJobs {
           queue: 'RANGE',
         }),
       )
-      await run.save({ ranges: made.map(({ id }) => id) } satisfies SplitCheckpoint, tx)
+      const ids = made.map(({ id }) => id)
+      await run.save({ ranges: ids, payload } satisfies SplitCheckpoint, tx)
       // Workers of the previous release claim no job of this queue, and cannot go on from this checkpoint.
       await jobs.updateOne(
         splitJob(of, run.job),

@@ -194,13 +194,14 @@ export class Posts {
    */
   async purge(
     author: UserId,
-    { signal, split }: SplitRemoval,
+    { signal, split, retractsAgain }: SplitRemoval,
     cutFollowers: () => Promise<readonly KeyRange[]>,
   ): Promise<Pause | undefined> {
     const { collections, tombstones } = this.parts
     signal.throwIfAborted()
     const range = { oldestFirst: false, limit: purgeBatch }
-    const ids = (await this.refsByAuthors([author], range)).map(({ id }) => id)
+    const found = async () => (await this.refsByAuthors([author], range)).map(({ id }) => id)
+    const ids = retractsAgain.length > 0 ? retractsAgain : await found()
     if (ids.length === 0) return undefined
     const remove = async (tx: Tx) => {
       const { session } = tx

@@ -1,6 +1,7 @@
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { subscriptions } from '../events.ts'
 import type { Run } from '../jobs/lease.ts'
+import type { NewJob } from '../jobs/outbox.ts'
 import { isSplit, type KeyRange, type RangeJobs, rangeKind } from '../jobs/ranges.ts'
 import type { Pause, Task } from '../jobs/runner.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
@@ -24,6 +25,8 @@ export interface Removal {
 export interface SplitRemoval extends Removal {
   /** Whether the history of the account's followers stays, because it says whose timelines still hold its posts. */
   readonly keepsAudience: boolean
+  /** Posts that were removed, and whose retraction begins again, because an operator dropped a part of it. */
+  readonly retractsAgain: readonly PostId[]
   /**
    * Inserts a range job for each range, in one transaction with `posts.remove`. The next try begins after all of them
    * ended. While the timelines cluster fails, posts are removed and noted, and are retracted at the end.
@@ -114,10 +117,11 @@ const deleteAccount =
     const removal = createRemoval(users, user, leaver, run)
     const { isDue } = removal
     const keepsAudience = leaver.unretracted > 0
+    const retractsAgain = isSplit(run.checkpoint) ? postsOf(run.checkpoint) : []
     const split = createSplit(parts, { user, leaver, removal, run })
     try {
       for (const remove of steps) {
-        const pause = await remove(user, { ...removal, keepsAudience, split })
+        const pause = await remove(user, { ...removal, keepsAudience, retractsAgain, split })
         if (pause) return pause
       }
     } catch (error) {
@@ -133,6 +137,10 @@ const deleteAccount =
     // The worker was held up until the handle had its next owner, whose timelines were removed.
     else await timelines.refill(user, run.signal)
   }
+
+/** The posts that the range jobs of a split retract. */
+const postsOf = ({ payload }: { readonly payload?: NewJob['payload'] }) =>
+  (payload?.posts ?? []) as readonly PostId[]
 
 /** Goes on without the range jobs that retract posts, because the timelines cluster fails them. */
 async function goOn(
@@ -164,6 +172,8 @@ function createSplit(
         await checkDue(tx)
         await posts.remove(tx)
         await users.deferRetraction(user, posts.ids, tx)
+        // Nothing of an earlier split begins again.
+        if (isSplit(run.checkpoint)) await run.save(null, tx)
       })
       return { continuesInMs: 0, insertedJobs: true }
     }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { PostId } from '../../src/lib/ids.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
 
 const author = handle('author')
 const followerCount = 8_500
@@ -32,6 +32,7 @@ const countEntries = () =>
 async function dropRangeOf(kind: string): Promise<void> {
   const { queue, tasks } = harness.services
   const { outbox } = collections()
+  await settleDeletions(collections())
   const [job] = await queue.claim(30_000)
   if (job?.kind !== kind) throw new Error(`${kind} is not due`)
   let claimed = job
@@ -66,4 +67,15 @@ test('a delivery, a retraction and a rebuild begin again after an operator dropp
   await harness.rest()
   expect((await services.registry.read()).get('INBOX')).toMatchObject({ complete: true })
   expect(await countEntries()).toBe(followerCount)
+})
+
+test('the removal of an account misses no follower after an operator dropped one of its ranges', async () => {
+  await publish()
+  await harness.rest()
+  await harness.services.users.delete(author)
+  await dropRangeOf('user.deleted')
+  await harness.rest()
+  expect(await collections().users.countDocuments({ _id: author })).toBe(0)
+  expect(await collections().followers.countDocuments({ user: author })).toBe(0)
+  expect(await countEntries()).toBe(0)
 })

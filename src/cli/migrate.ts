@@ -3,6 +3,7 @@ import { type MigrationPlan, migrate, planMigration } from '../db/migrations/mig
 import { areVersionsMarked, markVersions, schemaVersion } from '../db/schema-version.ts'
 import { readConfig } from '../environment.ts'
 import { openDatabase } from '../open-database.ts'
+import { createServices } from '../services.ts'
 import { log } from './database.ts'
 import { interruption } from './failure.ts'
 
@@ -38,7 +39,8 @@ Examples:
 
 async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<void> {
   const options = { profile: 'bulk', prepare: false, anyVersion: true, log } as const
-  await using database = await openDatabase(readConfig(), options)
+  const config = readConfig()
+  await using database = await openDatabase(config, options)
   using interrupt = interruption()
   if (dryRun) {
     console.log(planText(await planMigration(database.db)))
@@ -51,8 +53,11 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
       : `The database now has schema version ${schemaVersion}.`,
   )
   if (from === undefined) return
-  if (previousStopped) await markVersions(database.db)
-  else if (!(await areVersionsMarked(database.db))) console.log(untilStopped)
+  if (previousStopped) {
+    await markVersions(database.db)
+    const { client, db, clock } = database
+    await createServices(client, db, config, { now: clock.now }).registrations.restoreCopies()
+  } else if (!(await areVersionsMarked(database.db))) console.log(untilStopped)
 }
 
 const untilStopped =

@@ -47,7 +47,7 @@ async function moveTimelines(
   { client, db, cluster, clock }: OpenDatabase,
 ): Promise<{ readonly where: string } | 'unchanged' | 'busy'> {
   const services = createServices(client, db, config, { now: clock.now, cluster })
-  const { registrations, collections } = services
+  const { registrations, copies, collections } = services
   const places = placesIn(collections)
   const before = (await places.findOne({ _id: placeId })) ?? undefined
   if (!cluster && !before) return 'unchanged'
@@ -57,14 +57,16 @@ async function moveTimelines(
     await dropTimelines(db)
     await applyIndexes(db, config.following, timelineCollectionNames)
   }
-  const isReplaced = await registrations.runExclusive(async (tx) => {
-    if (!(await replacePlace(places, tx, before, place))) return false
+  const replaced = await registrations.runExclusive(async (tx) => {
+    if (!(await replacePlace(places, tx, before, place))) return undefined
     const state = place && { mark: place.value, election: place.election }
     await noteState(collections, tx, state)
     await registrations.invalidate(tx, 0)
-    return true
+    return tx
   })
-  if (!isReplaced) return 'busy'
+  if (!replaced) return 'busy'
+  // Until then, a page may read timelines of the database as before the move.
+  await copies.awaitVisible(replaced)
   if (cluster) await dropTimelines(db)
   return { where: place ? place.hosts.join(', ') : 'this database' }
 }

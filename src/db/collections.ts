@@ -24,7 +24,7 @@ import type {
   VersionDoc,
 } from './documents.ts'
 import type { TimelineCollection } from './timeline-collection.ts'
-import type { CelebrityDoc, StrategyDoc, TimelineDocuments } from './timeline-documents.ts'
+import type { RegistryDocuments, TimelineDocuments } from './timeline-documents.ts'
 
 export * from './collection-spec.ts'
 export * from './documents.ts'
@@ -35,7 +35,7 @@ export * from './timeline-documents.ts'
 export type TimelineCollectionName = keyof TimelineDocuments
 
 /** The document type of each collection. */
-export interface Documents extends TimelineDocuments {
+export interface Documents extends TimelineDocuments, RegistryDocuments {
   users: UserDoc
   user_stats: UserStatsDoc
   followers: FollowerDoc
@@ -45,8 +45,6 @@ export interface Documents extends TimelineDocuments {
   posts: PostDoc
   overflow: OverflowDoc
   engagements_by_user: EngagementByUserDoc
-  strategies: StrategyDoc
-  celebrities: CelebrityDoc
   outbox: JobDoc
   idempotency_keys: IdempotencyKeyDoc
   hot_keys: HotKeyDoc
@@ -216,6 +214,7 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
   },
   inbox_floors: floors,
   strategies: { indexes: [] },
+  registration_copies: { indexes: [], shardKey: { _id: 'hashed' } },
   celebrities: { indexes: [] },
   pulled_authors: {
     place: 'timelines',

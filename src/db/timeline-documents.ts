@@ -106,6 +106,19 @@ export interface StrategyDoc {
   readonly cluster?: ClusterState | undefined
 }
 
+/** A registration without the progress of its back-fill. */
+export type CopiedRegistration = Pick<
+  StrategyDoc,
+  '_id' | 'epoch' | 'dropping' | 'options' | 'cluster'
+>
+
+/** A copy of all registrations. The transactions that change them write all copies. */
+export interface RegistrationCopyDoc {
+  /** The stripe of the users whose pages and deliveries read it. */
+  readonly _id: string
+  readonly registrations: readonly CopiedRegistration[]
+}
+
 /** The state of a timelines cluster under which its timelines are complete. */
 export interface ClusterState {
   /** The mark that the cluster holds. A cluster that has lost its data has another one, or none. */
@@ -161,4 +174,11 @@ export interface TimelineDocuments {
   inbox_floors: TimelineFloorDoc
   pulled_authors: PulledAuthorDoc
   timeline_marks: TimelineMarkDoc
+}
+
+/** The documents that say how timelines are stored. They stay with the other collections. */
+export interface RegistryDocuments {
+  strategies: StrategyDoc
+  registration_copies: RegistrationCopyDoc
+  celebrities: CelebrityDoc
 }

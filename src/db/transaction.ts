@@ -30,6 +30,11 @@ export interface SnapshotTx extends Tx {
   readonly readConcern: { readonly level: 'snapshot' }
 }
 
+/** A session whose reads wait for all that it has seen. Its read concern is required in every read. */
+export interface CausalTx extends Tx {
+  readonly readConcern: { readonly level: 'majority' }
+}
+
 /** How long a transaction may take, in milliseconds. */
 export interface TransactionBounds {
   /** When the last try begins at the latest. */
@@ -146,6 +151,25 @@ export class Transactions {
     const session = this.client.startSession({ snapshot: true })
     try {
       return await read({ session, readConcern: { level: 'snapshot' } })
+    } finally {
+      await session.endSession()
+    }
+  }
+
+  /**
+   * Runs reads that see what a transaction has committed, on every shard. On a sharded cluster, other reads may see it
+   * on some of its shards earlier.
+   * @param read spreads all fields of `at` into the options of each read.
+   */
+  async readAfter<T>(
+    { session: { operationTime, clusterTime } }: Tx,
+    read: (at: CausalTx) => Promise<T>,
+  ): Promise<T> {
+    const session = this.client.startSession()
+    try {
+      if (clusterTime) session.advanceClusterTime(clusterTime)
+      if (operationTime) session.advanceOperationTime(operationTime)
+      return await read({ session, readConcern: { level: 'majority' } })
     } finally {
       await session.endSession()
     }

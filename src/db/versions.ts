@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { BulkWriteResult } from 'mongodb'
 import { chunks } from '../lib/batch.ts'
+import { stripeOf } from '../lib/stripe.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections } from './collections.ts'
 import { shareReads } from './shared-reads.ts'
@@ -103,9 +104,7 @@ export const groupsOfAccounts = Array.from(
 
 /** The subject of the group of an account's subject. */
 export function groupOf(account: Subject): Subject {
-  let hash = 0
-  for (let at = 0; at < account.length; at++) hash = (hash * 31 + account.charCodeAt(at)) >>> 0
-  return `accounts:${hash % groupCount}`
+  return `accounts:${stripeOf(account, groupCount)}`
 }
 
 /** What a change of accounts raises. */

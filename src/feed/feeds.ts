@@ -29,6 +29,7 @@ import { EntryReader } from './entry-reader.ts'
 import { ClusterRepair } from './registry/cluster-repair.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
 import { Placement } from './registry/placement.ts'
+import { RegistrationCopies } from './registry/registration-copies.ts'
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
@@ -83,6 +84,7 @@ export interface Feeds {
   readonly pageFacts: PageFactsReader
   readonly registry: Registry
   readonly registrations: Registrations
+  readonly copies: RegistrationCopies
   readonly placement: Placement
   readonly clusterRepair: ClusterRepair
   readonly upkeep: TimelineUpkeep
@@ -105,8 +107,9 @@ export function createFeeds(
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
-  const registry = new Registry(collections.strategies)
-  const pageFacts = new PageFactsReader(collections, edges)
+  const registry = new Registry(collections)
+  const copies = new RegistrationCopies(collections, transactions)
+  const pageFacts = new PageFactsReader(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
   const pulled = new PulledAuthors(collections.pulled_authors)
@@ -141,7 +144,7 @@ export function createFeeds(
   const strategies = createStrategies(parts, config)
   const filters = createFilters(parts)
   const registrations = new Registrations({
-    ...{ collections, outbox, transactions, mint, filters, placement },
+    ...{ collections, outbox, transactions, mint, filters, placement, copies },
   })
   const clusterRepair = new ClusterRepair({ collections, placement, registrations, now })
   const served = config.maintained.filter(isMaterialised)
@@ -184,7 +187,9 @@ export function createFeeds(
     filters,
     registry,
     placement,
-    facts: new DeliveryFactsReader(posts, collections, edges, config.entries),
+    facts: new DeliveryFactsReader({
+      ...{ posts, collections, edges, registry, contents: config.entries },
+    }),
     walks,
     raiseTimelines,
     inlineMax: config.inlineMax,
@@ -195,7 +200,7 @@ export function createFeeds(
   const readers = new ReaderWalk(collections.user_stats)
   const backfill = new Backfill(
     {
-      ...{ filters, filler, registry, ranges, delivery, entries, follows },
+      ...{ filters, filler, registry, copies, ranges, delivery, entries, follows },
       guards: new ReaderGuards({ collections, transactions, placement }),
     },
     readers,
@@ -224,6 +229,7 @@ export function createFeeds(
     pageFacts,
     registry,
     registrations,
+    copies,
     placement,
     clusterRepair,
     upkeep: new Upkeep(registrations, outbox),
@@ -258,7 +264,7 @@ function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines
 
 /**
  * Registers the strategies that this process serves. A job back-fills a new registration.
- * A registered strategy keeps its options.
+ * A registered strategy keeps its options. The copies of all registrations exist afterwards.
  * @returns one sentence for each option with another value in this process.
  * @throws {ConfigError} if one of the strategies is being dropped.
  */
@@ -268,5 +274,6 @@ export async function registerStrategies(
 ): Promise<string[]> {
   const names = maintained.filter(isMaterialised)
   for (const name of names) await registrations.register(name, configured[name])
+  await registrations.restoreCopies()
   return optionWarnings(await registry.read(), configured, names)
 }

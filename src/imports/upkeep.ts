@@ -18,7 +18,7 @@ export type ImportSize = 'SMALL' | 'LARGE'
 export interface TimelineUpkeep {
   /**
    * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date.
-   * Two commands if no strategy is registered, otherwise three for a small import and five for a large one.
+   * Three commands if no strategy is registered, otherwise four for a small import and up to ten for a large one.
    */
   leaveJobs(tx: Tx, written: Written, size: ImportSize): Promise<void>
   /**

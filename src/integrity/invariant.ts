@@ -7,7 +7,8 @@ import type { IdMint } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 
 /** The services of one database that integrity checks use. */
-export interface IntegrityServices extends Pick<Feeds, 'registry' | 'strategies' | 'backfill'> {
+export interface IntegrityServices
+  extends Pick<Feeds, 'registry' | 'registrations' | 'copies' | 'strategies' | 'backfill'> {
   readonly feed: Pick<Feeds['feed'], 'timeline'>
   readonly collections: Collections
   readonly transactions: Transactions

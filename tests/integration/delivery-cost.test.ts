@@ -12,7 +12,7 @@ import { handle, openAccounts } from '../support/services.ts'
 const [batchSize, windowSize] = [500, 2_000]
 const text = 'x'.repeat(100)
 /** The first reads of a delivery, including the first 2,000 followers. */
-const facts = 'read strategies, posts, user_stats, followers'
+const facts = 'read registration_copies, posts, user_stats, followers'
 /** The versions of the readers' timelines. */
 const raise = 'update versions'
 
@@ -175,7 +175,7 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
         const taken = await sentBy(fixture, undo as Job)
         const apart = 1 + Math.ceil(count / batchSize)
         const stored = strategy === 'HYBRID' ? ['read celebrities'] : []
-        const walk = ['read strategies', ...stored, 'read followers']
+        const walk = ['read registration_copies', ...stored, 'read followers']
         expect(labels(taken)).toEqual(sent(apart, cost.back, ...walk))
         const every = [...first, ...steady, ...again, ...taken]
         expect(every.flatMap((one) => shardProblemOf(one) ?? [])).toEqual([])

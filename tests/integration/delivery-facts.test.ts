@@ -10,8 +10,8 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const [following = 'collection'] = sampledFollowing(0)
 const harness = useServices(following, undefined, { maintained: ['INBOX', 'CACHE'] })
 const followers = Array.from({ length: 4_500 }, (_, n) => handle(`r${String(n).padStart(4, '0')}`))
-const plain = ['read followers', 'read posts', 'read strategies', 'read user_stats']
-const aggregate = 'read strategies, posts, user_stats, followers'
+const plain = ['read followers', 'read posts', 'read registration_copies', 'read user_stats']
+const aggregate = 'read registration_copies, posts, user_stats, followers'
 
 /** A post of a new author with followers, and where its delivery goes on. */
 interface Case {
@@ -86,11 +86,11 @@ test.each(Object.entries(cases))(
   'deliveries that read their facts together read what each reads alone: %s',
   async (_, { of, sent }) => {
     const { services, database } = harness
-    const { posts, collections, edges } = services
+    const { posts, collections, edges, registry } = services
     const asked: Awaited<ReturnType<typeof prepare>>[] = []
     for (const one of of) asked.push(await prepare(one))
     for (const contents of entryContents) {
-      const reader = new DeliveryFactsReader(posts, collections, edges, contents)
+      const reader = new DeliveryFactsReader({ posts, collections, edges, contents, registry })
       const load = ({ post, after }: (typeof asked)[number]) => reader.loadFacts(post, after)
       const alone = []
       for (const one of asked) alone.push(await load(one))

@@ -176,6 +176,7 @@ describe('a page', () => {
     INBOX.proposeCandidates = async (ask) => {
       reads++
       await strategies.updateOne({ _id: 'INBOX' }, { $set: { epoch: new ObjectId() } })
+      await fixture.services.registrations.restoreCopies()
       return right(ask)
     }
     const page = await read(reader, 'INBOX').finally(() => {
@@ -193,7 +194,7 @@ test('whyNotInTimeline reports a waiting delivery in a process that knows no reg
   await fixture.rest()
   const post = { id: await fixture.post(author), author }
   const { registry, reasons } = fixture.services
-  registry.update(new Map())
+  Object.assign(registry, { latest: new Map() })
   expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: true })
   await fixture.rest()
   expect(await reasons.explainPost(reader, post)).toMatchObject({ shown: true, pending: false })

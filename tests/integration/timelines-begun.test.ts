@@ -102,6 +102,7 @@ test('a process whose primary is outdated serves FANOUT_ON_READ, and ends no del
     await places().updateOne({ _id: placeId }, { $set: { election: next } })
     const cluster = { mark, election: next }
     await services.collections.strategies.updateMany({}, { $set: { cluster } })
+    await services.registrations.restoreCopies()
   }
   expect(await servedBy()).toBe('INBOX')
   await publish()

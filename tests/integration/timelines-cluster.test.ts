@@ -82,7 +82,7 @@ test('a page costs the commands of before in the database, and two on the cluste
     commands = (await recorded(client, () => page(reader, 'INBOX'))).commands
   })
   expect(labelsOf(commands)).toEqual([
-    'read following, restrictions, user_stats, posts, strategies',
+    'read following, restrictions, user_stats, posts, registration_copies',
     'read outbox, outbox, following, restrictions, user_stats',
   ])
   expect(onCluster).toEqual(['query inbox', 'query timeline_marks'])

@@ -46,7 +46,9 @@ export class ModeChanges {
   async promote({ author, promotion }: Promotion, run: Run, range?: KeyRange): Promise<Walked> {
     const { celebrities, pulled, walks, placement, registry } = this.parts
     if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
-    const registration = placement.isSeparate ? (await registry.read()).get(hybrid.name) : undefined
+    const registration = placement.isSeparate
+      ? (await registry.readFor(author)).get(hybrid.name)
+      : undefined
     if (registration) placement.check(registration)
     const note = async (readers: readonly UserId[]) => pulled.addNotes(readers, [author])
     const job = { kind: 'author.promoted', payload: { author, promotion } }
@@ -66,7 +68,7 @@ export class ModeChanges {
   async demote({ author, demotion }: Demotion, run: Run, range?: KeyRange): Promise<Walked> {
     const { backfill, celebrities, delivery, registry, walks } = this.parts
     if (!(await celebrities.isChanging(author, 'demoting', demotion))) return undefined
-    const registration = (await registry.read()).get(hybrid.name)
+    const registration = (await registry.readFor(author)).get(hybrid.name)
     if (registration) {
       const timelines = delivery.openTimeline(registration)
       const job = range ? undefined : { kind: 'author.demoted', payload: { author, demotion } }

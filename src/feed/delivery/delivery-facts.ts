@@ -1,5 +1,5 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, PostDoc, StrategyDoc, UserStatsDoc } from '../../db/collections.ts'
+import type { Collections, PostDoc, UserStatsDoc } from '../../db/collections.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
@@ -8,7 +8,7 @@ import { groupBy } from '../../lib/batch.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import { type EntryContent, toEntry } from '../entries.ts'
-import { type Registered, toRegistered } from '../registry/registry.ts'
+import type { Registered, RegistrationRow, Registry } from '../registry/registry.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { windowSize } from './follower-walk.ts'
 
@@ -30,7 +30,7 @@ interface Asked {
 }
 
 interface Row {
-  readonly strategies: StrategyDoc[]
+  readonly registered: Registered
   readonly post: PostDoc[]
   readonly stats: UserStatsDoc[]
   readonly followers: UserId[]
@@ -54,20 +54,25 @@ const bounds: GroupCommitBounds = {
   begins: 'IN_TURNS',
 }
 
+/** The parts of {@link DeliveryFactsReader}. */
+export interface DeliveryFactsParts {
+  readonly posts: Posts
+  readonly collections: Collections
+  readonly edges: Edges
+  /** What entries contain. */
+  readonly contents: EntryContent
+  readonly registry: Registry
+}
+
 /** Reads the facts with which deliveries begin. */
 export class DeliveryFactsReader {
   private readonly rows: GroupCommit<Asked, Row>
   private readonly presence: GroupCommit<PostRef, boolean>
 
-  constructor(
-    private readonly posts: Posts,
-    private readonly collections: Collections,
-    private readonly edges: Edges,
-    private readonly contents: EntryContent,
-  ) {
+  constructor(private readonly parts: DeliveryFactsParts) {
     const readRows = (_: string, asked: readonly Asked[]) => this.readRows(asked)
     const readPresence = async (_: string, refs: readonly PostRef[]) => {
-      const there = await this.posts.existing(refs)
+      const there = await this.parts.posts.existing(refs)
       return refs.map(({ id }) => there.has(id))
     }
     this.rows = new GroupCommit(eachKey(readRows), bounds)
@@ -84,8 +89,8 @@ export class DeliveryFactsReader {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })
     const [post] = row.post
     return {
-      registered: toRegistered(row.strategies),
-      entry: post && toEntry({ id, author, text: post.text }, this.contents),
+      registered: row.registered,
+      entry: post && toEntry({ id, author, text: post.text }, this.parts.contents),
       followers: row.stats[0]?.followers ?? 0,
       window: upTo === undefined ? row.followers : row.followers.filter((one) => one <= upTo),
     }
@@ -110,16 +115,16 @@ export class DeliveryFactsReader {
   /** @returns the rows of the deliveries whose followers are among the 4,000 that are read, all or the first 2,000. */
   private async readPlainly(asked: readonly Asked[]): Promise<ReadonlyMap<Asked, Row>> {
     const authors = [...new Set(asked.map(({ author }) => author))]
-    const [strategies, posts, stats, edges] = await Promise.all([
-      this.collections.strategies.find({}, singleBatch).toArray(),
-      this.collections.posts
+    const [registered, posts, stats, edges] = await Promise.all([
+      this.parts.registry.readFor(authors[0] as UserId),
+      this.parts.collections.posts
         .find(
           { author: { $in: authors }, _id: { $in: asked.map(({ post }) => post) } },
           { ...singleBatch, hint: { _id: 1 }, projection: this.kept },
         )
         .toArray(),
-      this.collections.user_stats.find({ _id: { $in: authors } }, singleBatch).toArray(),
-      this.edges.loadFollowers(authors, plainFollowersMax),
+      this.parts.collections.user_stats.find({ _id: { $in: authors } }, singleBatch).toArray(),
+      this.parts.edges.loadFollowers(authors, plainFollowersMax),
     ])
     const postOf = new Map(posts.map((post) => [post._id.toHexString(), post]))
     const statsOf = new Map<string, UserStatsDoc>(stats.map((one) => [one._id, one]))
@@ -134,7 +139,7 @@ export class DeliveryFactsReader {
         const post = postOf.get(one.post.toHexString())
         const counted = statsOf.get(one.author)
         const row: Row = {
-          strategies,
+          registered,
           post: post?.author === one.author ? [post] : [],
           stats: counted ? [counted] : [],
           followers: followers.slice(0, windowSize),
@@ -145,24 +150,18 @@ export class DeliveryFactsReader {
   }
 
   private get kept() {
-    return this.contents === 'text' ? { author: 1, text: 1 } : { author: 1 }
+    return this.parts.contents === 'text' ? { author: 1, text: 1 } : { author: 1 }
   }
 
   private async lookUpRows(asked: readonly Asked[]): Promise<readonly Row[]> {
-    const { posts, user_stats, strategies } = this.collections
-    const { collection, owner, other } = this.edges.followers
+    const { posts, user_stats } = this.parts.collections
+    const { collection, owner, other } = this.parts.edges.followers
     const { kept } = this
     const rows = await posts.db
-      .aggregate<Row>(
+      .aggregate<Omit<Row, 'registered'> & RegistrationRow>(
         [
           { $documents: asked.map((one) => ({ $literal: one })) },
-          {
-            $lookup: {
-              from: strategies.collectionName,
-              pipeline: [{ $match: {} }],
-              as: 'strategies',
-            },
-          },
+          ...this.parts.registry.lookUp(asked[0]?.author ?? ''),
           {
             $lookup: {
               from: posts.collectionName,
@@ -196,13 +195,24 @@ export class DeliveryFactsReader {
               as: 'followers',
             },
           },
-          { $project: { strategies: 1, post: 1, stats: 1, followers: `$followers.${other}` } },
+          {
+            $project: {
+              copies: 1,
+              strategies: 1,
+              post: 1,
+              stats: 1,
+              followers: `$followers.${other}`,
+            },
+          },
         ],
         singleBatch,
       )
       .toArray()
     if (rows.length < asked.length)
       throw new Error('the query for deliveries returned too few rows')
-    return rows
+    const [first] = rows
+    if (!first) return []
+    const registered = await this.parts.registry.accept(first)
+    return rows.map(({ post, stats, followers }) => ({ registered, post, stats, followers }))
   }
 }

@@ -65,10 +65,9 @@ export class Delivery {
     if (waited) return waited === 'ended' ? undefined : waited
     // Most likely no strategy is registered. Then no other command is needed.
     const isIdle = (await registry.lastSeen()).size === 0
-    if (isIdle && (await registry.read()).size === 0) return undefined
+    if (isIdle && (await registry.readFor(author)).size === 0) return undefined
     const { after } = positionOf(run, range)
     const { registered, entry, followers, window } = await facts.loadFacts(post, after, range?.upTo)
-    registry.update(registered)
     if (registered.size === 0) return undefined
     if (!entry) {
       // An earlier try may have written for these readers after the retraction had passed them.
@@ -161,7 +160,7 @@ export class Delivery {
     author: UserId,
     posts: readonly PostId[],
   ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
-    const all = writersIn(await this.parts.registry.read()).map(async (registration) => {
+    const all = writersIn(await this.parts.registry.readFor(author)).map(async (registration) => {
       const unstored = await this.parts.filters.get(registration._id)?.firstUnstoredId(author)
       const stored = unstored === undefined ? posts : posts.filter((id) => id < unstored)
       return { strategy: this.openTimeline(registration), stored }
@@ -186,7 +185,7 @@ export class Delivery {
 
   /** Deletes the stored timelines of a deleted user, and the user's notes as an author and as a reader. */
   async deleteReader(reader: UserId): Promise<void> {
-    for (const strategy of this.openTimelines(await this.parts.registry.read())) {
+    for (const strategy of this.openTimelines(await this.parts.registry.readFor(reader))) {
       await strategy.deleteReader(reader)
     }
     for (const filter of this.parts.filters.values()) await filter.removeUser(reader)

@@ -1,5 +1,7 @@
-import type { JobDoc } from '../../db/collections.ts'
+import type { Collections, JobDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
+import { fromObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { jobsAbout, type NewJob } from '../../jobs/outbox.ts'
 import { rangeKind } from '../../jobs/ranges.ts'
 import type { PostId } from '../../lib/ids.ts'
@@ -32,6 +34,24 @@ export const backfillsAndRanges = (names: readonly MaterialisedName[]): Filter<J
   ...backfillJobs(names),
   kind: { $in: [backfillKind, rangeKind(backfillKind)] },
 })
+
+/**
+ * Loads the epoch and the job of a back-fill that has not ended. Two commands.
+ * @returns undefined if the strategy is complete, or not maintained. Without `job` if its job is missing.
+ */
+export async function loadBackfill(
+  { strategies, outbox }: Pick<Collections, 'strategies' | 'outbox'>,
+  tx: Tx,
+  name: MaterialisedName,
+): Promise<{ readonly epoch: PostId; readonly job?: 'WAITING' | 'PARKED' } | undefined> {
+  const found = await strategies.findOne({ _id: name, complete: false, ...maintained }, tx)
+  if (!found) return undefined
+  const epoch = fromObjectId<PostId>(found.epoch)
+  const ofEpoch = { ...backfillsAndRanges([name]), 'payload.epoch': epoch }
+  const jobs = await outbox.find(ofEpoch, tx).toArray()
+  if (!jobs.some(({ kind }) => kind === backfillKind)) return { epoch }
+  return { epoch, job: jobs.some(({ state }) => state === 'PARKED') ? 'PARKED' : 'WAITING' }
+}
 
 /** The jobs that back-fill these strategies. */
 export const toBackfillJobs = (names: readonly MaterialisedName[], epoch: PostId): NewJob[] =>

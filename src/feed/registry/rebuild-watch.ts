@@ -8,7 +8,7 @@ const checkIntervalMs = 60_000
 
 /**
  * Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each state once. Also queues the
- * sweep of the day.
+ * sweep of the day, and restores the copies of registrations.
  */
 export class RebuildWatch {
   private readonly logged = new Map<string, IncompleteStrategy['job']>()
@@ -21,8 +21,9 @@ export class RebuildWatch {
     private readonly log: Log,
   ) {}
 
-  /** Checks all strategies now. One command if every strategy covers all readers, and one more with a retention. */
+  /** Checks all strategies now. Four commands if every strategy covers all readers, and one more with a retention. */
   async checkStrategies(): Promise<void> {
+    await this.registrations.restoreCopies()
     await this.sweep.enqueueDaily()
     const found = await this.registrations.restoreJobs()
     const before = new Map(this.logged)

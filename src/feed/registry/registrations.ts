@@ -2,7 +2,7 @@ import { ConfigError } from '../../config.ts'
 import { requestTimeout } from '../../db/client.ts'
 import type { Collections, StrategyDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
-import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import { toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
@@ -15,9 +15,9 @@ import {
 } from '../strategies/list.ts'
 import {
   backfillJobs,
-  backfillKind,
   backfillsAndRanges,
   type IncompleteStrategy,
+  loadBackfill,
   maintained,
   toBackfillJobs,
 } from './backfill-jobs.ts'
@@ -25,6 +25,7 @@ import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options, sharedOptions } from './options.ts'
 import { checkPlace } from './place.ts'
 import type { Placement } from './placement.ts'
+import type { RegistrationCopies } from './registration-copies.ts'
 import { StoredRemoval, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
@@ -35,6 +36,7 @@ export interface RegistrationParts {
   readonly mint: IdMint
   readonly filters: AuthorFilters
   readonly placement: Placement
+  readonly copies: RegistrationCopies
 }
 
 /**
@@ -55,7 +57,7 @@ export class Registrations {
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
    * @throws {TimelinesAway} if the timelines cluster cannot be used now.
-   * Cost: one command if there is nothing to do, otherwise up to thirteen.
+   * Cost: one command if there is nothing to do, otherwise up to 17.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -65,8 +67,7 @@ export class Registrations {
     const total = await estimateReaders(this.parts.collections)
     const epoch = this.mintEpoch()
     const job = await this.runExclusive(async (tx) => {
-      const { session } = tx
-      const found = await strategies.findOne({ _id: name }, { session })
+      const found = await strategies.findOne({ _id: name }, tx)
       if (found?.dropping || (await this.removal.isDisturbed(tx, name))) {
         throw new ConfigError([
           `${name} is being dropped: wait until that ends, or repeat "feedline timelines drop"`,
@@ -74,7 +75,7 @@ export class Registrations {
       }
       if (found) {
         const lacks = missingOptions(found, options)
-        if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, { session })
+        if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, tx)
         return undefined
       }
       const cluster = this.parts.placement.currentState()
@@ -90,7 +91,7 @@ export class Registrations {
           options: await sharedOptions(strategies, tx, name, options),
           ...(cluster ? { cluster } : {}),
         },
-        { session },
+        tx,
       )
       return backfilled ? this.enqueue(tx, [name], epoch) : undefined
     })
@@ -111,15 +112,15 @@ export class Registrations {
     const epoch = toObjectId(this.mintEpoch())
     const own = { _id: name, epoch, dropping: true as const }
     const begun = await this.runExclusive(async (tx) => {
-      const { session } = tx
       const { _id, ...begin } = { ...own, covered: '', complete: false }
-      const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin }, { session })
+      const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin }, tx)
       if (matchedCount === 1) await this.parts.outbox.cancel(tx, backfillsAndRanges([name]))
-      return matchedCount === 1
+      return matchedCount === 1 ? tx : undefined
     })
     // A drop may have been interrupted after its last transaction.
     if (!begun) await this.removal.end(name)
     if (!begun) return false
+    await this.parts.copies.awaitVisible(begun)
     for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
     await this.removal.begin(name, epoch)
     for (let more = true; more; ) {
@@ -151,10 +152,11 @@ export class Registrations {
   /**
    * Invalidates all timelines of all strategies, and enqueues their back-fill after `delayMs` milliseconds.
    * A running back-fill ends, because it may have read before. For transactions that write edges or posts without jobs.
-   * Five commands, two if no strategy is registered.
+   * Up to eight commands, one if no strategy is registered.
    */
   async invalidate(tx: Tx, delayMs: number): Promise<void> {
-    await this.invalidateReaders(tx, {}, delayMs)
+    const names = await this.invalidateReaders(tx, {}, delayMs)
+    if (names.length > 0) await this.parts.copies.write(tx)
   }
 
   /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
@@ -163,16 +165,21 @@ export class Registrations {
   }
 
   /**
-   * Sets an option of a strategy. Processes apply it as soon as they read the registration again. One command.
+   * Sets an option of a strategy. Processes apply it as soon as they read the registration again. One transaction.
    * @returns false if the strategy is not registered, or is being dropped.
    */
   async setOption(name: MaterialisedName, option: string, value: number): Promise<boolean> {
-    const { matchedCount } = await this.parts.collections.strategies.updateOne(
-      { _id: name, ...maintained },
-      { $set: { [`options.${option}`]: value } },
-      requestTimeout,
-    )
-    return matchedCount === 1
+    const update = { $set: { [`options.${option}`]: value } }
+    return this.runExclusive(async (tx) => {
+      const { strategies } = this.parts.collections
+      const { matchedCount } = await strategies.updateOne({ _id: name, ...maintained }, update, tx)
+      return matchedCount === 1
+    })
+  }
+
+  /** Creates missing copies of the registrations, and repairs the others. Three commands if there is nothing to do. */
+  async restoreCopies(): Promise<void> {
+    if (!(await this.parts.copies.areCurrent())) await this.runExclusive(async () => {})
   }
 
   /**
@@ -180,9 +187,8 @@ export class Registrations {
    * covered reader. One command if all strategies are complete.
    */
   async restoreJobs(): Promise<IncompleteStrategy[]> {
-    const { strategies } = this.parts.collections
     const uncovered = { complete: false, ...maintained }
-    const found = await strategies.find(uncovered, requestTimeout).toArray()
+    const found = await this.parts.collections.strategies.find(uncovered, requestTimeout).toArray()
     const incomplete: IncompleteStrategy[] = []
     for (const { _id, readers = { done: 0, total: 0 } } of found) {
       const name = _id as MaterialisedName
@@ -193,27 +199,24 @@ export class Registrations {
   }
 
   private async restoreJob(name: MaterialisedName): Promise<IncompleteStrategy['job'] | undefined> {
-    const { strategies, outbox } = this.parts.collections
     return this.runExclusive(async (tx) => {
-      const registration = { _id: name, complete: false, ...maintained }
-      const found = await strategies.findOne(registration, tx)
-      if (!found) return undefined
-      const epoch = fromObjectId<PostId>(found.epoch)
-      const ofEpoch = { ...backfillsAndRanges([name]), 'payload.epoch': epoch }
-      const jobs = await outbox.find(ofEpoch, tx).toArray()
-      if (jobs.some(({ kind }) => kind === backfillKind)) {
-        return jobs.some(({ state }) => state === 'PARKED') ? 'PARKED' : 'WAITING'
-      }
-      await this.enqueue(tx, [name], epoch)
+      const found = await loadBackfill(this.parts.collections, tx, name)
+      if (!found || found.job) return found?.job
+      await this.enqueue(tx, [name], found.epoch)
       return 'RESTORED'
     })
   }
 
-  /** Runs a transaction that excludes other changes of registrations and import batches. Three commands and `work`'s. */
+  /**
+   * Runs a transaction that excludes other changes of registrations and import batches, and writes the copies of the
+   * registrations. Up to seven commands and `work`'s.
+   */
   async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
       await this.lockRegistrations(tx)
-      return work(tx)
+      const result = await work(tx)
+      await this.parts.copies.write(tx)
+      return result
     })
   }
 
@@ -279,9 +282,8 @@ export class Registrations {
     const first = { ...requestTimeout, sort: { _id: 1 }, projection: { _id: 1 } } as const
     if (await user_stats.findOne({ _id: { $gte: '' } }, first)) return
     await this.runExclusive(async (tx) => {
-      const { session } = tx
       const registration = { _id: name, epoch: toObjectId(epoch), ...maintained }
-      await strategies.updateOne(registration, { $set: { complete: true } }, { session })
+      await strategies.updateOne(registration, { $set: { complete: true } }, tx)
       await this.parts.outbox.cancel(tx, {
         ...backfillJobs([name]),
         'payload.epoch': epoch,

@@ -214,7 +214,7 @@ export class FeedService {
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry, placement } = this.parts
-    let registered = await registry.lastSeen()
+    let registered = await registry.lastSeenWithProgress()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered =
@@ -228,13 +228,10 @@ export class FeedService {
         : await this.fillSlice('FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
-      if (isCovered && seen.length === 0) seen.push(await registry.read())
-      const last = seen.at(-1) ?? registered
-      // Known registrations may have less progress than those that were seen since.
-      if (last !== query.known?.registered) registry.update(last)
+      if (isCovered && seen.length === 0) seen.push(await registry.readFor(query.reader))
       if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
         return slice
-      registered = last
+      registered = await registry.lastSeenWithProgress()
     }
   }
 

@@ -3,7 +3,6 @@ import type {
   Collections,
   PostDoc,
   RestrictionDoc,
-  StrategyDoc,
   UserDoc,
   UserStatsDoc,
 } from '../../db/collections.ts'
@@ -16,7 +15,7 @@ import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import type { Stats } from '../../users/stats.ts'
 import { hasAccount, toUser, type User } from '../../users/users.ts'
-import { type Registered, toRegistered } from '../registry/registry.ts'
+import type { Registered, RegistrationRow, Registry } from '../registry/registry.ts'
 import type { KeptItem } from './kept-pages.ts'
 
 /** The facts about the authors of candidates, from the reader's side. */
@@ -41,13 +40,12 @@ export interface PageFacts extends AuthorFacts {
   readonly registered: Registered
 }
 
-interface Row {
+interface Row extends RegistrationRow {
   readonly followed: UserId[]
   readonly restrictions: Pick<RestrictionDoc, 'other' | 'kind'>[]
   readonly stats: UserStatsDoc[]
   readonly users?: UserDoc[]
   readonly posts: PostDoc[]
-  readonly strategies: StrategyDoc[]
 }
 
 /** The facts of an earlier page that are still right: only the reader's stored timelines have changed since. */
@@ -73,6 +71,7 @@ export class PageFactsReader {
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
+    private readonly registry: Pick<Registry, 'lookUp' | 'accept'>,
   ) {}
 
   /**
@@ -86,7 +85,7 @@ export class PageFactsReader {
     const authors = [...new Set(refs.map(({ author }) => author))]
     const others = authors.filter((author) => author !== reader)
     const { collection, owner, other } = this.edges.following
-    const { restrictions, user_stats, users, posts, strategies } = this.collections
+    const { restrictions, user_stats, users, posts } = this.collections
     const part = (from: { collectionName: string }, match: Document, project?: Document) => ({
       from: from.collectionName,
       pipeline: [{ $match: match }, ...(project ? [{ $project: project }] : [])],
@@ -116,45 +115,48 @@ export class PageFactsReader {
           { $lookup: { ...part(user_stats, { _id: { $in: authors } }), as: 'stats' } },
           ...(profiles ? [{ $lookup: { ...part(users, hasAccount(authors)), as: 'users' } }] : []),
           { $lookup: { ...exist, as: 'posts' } },
-          { $lookup: { ...part(strategies, {}), as: 'strategies' } },
+          ...this.registry.lookUp(reader),
           { $set: { followed: `$followed.${other}` } },
         ],
         singleBatch,
       )
       .toArray()
     if (!row) throw new Error('the query for the facts of a page returned no row')
-    return this.factsOf(row, authors, refs)
+    return { ...factsOf(row, authors, refs), registered: await this.registry.accept(row) }
   }
+}
 
-  private factsOf(row: Row, authors: readonly UserId[], refs: readonly PostRef[]): PageFacts {
-    const restrictions = new Map<UserId, Set<RestrictionKind>>()
-    for (const { other, kind } of row.restrictions) {
-      const kinds = restrictions.get(other as UserId)
-      if (kinds) kinds.add(kind)
-      else restrictions.set(other as UserId, new Set([kind]))
-    }
-    const claimed = new Map(refs.map(({ id, author }) => [id, author]))
-    const posts = new Map<PostId, Post | PostRef>()
-    for (const doc of row.posts) {
-      const id = fromObjectId<PostId>(doc._id as ObjectId)
-      const author = doc.author as UserId
-      if (claimed.get(id) === author)
-        posts.set(id, doc.text === undefined ? { id, author } : toPost(doc))
-    }
-    return {
-      authors,
-      followed: new Set(row.followed),
-      restrictions,
-      live: new Set(row.stats.map(({ _id }) => _id as UserId)),
-      stats: new Map(
-        row.stats.map(({ _id, followers, following, posts }) => [
-          _id as UserId,
-          { followers, following, posts },
-        ]),
-      ),
-      profiles: row.users && new Map(row.users.map((doc) => [doc._id as UserId, toUser(doc)])),
-      posts,
-      registered: toRegistered(row.strategies),
-    }
+function factsOf(
+  row: Row,
+  authors: readonly UserId[],
+  refs: readonly PostRef[],
+): Omit<PageFacts, 'registered'> {
+  const restrictions = new Map<UserId, Set<RestrictionKind>>()
+  for (const { other, kind } of row.restrictions) {
+    const kinds = restrictions.get(other as UserId)
+    if (kinds) kinds.add(kind)
+    else restrictions.set(other as UserId, new Set([kind]))
+  }
+  const claimed = new Map(refs.map(({ id, author }) => [id, author]))
+  const posts = new Map<PostId, Post | PostRef>()
+  for (const doc of row.posts) {
+    const id = fromObjectId<PostId>(doc._id as ObjectId)
+    const author = doc.author as UserId
+    if (claimed.get(id) === author)
+      posts.set(id, doc.text === undefined ? { id, author } : toPost(doc))
+  }
+  return {
+    authors,
+    followed: new Set(row.followed),
+    restrictions,
+    live: new Set(row.stats.map(({ _id }) => _id as UserId)),
+    stats: new Map(
+      row.stats.map(({ _id, followers, following, posts }) => [
+        _id as UserId,
+        { followers, following, posts },
+      ]),
+    ),
+    profiles: row.users && new Map(row.users.map((doc) => [doc._id as UserId, toUser(doc)])),
+    posts,
   }
 }

@@ -125,6 +125,14 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
     'a new follow back-fills nothing': ({ strategies }) => {
       strategies.INBOX.merge = async () => {}
     },
+    'a drop does not write the copies of the registrations': ({ copies, registrations }) => {
+      const drop = registrations.drop.bind(registrations)
+      const write = copies.write.bind(copies)
+      registrations.drop = async (...given) => {
+        copies.write = async () => {}
+        return drop(...given).finally(() => Object.assign(copies, { write }))
+      }
+    },
   },
   HYBRID: {
     'an author becomes a celebrity after a first undelivered post': ({ celebrities }) => {

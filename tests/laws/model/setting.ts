@@ -63,8 +63,11 @@ export const fewDays = (maintained: readonly FeedStrategyName[]): Setting['feed'
 })
 
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
-export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
-  const { strategies, meta, timeline_marks, ...others } = collections
+export async function emptied(
+  { collections, registrations }: Services,
+  { registered }: Setting,
+): Promise<void> {
+  const { strategies, registration_copies: _, meta, timeline_marks, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
@@ -72,6 +75,7 @@ export async function emptied({ collections }: Services, { registered }: Setting
     meta.deleteMany({ _id: { $nin: [versionsMark, placeId] } }),
     timeline_marks.deleteMany({ _id: { $ne: 'cluster' } }),
   ])
+  await registrations.restoreCopies()
 }
 
 /**

@@ -1,0 +1,29 @@
+import { findingOf, type IntegrityServices, type Invariant } from '../invariant.ts'
+
+const invariant = { name: 'registration-copies', law: 'L1' } as const
+
+/**
+ * Law L1: each copy of the registrations has what the registrations have, because pages and deliveries read one copy.
+ * They pass over a missing copy. The repair writes the copies again. A recheck is two commands.
+ */
+export const registrationCopies = ({
+  copies,
+  registrations,
+}: IntegrityServices): Invariant<object, string> => ({
+  ...invariant,
+  async *scan() {
+    yield* (await copies.findDifferences({})).stale
+  },
+  async recheck(some, at) {
+    const { stale } = await copies.findDifferences(at)
+    const [expected, found] = ['the registrations', 'something else']
+    const violations = stale
+      .filter((id) => some.includes(id))
+      .map((subject) => ({
+        finding: findingOf(invariant, { kind: 'copy', subject, expected, found }),
+      }))
+    return { violations }
+  },
+  lock: (tx) => registrations.lockRegistrations(tx),
+  repair: (tx) => copies.write(tx),
+})

@@ -151,7 +151,8 @@ describe('the copies of the registrations', () => {
     expect(reads.filter((name) => name === 'strategies').length).toBeLessThanOrEqual(2)
     expect(reads.length).toBeGreaterThan(10)
     await harness.rest()
-    await expect.poll(async () => (await page(services, ben)).servedBy).toBe('INBOX')
+    const servedBy = async () => (await page(services, ben)).servedBy
+    await expect.poll(servedBy, { timeout: 10_000 }).toBe('INBOX')
   })
 })
 

@@ -89,6 +89,17 @@ export function testClock(): TestClock {
   }
 }
 
+/** A clock that only reads and steps move, so that a busy machine delays nothing. */
+export function virtualClock(): TestClock {
+  let at = Date.now()
+  return {
+    now: () => ++at,
+    advance: (ms) => {
+      at += ms
+    },
+  }
+}
+
 /**
  * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled.
  * @throws if a job does not succeed.

@@ -17,7 +17,7 @@ import { Killed, killedAtWrite } from '../../support/faulty.ts'
 import { intercepted } from '../../support/intercept.ts'
 import { gate } from '../../support/jobs.ts'
 import { type Polled, Poller, type PollQueries } from '../../support/poller.ts'
-import { servicesOver, type TestClock } from '../../support/services.ts'
+import { servicesOver, virtualClock } from '../../support/services.ts'
 import { AnswersAgain } from './answers-again.ts'
 import { Deliveries } from './deliveries.ts'
 import { heldAtRead } from './held-poll.ts'
@@ -34,17 +34,6 @@ import {
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 type AskedPage = Parameters<PollQueries['timeline']>[0]
-
-/** A clock that only reads and steps move, so that a busy machine delays nothing. */
-function virtualClock(): TestClock {
-  let at = Date.now()
-  return {
-    now: () => ++at,
-    advance: (ms) => {
-      at += ms
-    },
-  }
-}
 
 /** Runs one history with pollers, and compares what they hold with the model: law L7. */
 export class PollSimulation {

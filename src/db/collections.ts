@@ -83,20 +83,14 @@ const entryIdIndexes = kindsKeyedBy('_id').map(
 
 /** The groups of a user, by recency and for membership. An edge in no group has no entry. */
 const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
-  const inGroup = { partialFilterExpression: { groups: { $exists: true } } } as const
+  const inGroup = { partialFilterExpression: { groups: { $exists: true } }, afterImport } as const
   return [
     {
       key: { [owner]: 1, groups: 1, _id: -1, [other]: 1, source: 1 },
       name: 'group_by_recency',
       ...inGroup,
-      afterImport,
     },
-    {
-      key: { [owner]: 1, groups: 1, [other]: 1 },
-      name: 'group_membership',
-      ...inGroup,
-      afterImport,
-    },
+    { key: { [owner]: 1, groups: 1, [other]: 1 }, name: 'group_membership', ...inGroup },
   ]
 }
 

@@ -108,12 +108,14 @@ test.each(share(3, ['unlike', 'follow', 'post'] as const))(
     const { hot_keys } = harness.services.collections
     await expect.poll(() => hot_keys.countDocuments(key), { timeout: 10_000 }).toBeGreaterThan(0)
     for (let n = 0; n < 200 && !refusal; n++) {
-      await lateWrite(n).catch((error) => {
-        refusal = error
+      await lateWrite(n).catch((error: DomainError) => {
+        // On a busy machine, other writes may lock the data for too long.
+        expect(error.code).toBe('UNAVAILABLE')
+        if (error.message === tooLate().message) refusal = error
       })
     }
     ends = true
     await load
-    expect(refusal).toMatchObject({ code: 'UNAVAILABLE', message: tooLate().message })
+    expect(refusal).toBeDefined()
   },
 )

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { PostId } from '../../src/lib/ids.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
 
 const author = handle('author')
@@ -49,33 +50,48 @@ async function dropRangeOf(kind: string): Promise<void> {
   expect(await queue.drop(parked?._id.toHexString() as never)).toBe(true)
 }
 
-test('a delivery, a retraction and a rebuild begin again after an operator dropped one of their ranges, and miss no follower', async () => {
-  const { services } = harness
-  const id = await publish()
-  await dropRangeOf('post.created')
-  await harness.rest()
-  expect(await countEntries()).toBe(followerCount)
-  await services.posts.delete(author, { id, author })
-  await dropRangeOf('post.deleted')
-  await harness.rest()
-  expect(await countEntries()).toBe(0)
-  await publish()
-  await harness.rest()
-  await collections().inbox.deleteMany({})
-  expect(await services.registrations.rebuild('INBOX')).toBe(true)
-  await dropRangeOf('strategy.backfill')
-  await harness.rest()
-  expect((await services.registry.read()).get('INBOX')).toMatchObject({ complete: true })
-  expect(await countEntries()).toBe(followerCount)
-})
+/** The split jobs: how one begins, and how many followers store the post at the end. */
+const splitJobs: Readonly<Record<string, { begin: () => Promise<void>; entries: number }>> = {
+  'post.created': { begin: async () => void (await publish()), entries: followerCount },
+  'post.deleted': {
+    async begin() {
+      const id = await publish()
+      await harness.rest()
+      await harness.services.posts.delete(author, { id, author })
+    },
+    entries: 0,
+  },
+  'strategy.backfill': {
+    async begin() {
+      await publish()
+      await harness.rest()
+      await collections().inbox.deleteMany({})
+      expect(await harness.services.registrations.rebuild('INBOX')).toBe(true)
+    },
+    entries: followerCount,
+  },
+  'user.deleted': {
+    async begin() {
+      await publish()
+      await harness.rest()
+      await harness.services.users.delete(author)
+    },
+    entries: 0,
+  },
+}
 
-test('the removal of an account misses no follower after an operator dropped one of its ranges', async () => {
-  await publish()
-  await harness.rest()
-  await harness.services.users.delete(author)
-  await dropRangeOf('user.deleted')
-  await harness.rest()
-  expect(await collections().users.countDocuments({ _id: author })).toBe(0)
-  expect(await collections().followers.countDocuments({ user: author })).toBe(0)
-  expect(await countEntries()).toBe(0)
-})
+// The removal of the account comes last.
+test.each(share(2, Object.entries(splitJobs)))(
+  '%s begins again after an operator dropped one of its ranges, and misses no follower',
+  async (kind, { begin, entries }) => {
+    for (const name of ['inbox', 'posts'] as const) await collections()[name].deleteMany({})
+    await begin()
+    await dropRangeOf(kind)
+    await harness.rest()
+    expect(await countEntries()).toBe(entries)
+    const isRemoved = kind === 'user.deleted'
+    const left = await collections().followers.countDocuments({ user: author })
+    expect(left).toBe(isRemoved ? 0 : followerCount)
+    expect(await collections().users.countDocuments({ _id: author })).toBe(isRemoved ? 0 : 1)
+  },
+)

@@ -11,6 +11,7 @@ import { loadIndexStates } from '../../src/db/indexes.ts'
 import { readConfig } from '../../src/environment.ts'
 import { openDatabase } from '../../src/open-database.ts'
 import { compiled, root } from '../support/process.ts'
+import { share } from '../support/repetition.ts'
 
 const uri = inject('mongoUri')
 const edges = 24_000
@@ -71,30 +72,34 @@ async function openAsServer(): Promise<void> {
   })
 }
 
-test('an import into a new database builds the indexes that it does not read at its end, also if a signal ends it', async () => {
-  const child = await beginLoad()
-  expect(await missing()).toEqual(leftOut)
-  child.kill('SIGINT')
-  expect(await once(child, 'exit')).toEqual([130, null])
-  expect(await missing()).toEqual([])
-}, 60_000)
+const cases: Readonly<Record<string, () => Promise<void>>> = {
+  'an import into a new database builds the indexes that it does not read at its end, also if a signal ends it':
+    async () => {
+      const child = await beginLoad()
+      expect(await missing()).toEqual(leftOut)
+      child.kill('SIGINT')
+      expect(await once(child, 'exit')).toEqual([130, null])
+      expect(await missing()).toEqual([])
+    },
+  'a server that starts after a killed import builds the indexes, and the import goes on':
+    async () => {
+      const child = await beginLoad()
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      expect(await missing()).toEqual(leftOut)
+      await openAsServer()
+      expect(await missing()).toEqual([])
+      expect(await once(load(), 'exit')).toEqual([0, null])
+      expect(await db.collection('following').countDocuments()).toBe(edges)
+    },
+  'a server that starts during an import builds the indexes, and both go on': async () => {
+    const child = await beginLoad()
+    await openAsServer()
+    expect(await missing()).toEqual([])
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(await missing()).toEqual([])
+    expect(await db.collection('following').countDocuments()).toBe(edges)
+  },
+}
 
-test('a server that starts after a killed import builds the indexes, and the import goes on', async () => {
-  const child = await beginLoad()
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  expect(await missing()).toEqual(leftOut)
-  await openAsServer()
-  expect(await missing()).toEqual([])
-  expect(await once(load(), 'exit')).toEqual([0, null])
-  expect(await db.collection('following').countDocuments()).toBe(edges)
-}, 60_000)
-
-test('a server that starts during an import builds the indexes, and both go on', async () => {
-  const child = await beginLoad()
-  await openAsServer()
-  expect(await missing()).toEqual([])
-  expect(await once(child, 'exit')).toEqual([0, null])
-  expect(await missing()).toEqual([])
-  expect(await db.collection('following').countDocuments()).toBe(edges)
-}, 60_000)
+test.each(share(3, Object.entries(cases)))('%s', async (_, run) => run(), 60_000)

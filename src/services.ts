@@ -140,6 +140,8 @@ export function createServices(
   )
   const tasks = createTasks({
     ...feeds,
+    collections,
+    outbox,
     users,
     graph,
     posts,

@@ -1,3 +1,4 @@
+import type { Collections } from './db/collections.ts'
 import type { IdempotencyStore } from './db/idempotency.ts'
 import type { Transactions } from './db/transaction.ts'
 import type { Versions } from './db/versions.ts'
@@ -7,8 +8,10 @@ import type { SubscriberJob } from './events.ts'
 import type { FollowerWalks } from './feed/delivery/follower-walk.ts'
 import { pausedTasks, runPaused } from './feed/delivery/paused-tasks.ts'
 import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
+import { findUnfinished } from './feed/delivery/unfinished.ts'
 import type { Placement } from './feed/registry/placement.ts'
 import type { GraphPurge } from './follows/purge.ts'
+import type { Outbox } from './jobs/outbox.ts'
 import type { Task } from './jobs/runner.ts'
 import type { PostId } from './lib/ids.ts'
 import type { Posts } from './posts/posts.ts'
@@ -17,6 +20,8 @@ import type { Users } from './users/users.ts'
 
 /** What the tasks work with. */
 export interface SubscriberParts extends TimelineTaskParts {
+  readonly collections: Pick<Collections, 'outbox'>
+  readonly outbox: Outbox
   readonly users: Users
   readonly graph: GraphPurge
   readonly posts: Posts
@@ -31,6 +36,8 @@ export interface SubscriberParts extends TimelineTaskParts {
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
 export const createTasks = ({
+  collections,
+  outbox,
   users,
   graph,
   posts,
@@ -50,6 +57,8 @@ export const createTasks = ({
     ranges: timelineParts.ranges,
     steps: [
       (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
+      (user, { takeOver }) =>
+        takeOver((tx) => findUnfinished(collections.outbox, outbox, user, tx)),
       (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
       async (user, removal) => {
         await engagements.purge(user, removal)

@@ -38,7 +38,8 @@ export class GraphPurge {
   ) {}
 
   /**
-   * Removes everything, or stops when the signal aborts. The removal is split if there are many followers.
+   * Removes everything, or stops when the signal aborts. The removal is split if there are many followers. Before the
+   * last writes are settled, the edges of the followers stay, and their history.
    * @param cutFollowers cuts the followers into ranges.
    */
   async removeUser(
@@ -47,13 +48,16 @@ export class GraphPurge {
     cutFollowers: () => Promise<readonly KeyRange[]>,
   ): Promise<Pause | undefined> {
     const { following } = this.edges
-    const ranges = await cutFollowers()
-    if (ranges.length > 1) return removal.split(ranges)
-    await this.removeFollowers(user, removal)
+    // Until then, a post may be committed, and the edges say whose timelines hold it.
+    if (removal.isSettled) {
+      const ranges = await cutFollowers()
+      if (ranges.length > 1) return removal.split(ranges)
+      await this.removeFollowers(user, removal)
+    }
     const own = { index: following, lost: { followers: -1 } }
     await removeAll(removal, () => this.removeEdges(user, own, removal))
     await removeAll(removal, () => this.removeEvents({ user }, removal))
-    if (!removal.keepsAudience)
+    if (removal.isSettled && !removal.keepsAudience)
       await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
     await removeAll(removal, () => this.removeRestrictions(user, removal))
     return undefined

@@ -37,6 +37,21 @@ export interface SplitRemoval extends Removal {
     ranges: readonly KeyRange[],
     posts?: { readonly ids: readonly PostId[]; readonly remove: (tx: Tx) => Promise<void> },
   ) => Promise<Pause>
+  /**
+   * Takes over jobs that need the edges of the account's followers, in one transaction. Their posts are noted, and are
+   * retracted at the end. Does nothing before the last writes are settled, because the edges stay until then.
+   * @returns a pause, to look for more jobs in the next try. Undefined if there are none.
+   */
+  readonly takeOver: (
+    find: (tx: Tx) => Promise<TakenJobs | undefined>,
+  ) => Promise<Pause | undefined>
+}
+
+/** Jobs that the removal of an account takes over. */
+export interface TakenJobs {
+  /** The posts whose entries they would remove. */
+  readonly posts: readonly PostId[]
+  cancel(tx: Tx): Promise<void>
 }
 
 /** Removes what one folder stores of an account. @returns a pause if it was split, and goes on in the next try. */
@@ -118,10 +133,12 @@ const deleteAccount =
     const { isDue } = removal
     const keepsAudience = leaver.unretracted > 0
     const retractsAgain = isSplit(run.checkpoint) ? postsOf(run.checkpoint) : []
-    const split = createSplit(parts, { user, leaver, removal, run })
+    const leaving = { user, leaver, removal, run }
+    const [split, takeOver] = [createSplit(parts, leaving), createTakeOver(parts, leaving)]
     try {
       for (const remove of steps) {
-        const pause = await remove(user, { ...removal, keepsAudience, retractsAgain, split })
+        const given = { ...removal, keepsAudience, retractsAgain, split, takeOver }
+        const pause = await remove(user, given)
         if (pause) return pause
       }
     } catch (error) {
@@ -155,21 +172,44 @@ async function goOn(
   })
 }
 
+async function checkDue({ isDue }: Removal, tx: Tx): Promise<void> {
+  if (!(await isDue(tx))) throw new RemovalOver()
+}
+
+/** Creates {@link SplitRemoval.takeOver} for one try. */
+function createTakeOver(
+  { users, transactions }: DeletionParts,
+  { user, leaver, removal }: Leaving,
+): SplitRemoval['takeOver'] {
+  return async (find) => {
+    if (!removal.isSettled) return undefined
+    return transactions.run(async (tx) => {
+      const taken = await find(tx)
+      if (!taken) return undefined
+      await checkDue(removal, tx)
+      const { posts } = taken
+      if (posts.length > 0) {
+        if (leaver.unretracted >= unretractedMax) return { continuesInMs: fullPauseMs }
+        await users.deferRetraction(user, posts, tx)
+      }
+      await taken.cancel(tx)
+      return { continuesInMs: 0, insertedJobs: true }
+    })
+  }
+}
+
 /** Creates {@link SplitRemoval.split} for one try. */
 function createSplit(
   { users, ranges, transactions, timelines }: DeletionParts,
-  { user, leaver, removal: { isDue }, run }: Leaving,
+  { user, leaver, removal, run }: Leaving,
 ): SplitRemoval['split'] {
-  const checkDue = async (tx: Tx) => {
-    if (!(await isDue(tx))) throw new RemovalOver()
-  }
   return async (some, posts) => {
     const isFull = leaver.unretracted >= unretractedMax
     const areFailing = timelines.areFailing()
     if (posts && isFull && areFailing) return { continuesInMs: fullPauseMs }
     if (posts && !isFull && (areFailing || leaver.unretracted > 0)) {
       await transactions.run(async (tx) => {
-        await checkDue(tx)
+        await checkDue(removal, tx)
         await posts.remove(tx)
         await users.deferRetraction(user, posts.ids, tx)
         // Nothing of an earlier split begins again.
@@ -183,7 +223,7 @@ function createSplit(
       some,
       {
         write: async (tx) => {
-          await checkDue(tx)
+          await checkDue(removal, tx)
           await posts?.remove(tx)
         },
       },

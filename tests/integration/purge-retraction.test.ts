@@ -1,5 +1,8 @@
+import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
 import type { Job } from '../../src/jobs/queue.ts'
+import { Worker } from '../../src/jobs/worker.ts'
 import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
 
 const [author, ...followers] = [handle('author'), handle('ann'), handle('ben'), handle('cat')]
@@ -44,4 +47,62 @@ test('a delivery that overlaps the purge of its author leaves no entry', async (
   await harness.rest()
   expect(await inbox.countDocuments()).toBe(0)
   expect(await outbox.countDocuments()).toBe(0)
+})
+
+/** Runs the jobs that are due. Those that a test has claimed are not. */
+async function runDue() {
+  const { queue, tasks } = harness.services
+  const options = { concurrency: 1, pollMs: 20, leaseMs: 30_000 }
+  await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
+}
+
+const claimOnly = async (kind: string) => {
+  const [job] = await harness.services.queue.claim(30_000)
+  if (job?.kind !== kind) throw new Error(`${kind} is not due`)
+  return job
+}
+
+test('a retraction that waits, and a delivery that was interrupted, leave no entry of an account that was removed before them', async () => {
+  const { services } = harness
+  const { posts, inbox, outbox, users } = services.collections
+  const user = handle('waiting')
+  await openAccounts(services, [user])
+  for (const follower of followers) await services.follows.follow(follower, user)
+  const deleted = await services.posts.create(user, { text: 'hello' })
+  await harness.rest()
+  const interrupted = await services.posts.create(user, { text: 'hello' })
+  const delivery = await claimOnly('post.created')
+  await runOnce(delivery)
+  // As if its retraction had passed right before these entries were written.
+  await posts.deleteOne({ author: user, _id: toObjectId(interrupted.id) })
+  await services.posts.delete(user, { author: user, id: deleted.id })
+  const retraction = await claimOnly('post.deleted')
+  expect(await inbox.countDocuments({ author: user })).toBe(2 * (followers.length + 1))
+  await services.users.delete(user)
+  await settleDeletions(services.collections)
+  await runDue()
+  for (const job of [delivery, retraction]) {
+    await runOnce(job)
+    await services.queue.release(job).catch(() => {})
+  }
+  await harness.rest()
+  expect(await inbox.countDocuments({ author: user })).toBe(0)
+  expect([await outbox.countDocuments(), await users.countDocuments({ _id: user })]).toEqual([0, 0])
+})
+
+test('a post that is committed during the removal of its author’s account leaves no entry', async () => {
+  const { services } = harness
+  const { posts, inbox, followers: edges } = services.collections
+  const user = handle('busy')
+  await openAccounts(services, [user])
+  for (const follower of followers) await services.follows.follow(follower, user)
+  const { id } = await services.posts.create(user, { text: 'hello' })
+  await harness.rest()
+  const late = await posts.findOneAndDelete({ author: user, _id: toObjectId(id) })
+  await services.users.delete(user)
+  await runDue()
+  await posts.insertOne(late as never)
+  await harness.rest()
+  expect(await inbox.countDocuments({ author: user })).toBe(0)
+  expect(await edges.countDocuments({ user })).toBe(0)
 })

@@ -102,7 +102,10 @@ export const broadcastSources: readonly { readonly from: string; readonly why: s
     why: '`verify` and `reconcile` read everything. The drift watch reads a sample of accounts.',
   },
   { from: 'src/capacity/', why: '`feedline capacity --from-database` reads samples of the graph.' },
-  { from: 'src/imports/', why: 'An import checks its pairs against all restrictions.' },
+  {
+    from: 'src/imports/',
+    why: 'An import checks its pairs against all restrictions, and looks for later follow events.',
+  },
   {
     from: 'src/feed/registry/remove-stored.ts',
     why: 'Dropping a strategy empties its collections.',

@@ -134,6 +134,9 @@ export function importedId<Id extends TimeId>(importId: string, atMs: number, pl
   return timeIdAt<Id>(atMs, importId.slice(0, 4) + place.toString(16).padStart(8, '0'))
 }
 
+/** What all ids of one import at one time begin with. */
+export const importOf = (id: TimeId): string => id.slice(0, 16)
+
 function fromDoc<Counter extends string>(doc: ImportDoc): Checkpoint<Counter> {
   const { startedAt, position, done, counts } = doc as unknown as Checkpoint<Counter>
   return { id: doc._id, startedAt, position, done, counts }

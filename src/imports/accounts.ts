@@ -47,7 +47,8 @@ export async function findAccounts(
 
 /**
  * Opens an account for each free handle, in the caller's transaction. {@link countAll} must follow, which creates the
- * counters. The handle of a deleted account is not free until its purge ends. One command, or two if a handle is free.
+ * counters. The handle of a deleted account is not free until its purge ends. One command, or two if a handle is free. None
+ * without handles.
  * @param createdAt the date of the new accounts.
  */
 export async function openAccounts(
@@ -57,6 +58,7 @@ export async function openAccounts(
   createdAt: Date,
 ): Promise<Accounts> {
   const { session } = tx
+  if (handles.size === 0) return { live: handles, opened: handles }
   const accounts = await findAccounts(collections, tx, handles)
   const ids = [...accounts.opened]
   if (ids.length > 0) {

@@ -1,5 +1,6 @@
 import { isDuplicateKey } from '../db/errors.ts'
-import type { Tx } from '../db/transaction.ts'
+import { TryAgain, type Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { pairKey } from '../follows/last-events.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
@@ -16,6 +17,7 @@ import {
   type WrittenBatch,
 } from './importer.ts'
 import { lineSource } from './line-source.ts'
+import { LiveAccounts } from './live-accounts.ts'
 import { storedPairs } from './pairs.ts'
 import { TextFile } from './text-file.ts'
 import { sizeOf } from './upkeep.ts'
@@ -45,7 +47,7 @@ export async function importGraph(
   options: GraphImportOptions,
 ): Promise<GraphImportResult> {
   const { mutual } = options
-  const stored = { isExpected: false }
+  const seen: Seen = { storedEdge: false, accounts: new LiveAccounts() }
   const file = await TextFile.open(options.file)
   const list = new EdgeList(file)
   return runImport(services, options, {
@@ -56,11 +58,7 @@ export async function importGraph(
       () => ({ bad: list.bad }),
     ),
     write: (tx, lines, checkpoint) =>
-      writeEdges(services, tx, {
-        edges: edgesOf(lines, mutual, checkpoint),
-        createdAt: checkpoint.startedAt,
-        stored,
-      }),
+      writeEdges(services, tx, { edges: edgesOf(lines, mutual, checkpoint), checkpoint, seen }),
     counters: { users: 0, edges: 0 },
     progressCounter: 'edges',
     size: await sizeOf(file, mutual ? 2 : 1),
@@ -88,27 +86,41 @@ function edgesOf(
   return [...edges.values()]
 }
 
+/** What earlier batches of the run have seen. */
+interface Seen {
+  readonly accounts: LiveAccounts
+  /** Whether an edge was stored already, so that further batches look for stored edges. */
+  storedEdge: boolean
+}
+
 /** What one transaction writes. */
 interface Batch {
   readonly edges: readonly FollowEdge[]
-  /** The date of new accounts. */
-  readonly createdAt: Date
-  /** Whether the import has found a stored edge, so that its further batches look for stored edges. */
-  readonly stored: { isExpected: boolean }
+  /** The state before the batch. Its start is the date of new accounts. */
+  readonly checkpoint: Checkpoint
+  readonly seen: Seen
 }
 
 async function writeEdges(
   services: ImportServices,
   tx: Tx,
-  { edges, createdAt, stored }: Batch,
+  { edges, checkpoint, seen }: Batch,
 ): Promise<WrittenBatch<Counter>> {
-  const accounts = await openAccounts(services, tx, handlesOf(edges), createdAt)
-  const fresh = await freshEdges(services, tx, { edges, stored }, accounts)
-  await countAll(services, tx, accounts, countEdges(fresh))
+  const handles = handlesOf(edges)
+  const known = seen.accounts.among(handles, checkpoint.position)
+  const unknown = new Set([...handles].filter((handle) => !known.has(handle)))
+  const { live, opened } = await openAccounts(services, tx, unknown, checkpoint.startedAt)
+  const accounts = { live: new Set([...live, ...known]), opened }
+  seen.accounts.note(live, checkpoint.position)
+  const fresh = await freshEdges(services, tx, { edges, seen }, accounts)
+  await countAll(services, tx, accounts, countEdges(fresh)).catch((error: unknown) => {
+    const isGone = error instanceof DomainError && error.code === 'NOT_FOUND'
+    throw isGone && seen.accounts.forget() ? new TryAgain() : error
+  })
   if (fresh.length > 0) {
     await services.edges.storeImported(tx, fresh).catch((error: unknown) => {
       // The transaction is tried again.
-      if (isDuplicateKey(error)) stored.isExpected = true
+      if (isDuplicateKey(error)) seen.storedEdge = true
       throw error
     })
     const older = fresh.filter((edge) => isOlder(edge, accounts))
@@ -126,12 +138,12 @@ const isOlder = ({ follower, followee }: FollowEdge, { opened }: Accounts) =>
 async function freshEdges(
   { collections }: ImportServices,
   tx: Tx,
-  { edges, stored }: Pick<Batch, 'edges' | 'stored'>,
+  { edges, seen }: Pick<Batch, 'edges' | 'seen'>,
   accounts: Accounts,
 ): Promise<FollowEdge[]> {
   const living = edges.filter((edge) => bothIn(edge, accounts.live))
   const older = living.filter((edge) => isOlder(edge, accounts))
-  const existing = await storedPairs(collections, tx, 'followers', stored.isExpected ? older : [])
+  const existing = await storedPairs(collections, tx, 'followers', seen.storedEdge ? older : [])
   // Spares a database without mutes and blocks up to four commands.
   const options = { session: tx.session, projection: { _id: 1 } }
   const restricted = await collections.restrictions.findOne({}, options)

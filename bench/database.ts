@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { connect } from '../src/db/client.ts'
 import { applyIndexes } from '../src/db/indexes.ts'
-import { markVersions } from '../src/db/schema-version.ts'
+import { setMarks } from '../src/db/marks.ts'
 import { openMongod } from '../src/dev/mongod/open.ts'
 import { readConfig } from '../src/environment.ts'
 import { createServices, type Services } from '../src/services.ts'
@@ -63,7 +63,7 @@ export async function openBenchDatabase(
   const name = `bench_${Date.now().toString(36)}`
   const { client, db, services } = await openServices(uri, name, env, clientOptions)
   await applyIndexes(db, 'collection')
-  await markVersions(db)
+  await setMarks(db)
   return {
     uri,
     client,

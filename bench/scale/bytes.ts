@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import { catalogue, driverKey } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
-import { markVersions } from '../../src/db/schema-version.ts'
+import { setMarks } from '../../src/db/marks.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import type { UserId } from '../../src/lib/ids.ts'
@@ -71,7 +71,7 @@ async function measureFollows({ uri, db }: BenchDatabase) {
   for (const kind of ['partial', 'full'] as const) {
     const { client, db: target, services } = await openServices(uri, `${db.databaseName}_${kind}`)
     await applyIndexes(target, 'collection')
-    await markVersions(target)
+    await setMarks(target)
     if (kind === 'full') await replaceGroupIndexes(target)
     const before = await readWritten(target)
     const { written } = await importGraph(services, { file: file.path, mutual: true })

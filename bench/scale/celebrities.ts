@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { applyIndexes } from '../../src/db/indexes.ts'
-import { markVersions } from '../../src/db/schema-version.ts'
+import { setMarks } from '../../src/db/marks.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
@@ -37,7 +37,7 @@ export const celebritiesSide = defineSide({
     const opened = await openServices(many.uri, name, env)
     await using _ = { [Symbol.asyncDispose]: () => opened.client.close() }
     await applyIndexes(opened.db, 'collection')
-    await markVersions(opened.db)
+    await setMarks(opened.db)
     const none = { ...opened, uri: many.uri }
     for (const database of [none, many]) await storeTimeline(database)
     await storeCelebrities(many)

@@ -2,8 +2,8 @@ import type { Db } from 'mongodb'
 import { connect } from '../../src/db/client.ts'
 import { openCollections } from '../../src/db/collections.ts'
 import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
+import { setMarks } from '../../src/db/marks.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { markVersions } from '../../src/db/schema-version.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
@@ -79,7 +79,7 @@ async function measureRound(file: EdgeFile, log: (line: string) => void) {
 async function prepareAsLoad(db: Db): Promise<void> {
   await db.dropDatabase()
   await applyIndexes(db, 'collection', undefined, { forImport: true })
-  await markVersions(db)
+  await setMarks(db)
 }
 
 async function measure(database: BenchDatabase, work: () => Promise<void>) {

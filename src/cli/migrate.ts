@@ -1,6 +1,7 @@
 import { Command } from 'commander'
+import { loadMissingMarks, setMarks, versionsMark } from '../db/marks.ts'
 import { type MigrationPlan, migrate, planMigration } from '../db/migrations/migrate.ts'
-import { areVersionsMarked, markVersions, schemaVersion } from '../db/schema-version.ts'
+import { schemaVersion } from '../db/schema-version.ts'
 import { readConfig } from '../environment.ts'
 import { openDatabase } from '../open-database.ts'
 import { createServices } from '../services.ts'
@@ -19,7 +20,7 @@ export const migrateCommand = (): Command =>
     .option('--dry-run', 'print the changes, and change nothing')
     .option(
       '--previous-stopped',
-      'let servers keep pages in memory: no process of the previous release runs any more',
+      'let servers keep pages in memory, trim timelines and use copies of the registrations: no process of the previous release runs any more',
     )
     .addHelpText('after', help)
     .action(run)
@@ -54,14 +55,18 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
   )
   if (from === undefined) return
   if (previousStopped) {
-    await markVersions(database.db)
+    await setMarks(database.db)
     const { client, db, clock } = database
     await createServices(client, db, config, { now: clock.now }).registrations.restoreCopies()
-  } else if (!(await areVersionsMarked(database.db))) console.log(untilStopped)
+    return
+  }
+  const missing = await loadMissingMarks(database.db.collection('meta'))
+  if (missing.length > 0) console.log(untilStopped(missing.includes(versionsMark)))
 }
 
-const untilStopped =
-  'Servers keep no pages in memory until you run "feedline migrate --previous-stopped". ' +
+const untilStopped = (noVersions: boolean) =>
+  `Servers ${noVersions ? 'keep no pages in memory, ' : ''}trim no timelines and use no copies of the ` +
+  'registrations until you run "feedline migrate --previous-stopped". ' +
   'Run it when no process of the previous release runs any more.'
 
 function planText({ from, changes }: MigrationPlan): string {

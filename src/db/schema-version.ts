@@ -1,8 +1,7 @@
 import type { Collection, Db } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
-import type { MetaDoc } from './documents.ts'
+import { setMarks } from './marks.ts'
 import { migrations } from './migrations/list.ts'
-import { versionsMark } from './versions.ts'
 
 /** How a database is built: one document of `meta`. */
 export interface Schema {
@@ -48,22 +47,9 @@ export async function openSchema(db: Db, following: FollowingMode): Promise<Sche
   const found = await readSchema(db)
   if (found) return found
   const recorded = await recordSchema(db, { version: schemaVersion, following })
-  if (recorded.version === schemaVersion) await markVersions(db)
+  if (recorded.version === schemaVersion) await setMarks(db)
   return recorded
 }
-
-/**
- * Records that all processes that write to the database write versions, so that pages may be kept under them. Only for a
- * database of this schema version, while no process of an older release runs. One command.
- */
-export async function markVersions(db: Db): Promise<void> {
-  const mark = { $setOnInsert: { value: 'complete' } }
-  await db.collection<MetaDoc>('meta').updateOne({ _id: versionsMark }, mark, { upsert: true })
-}
-
-/** Whether {@link markVersions} was called. One command. */
-export const areVersionsMarked = async (db: Db): Promise<boolean> =>
-  (await db.collection<MetaDoc>('meta').findOne({ _id: versionsMark })) !== null
 
 /** Records how a database is built, unless that is recorded. One command. */
 export async function recordSchema(db: Db, schema: Schema): Promise<Schema> {

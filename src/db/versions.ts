@@ -4,6 +4,7 @@ import { chunks } from '../lib/batch.ts'
 import { stripeOf } from '../lib/stripe.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections } from './collections.ts'
+import { copiesMark, loadMissingMarks, versionsMark } from './marks.ts'
 import { shareReads } from './shared-reads.ts'
 import type { Transactions, Tx } from './transaction.ts'
 
@@ -34,13 +35,13 @@ const writesMax = 1_000
 /** When a new version expires. */
 const expiresAt = { $ifNull: ['$expiresAt', { $add: ['$$NOW', lifetimeMs] }] }
 
-/** How long a missing mark is not read again, in milliseconds. */
-const markAgeMsMax = 10_000
+/** How long missing marks are not read again, in milliseconds. */
+const marksAgeMsMax = 10_000
 
 /** What the database said about its processes and shards. */
-interface Mark {
-  /** Whether an operator, or the creation of the database, has said that no process of the previous release runs. */
-  readonly isMarked: boolean
+interface Marks {
+  /** The marks that neither an operator nor the creation of the database has set. */
+  readonly missing: Awaited<ReturnType<typeof loadMissingMarks>>
   readonly isSharded: boolean
   readonly readMs: number
 }
@@ -115,7 +116,7 @@ export function changesOfAccounts(users: Iterable<string>): Subject[] {
 
 /** The versions that values are kept under. Concurrent requests read them together. */
 export class Versions {
-  private mark: Mark | undefined
+  private marks: Marks | undefined
   /** A stamp has at most 200 subjects, and the answer to one command 4,000. */
   private readonly readShared = shareReads<Subject, SeenVersions>(
     'versions',
@@ -142,16 +143,17 @@ export class Versions {
 
   /**
    * Whether values may be kept under versions: not while processes may run that write none, nor on a sharded cluster,
-   * where a transaction can be visible on one shard before another. Up to two commands, every 10 s until it is true.
+   * where a transaction can be visible on one shard before another. Up to two commands, every 10 s while a mark
+   * is missing.
    */
   async areComplete(): Promise<boolean> {
-    const { isMarked, isSharded } = await this.loadMark()
-    return isMarked && !isSharded
+    const { missing, isSharded } = await this.loadMarks()
+    return !missing.includes(versionsMark) && !isSharded
   }
 
-  /** Whether no process of the previous release runs. Commands as in {@link areComplete}. */
+  /** Whether all processes know floors. Commands as in {@link areComplete}. */
   async isPreviousStopped(): Promise<boolean> {
-    return (await this.loadMark()).isMarked
+    return !(await this.loadMarks()).missing.includes(copiesMark)
   }
 
   /** Deletes the versions of a deleted user. One command. */
@@ -160,14 +162,15 @@ export class Versions {
     await this.collections.versions.deleteMany({ _id: { $in: own } })
   }
 
-  private async loadMark(): Promise<Mark> {
-    const { mark } = this
-    if (mark && (mark.isMarked || performance.now() - mark.readMs < markAgeMsMax)) return mark
+  private async loadMarks(): Promise<Marks> {
+    const { marks } = this
+    if (marks && (marks.missing.length === 0 || performance.now() - marks.readMs < marksAgeMsMax))
+      return marks
     const { meta } = this.collections
     const hello = await meta.db.command({ hello: 1, ...requestTimeout })
-    const isMarked = (await meta.findOne({ _id: versionsMark }, requestTimeout)) !== null
-    this.mark = { isMarked, isSharded: hello.msg === 'isdbgrid', readMs: performance.now() }
-    return this.mark
+    const missing = await loadMissingMarks(meta, requestTimeout)
+    this.marks = { missing, isSharded: hello.msg === 'isdbgrid', readMs: performance.now() }
+    return this.marks
   }
 
   private async read(subjects: readonly Subject[]): Promise<SeenVersions> {
@@ -201,6 +204,3 @@ export class Versions {
     return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))
   }
 }
-
-/** The document of `meta` that says that all processes write versions. */
-export const versionsMark = 'versions'

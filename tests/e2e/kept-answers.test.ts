@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { versionsMark } from '../../src/db/marks.ts'
 import { Stamping } from '../../src/db/stamps.ts'
-import { versionsMark } from '../../src/db/versions.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ObjectId } from 'mongodb'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { versionsMark } from '../../src/db/versions.ts'
+import { copiesMark, versionsMark } from '../../src/db/marks.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { noteState } from '../../src/feed/registry/place.ts'
 import { copyIdOf } from '../../src/feed/registry/registration-copies.ts'
@@ -126,14 +127,25 @@ describe('the copies of the registrations', () => {
   })
 
   test('do not exist while a process of the previous release may change registrations', async () => {
-    const { meta, registration_copies } = harness.services.collections
-    await meta.deleteOne({ _id: versionsMark })
-    await registration_copies.deleteMany({})
+    const { meta, registration_copies, strategies, inbox } = harness.services.collections
+    await meta.deleteOne({ _id: copiesMark })
+    // Pages may already be kept: versions are older than copies.
+    expect(await meta.findOne({ _id: versionsMark })).not.toBeNull()
+    expect(await registration_copies.countDocuments()).toBe(16)
     const services = process()
-    await services.registrations.rebuild('INBOX')
     await services.registrations.restoreCopies()
     expect(await registration_copies.countDocuments()).toBe(0)
-    await meta.insertOne({ _id: versionsMark, value: 'complete' })
+    await services.registrations.rebuild('INBOX')
+    expect(await registration_copies.countDocuments()).toBe(0)
+    await harness.rest()
+    expect((await page(services, ben)).servedBy).toBe('INBOX')
+    // A drop by the other process.
+    const begin = { epoch: new ObjectId(), dropping: true, covered: '', complete: false } as const
+    await strategies.updateOne({ _id: 'INBOX' }, { $set: begin })
+    await inbox.deleteMany({})
+    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'FANOUT_ON_READ' })
+    await strategies.deleteOne({ _id: 'INBOX' })
+    await meta.insertOne({ _id: copiesMark, value: 'complete' })
     await services.registrations.restoreCopies()
     expect(await registration_copies.countDocuments()).toBe(16)
   })

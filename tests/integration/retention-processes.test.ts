@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
+import { copiesMark } from '../../src/db/marks.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { versionsMark } from '../../src/db/versions.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -48,7 +48,7 @@ beforeAll(async () => {
 
 test('while processes of the previous release may run, nothing is left out, trimmed or dropped', async () => {
   const { meta, inbox_floors } = harness.services.collections
-  await meta.deleteOne({ _id: versionsMark })
+  await meta.deleteOne({ _id: copiesMark })
   const services = open()
   await publish(services, 3 * kept)
   await services.backfill.refillReader(reader, signal)
@@ -60,7 +60,7 @@ test('while processes of the previous release may run, nothing is left out, trim
   expect(await services.strategies.INBOX.floors?.dropAway(accounts, registration)).toBe(0)
   expect(await stored()).toBe(3 * kept)
   expect(await inbox_floors.findOne({ _id: reader, floor: { $exists: true } })).toBeNull()
-  await meta.insertOne({ _id: versionsMark, value: 'complete' })
+  await meta.insertOne({ _id: copiesMark, value: 'complete' })
   await publish(open(), 1)
   expect(await stored()).toBe(kept)
 })

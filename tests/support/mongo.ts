@@ -7,7 +7,7 @@ import type { FollowingMode } from '../../src/config.ts'
 import { connect } from '../../src/db/client.ts'
 import { type Collections, catalogue, openCollections } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
-import { markVersions } from '../../src/db/schema-version.ts'
+import { setMarks } from '../../src/db/marks.ts'
 import { applySharding, isRouter, loadClusterState } from '../../src/db/sharding/cluster.ts'
 import { planSharding } from '../../src/db/sharding/plan.ts'
 import { acquireLock } from '../../src/dev/mongod/lock.ts'
@@ -39,7 +39,7 @@ export async function testDatabase(
   await inBulk(uri, async (bulk) => {
     if (following === 'collection' && (await isRouter(bulk.db(name)))) await shard(bulk, name)
     await applyIndexes(bulk.db(name), following)
-    await markVersions(bulk.db(name))
+    await setMarks(bulk.db(name))
   })
   const client = await connect(uri, 'serving', {
     monitorCommands: true,

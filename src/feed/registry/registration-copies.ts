@@ -1,7 +1,7 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections, CopiedRegistration, StrategyDoc } from '../../db/collections.ts'
+import { copiesMark } from '../../db/marks.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
-import { versionsMark } from '../../db/versions.ts'
 import { stripeOf } from '../../lib/stripe.ts'
 
 /** Number of copies. On a sharded cluster, the hash of its id decides the shard of each. */
@@ -46,10 +46,13 @@ export class RegistrationCopies {
 
   /**
    * Makes all copies equal to the registrations, as the transaction sees them. Call it last. Two commands, and one more
-   * if a copy differs. One command while there may be no copies.
+   * if a copy differs. While there may be no copies, it deletes any: two commands.
    */
   async write(tx: Tx): Promise<void> {
-    if (!(await this.areKept(tx))) return
+    if (!(await this.areKept(tx))) {
+      await this.collections.registration_copies.deleteMany({}, { session: tx.session })
+      return
+    }
     const { registrations, stale, missing } = await this.findDifferences(tx)
     const operations = [...stale, ...missing].map((_id) => ({
       replaceOne: { filter: { _id }, replacement: { registrations }, upsert: true },
@@ -59,9 +62,10 @@ export class RegistrationCopies {
     await this.collections.registration_copies.bulkWrite(operations, options)
   }
 
-  /** Whether all copies exist and are right, or there may be none. At most three commands. */
+  /** Whether all copies exist and are right, or there may be none and is none. At most three commands. */
   async areCurrent(): Promise<boolean> {
-    if (!(await this.areKept(requestTimeout))) return true
+    if (!(await this.areKept(requestTimeout)))
+      return (await this.collections.registration_copies.findOne({}, requestTimeout)) === null
     const { stale, missing } = await this.findDifferences(requestTimeout)
     return stale.length + missing.length === 0
   }
@@ -105,7 +109,7 @@ export class RegistrationCopies {
 
   /** Whether all processes write copies. Once they do, they always will. */
   private async areKept(at: object): Promise<boolean> {
-    this.isMarked ||= (await this.collections.meta.findOne({ _id: versionsMark }, at)) !== null
+    this.isMarked ||= (await this.collections.meta.findOne({ _id: copiesMark }, at)) !== null
     return this.isMarked
   }
 }

@@ -1,6 +1,6 @@
+import { copiesMark, versionsMark } from '../../../src/db/marks.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
-import { versionsMark } from '../../../src/db/versions.ts'
 import { reactionsTo } from '../../../src/events.ts'
 import { placeId } from '../../../src/feed/registry/place.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
@@ -72,7 +72,7 @@ export async function emptied(
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
-    meta.deleteMany({ _id: { $nin: [versionsMark, placeId] } }),
+    meta.deleteMany({ _id: { $nin: [versionsMark, copiesMark, placeId] } }),
     timeline_marks.deleteMany({ _id: { $ne: 'cluster' } }),
   ])
   await registrations.restoreCopies()

@@ -1,0 +1,35 @@
+import type { Collection, Db } from 'mongodb'
+import type { MetaDoc } from './documents.ts'
+
+/** The document of `meta` that says that all processes write versions. */
+export const versionsMark = 'versions'
+
+/**
+ * The document of `meta` that says that all processes write the copies of the registrations. They also know floors,
+ * which are older. Databases of releases without copies may have {@link versionsMark}, so that one does not say it.
+ */
+export const copiesMark = 'copies'
+
+type Mark = typeof versionsMark | typeof copiesMark
+const marks: readonly Mark[] = [versionsMark, copiesMark]
+
+/**
+ * Records that no process of an older release runs: all processes write versions and copies of the registrations. Only
+ * for a database of this schema version. A mark is never removed. One command.
+ */
+export async function setMarks(db: Db): Promise<void> {
+  const update = { $setOnInsert: { value: 'complete' } }
+  const upserts = marks.map((_id) => ({
+    updateOne: { filter: { _id }, update, upsert: true },
+  }))
+  await db.collection<MetaDoc>('meta').bulkWrite(upserts, { ordered: false })
+}
+
+/** The marks that {@link setMarks} has not set. One command. @param at the options of the read. */
+export async function loadMissingMarks(
+  meta: Collection<MetaDoc>,
+  at: object = {},
+): Promise<readonly Mark[]> {
+  const found = await meta.find({ _id: { $in: [...marks] } }, at).toArray()
+  return marks.filter((mark) => found.every(({ _id }) => _id !== mark))
+}

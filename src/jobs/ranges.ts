@@ -126,13 +126,14 @@ export class RangeJobs {
 
   /**
    * Puts a split job back into a queue after its ranges have ended, so that its further work does not hold the slot of
-   * range jobs. Two commands.
+   * range jobs. Two commands, in a transaction if one is given.
    * @returns the pause of the job.
    * @throws LeaseLost
    */
-  async leave({ job, save }: Run, queue: QueueName): Promise<Pause> {
-    await save(null)
-    await this.parts.jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, requestTimeout)
+  async leave({ job, save }: Run, queue: QueueName, tx?: Tx): Promise<Pause> {
+    await save(null, tx)
+    const options = { ...requestTimeout, ...tx }
+    await this.parts.jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, options)
     return { continuesInMs: 0, insertedJobs: true }
   }
 
@@ -144,26 +145,24 @@ export class RangeJobs {
    * @throws LeaseLost
    */
   async abandon(
-    { checkpoint, job, save }: Run,
+    run: Run,
     queue: QueueName,
     takeOver: (tx: Tx, payload: NewJob['payload']) => Promise<boolean>,
   ): Promise<Pause | undefined> {
+    const { checkpoint, job } = run
     if (!isSplit(checkpoint)) return undefined
     const { jobs, outbox, transactions } = this.parts
     const own = {
       about: { $in: [job.about, null] },
       _id: { $in: checkpoint.ranges.map(toObjectId) },
     }
-    const isOver = await transactions.run(async (tx) => {
-      const { session } = tx
-      const open = await jobs.findOne(own, { session })
-      if (!open || !(await takeOver(tx, open.payload))) return false
-      await save(null, tx)
-      await jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, { session })
+    return transactions.run(async (tx) => {
+      const open = await jobs.findOne(own, { session: tx.session })
+      if (!open || !(await takeOver(tx, open.payload))) return undefined
+      const pause = await this.leave(run, queue, tx)
       await outbox.cancel(tx, own)
-      return true
+      return pause
     })
-    return isOver ? { continuesInMs: 0, insertedJobs: true } : undefined
   }
 
   /**

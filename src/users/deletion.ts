@@ -204,18 +204,18 @@ function createSplit(
   { user, leaver, removal, run }: Leaving,
 ): SplitRemoval['split'] {
   return async (some, posts) => {
-    const isFull = leaver.unretracted >= unretractedMax
-    const areFailing = timelines.areFailing()
-    if (posts && isFull && areFailing) return { continuesInMs: fullPauseMs }
-    if (posts && !isFull && (areFailing || leaver.unretracted > 0)) {
-      await transactions.run(async (tx) => {
+    if (posts && timelines.areFailing()) {
+      if (leaver.unretracted >= unretractedMax) return { continuesInMs: fullPauseMs }
+      // A save in a try that is repeated changes what the run shows.
+      const wasSplit = isSplit(run.checkpoint)
+      return transactions.run(async (tx) => {
         await checkDue(removal, tx)
         await posts.remove(tx)
         await users.deferRetraction(user, posts.ids, tx)
         // Nothing of an earlier split begins again.
-        if (isSplit(run.checkpoint)) await run.save(null, tx)
+        if (wasSplit) return ranges.leave(run, 'BULK', tx)
+        return { continuesInMs: 0, insertedJobs: true }
       })
-      return { continuesInMs: 0, insertedJobs: true }
     }
     return ranges.split(
       run,

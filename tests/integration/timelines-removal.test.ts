@@ -23,6 +23,23 @@ async function runJobs() {
   await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
 }
 
+/** Runs the removal of an account once. @returns what it returned. */
+async function runRemoval() {
+  const { queue, tasks } = separate.services
+  const [removal] = await queue.claim(30_000)
+  if (removal?.kind !== 'user.deleted') throw new Error('the removal is not due')
+  let job = removal
+  const save = async (checkpoint: unknown, tx?: object) => {
+    job = await queue.save(job, checkpoint, tx as never)
+  }
+  const { signal } = new AbortController()
+  const { checkpoint } = removal
+  const run = { job: removal, checkpoint, save, signal, inline: false }
+  const outcome = await tasks[removal.kind]?.(removal.payload, run)
+  await queue.release(job)
+  return outcome
+}
+
 /** What the database still has of an account. */
 async function leftOf(user: UserId) {
   const { posts, followers, following, engagements_by_user, users } = separate.services.collections
@@ -56,16 +73,8 @@ test('accounts are removed from the database while the timelines cluster is away
   await separate.rest()
   expect(await entriesOf(early)).toBe(postsCount * (fans.length + 1))
   await services.users.delete(early)
-  const [removal] = await services.queue.claim(30_000)
-  if (removal?.kind !== 'user.deleted') throw new Error('the removal is not due')
-  const save = async (checkpoint: unknown, tx?: object) => {
-    await services.queue.save(removal, checkpoint, tx as never)
-  }
-  const { signal } = new AbortController()
-  const run = { job: removal, checkpoint: undefined, save, signal, inline: false }
   // The cluster fails while range jobs retract the first posts.
-  await services.tasks[removal.kind]?.(removal.payload, run)
-  await services.queue.release(removal)
+  await runRemoval()
   expect(await outbox.countDocuments({ kind: 'user.deleted.range' })).toBe(1)
   await set.kill()
   await services.users.delete(late)
@@ -130,4 +139,27 @@ test('an account with more posts than a removal notes waits for the cluster, and
   expect(await entriesOf(full)).toBe(0)
   expect(await users.countDocuments({ _id: full })).toBe(0)
   vi.restoreAllMocks()
+}, 60_000)
+
+test('a removal whose range an operator dropped leaves the queue of ranges while the timelines cluster fails', async () => {
+  const { services } = separate
+  const { outbox, users } = services.collections
+  const user = handle('dropped')
+  await openAccounts(services, [user])
+  await services.follows.follow(fans[0] as UserId, user)
+  await services.posts.create(user, { text: 'hello' })
+  await separate.rest()
+  await services.users.delete(user)
+  const failing = vi.spyOn(services.placement, 'isFailing', 'get').mockReturnValue(false)
+  await runRemoval()
+  const queue = async () => (await outbox.findOne({ kind: 'user.deleted' }))?.queue
+  expect(await queue()).toBe('RANGE')
+  await outbox.deleteOne({ kind: 'user.deleted.range' })
+  await outbox.updateMany({}, { $set: { runAt: new Date(0) } })
+  failing.mockReturnValue(true)
+  await runRemoval()
+  failing.mockRestore()
+  expect(await queue()).toBe('BULK')
+  await separate.rest()
+  expect([await entriesOf(user), await users.countDocuments({ _id: user })]).toEqual([0, 0])
 }, 60_000)

@@ -82,7 +82,8 @@ export const createTasks = ({
           const { delivery } = timelineParts
           if (ids.length > 0) {
             const retract = await delivery.createRetraction(user, ids, signal)
-            const left = await graph.removeAudience(user, removal, retract)
+            const retraction = { posts: ids.length, retract }
+            const left = await graph.removeAudience(user, removal, retraction)
             if (left) return left
           }
           await delivery.deleteReader(user)

@@ -1,6 +1,7 @@
 import { ObjectId } from 'mongodb'
 import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
+import { toObjectId } from '../../src/db/object-id.ts'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
@@ -162,4 +163,42 @@ test('a removal whose range an operator dropped leaves the queue of ranges while
   expect(await queue()).toBe('BULK')
   await separate.rest()
   expect([await entriesOf(user), await users.countDocuments({ _id: user })]).toEqual([0, 0])
+}, 60_000)
+
+test('noted posts leave timelines in steps of 50,000 entries, which read the registrations once', async () => {
+  const { services } = separate
+  const { users, follow_events } = services.collections
+  const user = handle('prolific')
+  await openAccounts(services, [user])
+  for (const fan of fans) await services.follows.follow(fan, user)
+  const { id } = await services.posts.create(user, { text: 'hello' })
+  await separate.rest()
+  await services.users.delete(user)
+  const unretracted = Array.from({ length: 20_000 }, () => new ObjectId())
+  unretracted[0] = toObjectId(id)
+  await users.updateOne({ _id: user }, { $set: { unretracted } })
+  vi.spyOn(services.placement, 'isFailing', 'get').mockReturnValue(false)
+  const steps = vi.spyOn(follow_events, 'deleteMany')
+  const inboxes = services.strategies.INBOX
+  const remove = inboxes.remove.bind(inboxes)
+  // Entries that were never stored need no command.
+  const removals = vi
+    .spyOn(inboxes, 'remove')
+    .mockImplementation(async (readers, posts, ...rest) => {
+      if (posts.includes(id)) await remove(readers, posts, ...rest)
+    })
+  const reads = vi.spyOn(services.registry, 'readFor')
+  await separate.rest()
+  expect(await entriesOf(user)).toBe(0)
+  expect(await users.countDocuments({ _id: user })).toBe(0)
+  const sizes = steps.mock.calls.map(([filter]) => Object.values(filter?._id ?? {})[0]?.length)
+  // Two readers have 40,000 of the entries, and three would have 60,000.
+  expect(sizes).toEqual([2, 1])
+  const noteds = removals.mock.calls.filter(([, posts]) => posts.length > 50)
+  expect(noteds.map(([readers, posts]) => [readers.length, posts.length])).toEqual([
+    ...Array.from({ length: 20 }, () => [2, 1_000]),
+    ...Array.from({ length: 20 }, () => [1, 1_000]),
+  ])
+  expect(reads.mock.calls.length).toBeLessThan(10)
+  vi.restoreAllMocks()
 }, 60_000)

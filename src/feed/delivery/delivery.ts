@@ -30,8 +30,8 @@ import {
 const deliveryJob = subscriptions['post.created'].timelines
 const retractionJob = subscriptions['post.deleted'].timelines
 
-/** Number of posts that one command removes from the timelines of some readers. */
-const postsMax = 50
+/** Number of pairs of a reader and a post, and of posts, that one command removes from timelines. */
+const [removedPairsMax, removedPostsMax] = [25_000, 1_000]
 
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {
@@ -131,45 +131,54 @@ export class Delivery {
   }
 
   /**
-   * Creates a function that removes the entries of a deleted author's posts from the timelines of up to 1,000 readers. Two
-   * commands for each 50 posts, and one more under HYBRID to create it.
+   * Creates a function that removes the entries of a deleted author's posts from the timelines of some readers. Two
+   * commands for each 25,000 pairs of a reader and a post, or 1,000 posts, and one more under HYBRID to create it.
    */
   async createRetraction(
     author: UserId,
     posts: readonly PostId[],
     signal: AbortSignal,
   ): Promise<(readers: readonly UserId[]) => Promise<void>> {
-    const removers: ((readers: readonly UserId[]) => Promise<void>)[] = []
-    for (const some of chunks(posts, postsMax)) {
-      const remove = await this.createRemover(author, some)
-      if (remove) removers.push(remove)
-    }
+    const holdings = await this.findHoldings(author, posts)
     return async (readers) => {
-      for (const remove of removers) {
-        signal.throwIfAborted()
-        for (const some of chunks(readers, batchSize)) await remove(some)
+      for (const some of chunks(readers, batchSize)) {
+        const size = Math.min(removedPostsMax, Math.floor(removedPairsMax / some.length))
+        for (const { strategy, stored } of holdings) {
+          for (const gone of chunks(stored, size)) {
+            signal.throwIfAborted()
+            await strategy.remove(some, gone)
+          }
+        }
       }
     }
   }
 
   /**
-   * Creates a function that removes an author's posts from the timelines of some readers.
-   * It skips each strategy that cannot hold the posts. Undefined if no strategy can.
+   * Creates a function that removes an author's posts from the timelines of some readers. Undefined if no strategy can
+   * hold the posts.
    */
   private async createRemover(
     author: UserId,
     posts: readonly PostId[],
   ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
+    const holdings = await this.findHoldings(author, posts)
+    if (holdings.length === 0) return undefined
+    return async (readers) => {
+      await Promise.all(holdings.map(({ strategy, stored }) => strategy.remove(readers, stored)))
+    }
+  }
+
+  /** Finds the strategies that can hold some posts of an author, and which of them. One command under HYBRID, else none. */
+  private async findHoldings(
+    author: UserId,
+    posts: readonly PostId[],
+  ): Promise<{ strategy: StoredTimelines; stored: readonly PostId[] }[]> {
     const all = writersIn(await this.parts.registry.readFor(author)).map(async (registration) => {
       const unstored = await this.parts.filters.get(registration._id)?.firstUnstoredId(author)
       const stored = unstored === undefined ? posts : posts.filter((id) => id < unstored)
       return { strategy: this.openTimeline(registration), stored }
     })
-    const holdings = (await Promise.all(all)).filter(({ stored }) => stored.length > 0)
-    if (holdings.length === 0) return undefined
-    return async (readers) => {
-      await Promise.all(holdings.map(({ strategy, stored }) => strategy.remove(readers, stored)))
-    }
+    return (await Promise.all(all)).filter(({ stored }) => stored.length > 0)
   }
 
   /**

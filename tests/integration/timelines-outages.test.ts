@@ -116,3 +116,33 @@ test('a drop whose last transaction is tried again ends, and leaves no mark', as
   await separate.rest()
   await services.clusterRepair.run()
 })
+
+test('a job whose command always takes too long waits at first, and then counts its tries and stops no other work', async () => {
+  const { services, set } = separate
+  const { author } = await followed()
+  const { id: post } = await services.posts.create(author, { text: 'hello' })
+  const deliver = async () => services.tasks['post.created']?.({ author, post }, joblessRun())
+  const clock = vi.spyOn(performance, 'now')
+  const start = performance.now() + 3_600_000
+  const after = async (minutes: number) => {
+    clock.mockReturnValue(start + minutes * 60_000)
+    return deliver().catch((error: Error) => error)
+  }
+  {
+    await using _slow = await set.fail({ failCommands: writes, errorCode: 50 })
+    expect(await after(0)).toMatchObject({ continuesInMs: 500 })
+    expect(services.placement.isFailing).toBe(false)
+    for (let minutes = 1; minutes < 10; minutes++)
+      expect(await after(minutes)).toMatchObject({ continuesInMs: 500 })
+    expect(await after(10)).toMatchObject({ code: 50 })
+    // After two calm minutes, jobs wait again.
+    expect(await after(13)).toMatchObject({ continuesInMs: 500 })
+  }
+  {
+    await using _unreachable = await set.fail({ failCommands: writes, errorCode })
+    expect(await after(14)).toMatchObject({ continuesInMs: 500 })
+    expect(services.placement.isFailing).toBe(true)
+  }
+  clock.mockRestore()
+  await separate.rest()
+})

@@ -4,7 +4,7 @@ import type { Placement } from '../registry/placement.ts'
 
 /**
  * Tasks that wait while the timelines cluster, or a part of it, cannot be used. Such a try does not count, so no job is
- * parked for it. A task saves its progress, and
+ * parked for it. If the cluster answers, and is only too slow for them, tries count after 10 minutes. A task saves its progress, and
  * ends, only while the cluster is in the state that the database names. Otherwise its entries may be lost, and it runs
  * again. Entries that were lost before the database named the state are built again.
  */
@@ -38,7 +38,9 @@ export async function runPaused(
     return outcome
   } catch (error) {
     if (run.signal.aborted || !(await placement.isOutage(error, before))) throw error
-    return { continuesInMs: placement.pauseAfter(error) }
+    const continuesInMs = placement.pauseAfter(error)
+    if (continuesInMs === undefined) throw error
+    return { continuesInMs }
   }
 }
 

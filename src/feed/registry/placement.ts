@@ -4,7 +4,7 @@ import type {
   TimelineSession,
   TimelineTx,
 } from '../../db/collections.ts'
-import { isDisconnected, isRefused, isUnreachable } from '../../db/errors.ts'
+import { isDisconnected, isRefused, isSlow, isUnreachable } from '../../db/errors.ts'
 import {
   type ClusterPrimary,
   TimelinesAway,
@@ -21,6 +21,11 @@ const suspectMs = 3_000
 const answerMsMax = 1_500
 /** The shortest and the longest pause of a job that the cluster failed, in milliseconds. */
 const [pauseMsMin, pauseMsMax] = [500, 5_000]
+/**
+ * How long jobs wait for a cluster that answers, and does not get their commands done, in milliseconds. Then their tries
+ * count. After two minutes without such a failure, this time begins again.
+ */
+const [slowMsMax, slowGapMs] = [600_000, 120_000]
 /** How long after its last failure the cluster is taken for a failing one, in milliseconds. Longer than a pause. */
 const calmMs = 10_000
 
@@ -41,6 +46,10 @@ export class Placement {
   private suspectUntil = 0
   /** When jobs began to wait, and when the last one did. By the monotonic clock, in milliseconds. */
   private failing = { since: -Infinity, last: -Infinity }
+  /** The same for jobs that waited for a cluster that answers. */
+  private slow = { since: -Infinity, last: -Infinity }
+  /** When the cluster did not answer a job the last time. By the monotonic clock, in milliseconds. */
+  private unanswered = -Infinity
 
   /** @param cluster undefined: the timelines are in the database. */
   constructor(
@@ -137,14 +146,26 @@ export class Placement {
     return this.isSeparate && !this.isVerified(this.verified?.state)
   }
 
-  /** Whether jobs may wait now: the cluster cannot be used, or it has failed a job within the last 10 s. */
+  /** Whether the cluster cannot be used now, or did not answer a job, in whole or in part, within the last 10 s. */
   get isFailing(): boolean {
-    return this.isAway || this.hasFailed
+    return this.isAway || performance.now() - this.unanswered < calmMs
   }
 
-  /** How long a job waits that the cluster failed, in milliseconds. Rises while jobs fail within 10 s of each other. */
-  pauseAfter(error: unknown): number {
+  /**
+   * How long a job waits that the cluster failed, in milliseconds. Rises while jobs fail within 10 s of each other.
+   * @returns undefined if the try counts: for 10 minutes, the cluster has answered that commands took too long or
+   *   collided. Such a job may never succeed, and is parked in the end.
+   */
+  pauseAfter(error: unknown): number | undefined {
     const now = performance.now()
+    if (isSlow(error) && !this.isAway) {
+      if (now - this.slow.last > slowGapMs) this.slow.since = now
+      this.slow.last = now
+      if (now - this.slow.since >= slowMsMax) return undefined
+    } else {
+      this.unanswered = now
+      this.slow.last = -Infinity
+    }
     if (!this.hasFailed) {
       this.failing.since = now
       this.onFailure(error)

@@ -8,6 +8,7 @@ import { unreachable } from './db/unreachable.ts'
 import type { FeedConfig } from './feed/config.ts'
 import {
   emptyCluster,
+  isPrepared,
   isSameCluster,
   loadOwner,
   newValue,
@@ -79,6 +80,8 @@ export async function prepareMove(
 ): Promise<TimelinesPlaceDoc | undefined> {
   const { election, hosts } = checkForm(cluster)
   const owner = await loadOwner(places)
+  // A cluster that is prepared has data and no mark.
+  if (before && isPrepared(before, now)) return undefined
   await checkFree(cluster, owner)
   const common = { _id: placeId, election, owner, hosts, durable: cluster.isDurable }
   if (!before) {

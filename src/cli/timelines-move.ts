@@ -3,9 +3,15 @@ import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
 import { timelineCollectionNames } from '../db/collections.ts'
 import { applyIndexes } from '../db/indexes.ts'
-import type { Db } from '../db/mongo.ts'
+import { dropTimelines, loadIdentities } from '../db/timelines-cluster.ts'
 import { type AppConfig, readConfig } from '../environment.ts'
-import { noteState, placeId, placesIn, replacePlace } from '../feed/registry/place.ts'
+import {
+  noteState,
+  placeId,
+  placesIn,
+  prepareUnderLease,
+  replacePlace,
+} from '../feed/registry/place.ts'
 import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { prepareMove } from '../open-timelines.ts'
 import { createServices } from '../services.ts'
@@ -41,8 +47,11 @@ export const timelinesMoveCommand = (): Command =>
       )
     })
 
-/** @returns where timelines are stored now. 'busy', and they are not moved, if other processes prepare a cluster. */
-async function moveTimelines(
+/**
+ * Moves the timelines once.
+ * @returns where timelines are stored now. 'busy', and they are not moved, if other processes prepare a cluster.
+ */
+export async function moveTimelines(
   config: AppConfig,
   { client, db, cluster, clock }: OpenDatabase,
 ): Promise<{ readonly where: string } | 'unchanged' | 'busy'> {
@@ -51,14 +60,20 @@ async function moveTimelines(
   const places = placesIn(collections)
   const before = (await places.findOne({ _id: placeId })) ?? undefined
   if (!cluster && !before) return 'unchanged'
+  // Known before the lease and the move, so that no collection of a later move is among them.
+  const known = await loadIdentities(db)
   const place = cluster && (await prepareMove(cluster, places, before, clock.now()))
-  if (cluster && !place) return 'busy'
-  if (!cluster) {
-    await dropTimelines(db)
-    await applyIndexes(db, config.following, timelineCollectionNames)
-  }
+  const mark =
+    place?.value ??
+    (before &&
+      !cluster &&
+      (await prepareUnderLease(places, before, clock.now(), async () => {
+        await dropTimelines(db, known)
+        await applyIndexes(db, config.following, timelineCollectionNames)
+      })))
+  if (!mark) return 'busy'
   const replaced = await registrations.runExclusive(async (tx) => {
-    if (!(await replacePlace(places, tx, before, place))) return undefined
+    if (!(await replacePlace(places, tx, { before, mark, place }))) return undefined
     const state = place && { mark: place.value, election: place.election }
     await noteState(collections, tx, state)
     await registrations.invalidate(tx, 0)
@@ -67,13 +82,8 @@ async function moveTimelines(
   if (!replaced) return 'busy'
   // Until then, a page may read timelines of the database as before the move.
   await copies.awaitVisible(replaced)
-  if (cluster) await dropTimelines(db)
+  if (cluster) await dropTimelines(db, known)
   return { where: place ? place.hosts.join(', ') : 'this database' }
-}
-
-/** Deletes the timelines of the database, which no process reads or writes. */
-async function dropTimelines(db: Db): Promise<void> {
-  for (const name of timelineCollectionNames) await db.dropCollection(name)
 }
 
 const help = `

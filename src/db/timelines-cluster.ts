@@ -1,10 +1,11 @@
-import type {
-  Binary,
-  ClientSessionOptions,
-  Db,
-  MongoClient,
-  TopologyDescription,
-  TopologyDescriptionChangedEvent,
+import {
+  type Binary,
+  type ClientSessionOptions,
+  type Db,
+  type MongoClient,
+  MongoServerError,
+  type TopologyDescription,
+  type TopologyDescriptionChangedEvent,
 } from 'mongodb'
 import { type ClientProfile, connect, requestTimeout } from './client.ts'
 import {
@@ -51,9 +52,28 @@ const sharded = 'sharded'
 /** The mark that identifies the data of a cluster. */
 const markId = 'cluster'
 const byMajority = { writeConcern: { w: 'majority' } } as const
+/** NamespaceNotFound, CollectionUUIDMismatch. */
+const goneCodes: ReadonlySet<unknown> = new Set([26, 361])
 
 /** What identifies the collections of a database, by name. A collection that is created again has another identity. */
 export type CollectionIdentities = ReadonlyMap<string, Binary | undefined>
+
+/** Loads the identities of the collections of a database. One command. */
+export async function loadIdentities(db: Db): Promise<CollectionIdentities> {
+  const found = await db.listCollections({}, { nameOnly: false }).toArray()
+  return new Map(found.map(({ name, info }) => [name, info?.uuid]))
+}
+
+/** Deletes the timelines of a database, but no collection that is not `known`. A command for each collection. */
+export async function dropTimelines(db: Db, known: CollectionIdentities): Promise<void> {
+  for (const name of timelineCollectionNames) {
+    const collectionUUID = known.get(name)
+    if (!collectionUUID) continue
+    await db.command({ drop: name, collectionUUID, ...byMajority }).catch((error) => {
+      if (!(error instanceof MongoServerError && goneCodes.has(error.code))) throw error
+    })
+  }
+}
 
 /** Whether writes wait for a majority, so that no election reverts them. Otherwise the URI says `w=1`. */
 export const isDurable = (uri: string): boolean => !/[?&]w=1(&|$)/.test(uri)
@@ -155,8 +175,7 @@ export class TimelinesCluster implements AsyncDisposable {
 
   /** Loads the identities of the collections, by name. One command. */
   async loadIdentities(): Promise<CollectionIdentities> {
-    const found = await this.db.listCollections({}, { nameOnly: false }).toArray()
-    return new Map(found.map(({ name, info }) => [name, info?.uuid]))
+    return loadIdentities(this.db)
   }
 
   /**

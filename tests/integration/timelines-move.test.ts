@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { moveTimelines } from '../../src/cli/timelines-move.ts'
 import { timelineCollectionNames } from '../../src/db/collections.ts'
 import { TimelinesCluster } from '../../src/db/timelines-cluster.ts'
+import { readConfig } from '../../src/environment.ts'
 import { placeId, placesIn } from '../../src/feed/registry/place.ts'
 import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { openDatabase } from '../../src/open-database.ts'
 import type { Services } from '../../src/services.ts'
 import { runCommand } from '../support/command-line.ts'
 import { joblessRun } from '../support/jobless-run.ts'
@@ -30,12 +33,20 @@ const publish = async (by: Services) => {
   posts.unshift((await by.posts.create(author, { text: 'hello' })).id)
 }
 
-const move = (uri?: string) =>
-  runCommand(['timelines', 'move'], {
-    MONGODB_URI: first.database.uri,
-    MONGODB_DATABASE: first.database.name,
-    ...(uri ? { TIMELINES_URI: uri } : {}),
-  })
+const env = (uri?: string) => ({
+  MONGODB_URI: first.database.uri,
+  MONGODB_DATABASE: first.database.name,
+  ...(uri ? { TIMELINES_URI: uri } : {}),
+})
+const move = (uri?: string) => runCommand(['timelines', 'move'], env(uri))
+
+/** A process that moves timelines, in single tries. */
+async function openMove(uri?: string) {
+  const config = readConfig(env(uri))
+  const options = { profile: 'bulk', prepare: true, anyTimelines: true, log: () => {} } as const
+  const opened = await openDatabase(config, options)
+  return { ...opened, move: () => moveTimelines(config, opened) }
+}
 
 /** Which strategies serve the reader's pages in a process. Each page must have all posts. */
 async function servedBy(by: Services): Promise<string[]> {
@@ -154,4 +165,45 @@ test('timelines move onto the same cluster waits for a process that prepares it,
   await server.clusterRepair.settle()
   await drain(server)
   expect(await servedBy(server)).toEqual(stored)
+})
+
+test('a second move onto a cluster with data is busy while another process prepares the cluster', async () => {
+  await using next = await openMove(second.uri)
+  const places = placesIn(first.services.collections)
+  const marks = next.cluster?.db.collection<{ _id: string }>('timeline_marks')
+  const mark = await marks?.findOneAndDelete({ _id: 'cluster' })
+  const preparing = { mark: 'other', until: new Date(Date.now() + 10_000) }
+  await places.updateOne({ _id: placeId }, { $set: { preparing } })
+  expect(await next.move()).toBe('busy')
+  await places.updateOne({ _id: placeId }, { $unset: { preparing: '' } })
+  await marks?.insertOne(mark as { _id: string })
+})
+
+test.each([
+  ['is busy while the first one works', false],
+  ['moves them after the lease of the first one, which then deletes nothing', true],
+])('of two moves into the database at once, the second one %s', async (_, isExpired) => {
+  const { database, clock, engagement } = first
+  await move(second.uri)
+  // As a killed move leaves it.
+  await database.db.createCollection('inbox')
+  await using late = await openMove()
+  await using other = await openMove()
+  const here = servicesOver(database, clock, engagement, 'collection', feed)
+  const outcomes: unknown[] = []
+  const command = late.db.command.bind(late.db)
+  vi.spyOn(late.db, 'command').mockImplementationOnce(async (...given) => {
+    const expired = { $set: { 'preparing.until': new Date(0) } }
+    if (isExpired) await placesIn(here.collections).updateOne({ _id: placeId }, expired)
+    outcomes.push(await other.move())
+    if (isExpired) await drain(here)
+    return command(...given)
+  })
+  outcomes.push(await late.move())
+  const moved = { where: 'this database' }
+  expect(outcomes).toEqual(isExpired ? [moved, 'busy'] : ['busy', moved])
+  expect(await late.move()).toBe('unchanged')
+  await drain(here)
+  expect(await servedBy(here)).toEqual(stored)
+  expect(await here.collections.inbox.countDocuments()).toBe(2 * posts.length)
 })

@@ -98,20 +98,40 @@ export async function loadOwner(meta: Collection<TimelinesPlaceDoc>): Promise<st
 /** How long a process may take to create the collections of a cluster, in milliseconds. Another one then begins again. */
 const preparingMsMax = 20_000
 
+/** Whether a process holds the lease in a place. @param now the database's clock, in milliseconds since 1970. */
+export const isPrepared = ({ preparing }: TimelinesPlaceDoc, now: number): boolean =>
+  preparing !== undefined && preparing.until.getTime() >= now
+
 /**
- * Deletes what a cluster holds, and creates its collections with a new mark. One process does it at a time, under a lease
- * in `place`. A process that is late deletes nothing of a later one, and its mark is not accepted.
+ * Deletes what a cluster holds, and creates its collections with a new mark. A process that is late deletes nothing of a
+ * later one, and its mark is not accepted.
  * @param now the database's clock, in milliseconds since 1970.
- * @returns the new mark. Undefined if another process holds the lease, or has changed `place`.
+ * @returns as {@link prepareUnderLease}.
  */
 export async function emptyCluster(
   cluster: TimelinesCluster,
   places: Collection<TimelinesPlaceDoc>,
-  { value, owner }: Pick<TimelinesPlaceDoc, 'value' | 'owner'>,
+  place: Pick<TimelinesPlaceDoc, 'value' | 'owner'>,
   now: number,
 ): Promise<string | undefined> {
   // Known before the lease, so that nothing of a process with a later lease is among them.
   const known = await cluster.loadIdentities()
+  const { owner } = place
+  return prepareUnderLease(places, place, now, (value) => cluster.begin({ value, owner }, known))
+}
+
+/**
+ * Prepares another place for timelines. One process does it at a time, under a lease in the record of the place.
+ * @param work gets the new mark. It must change nothing of a process with a later lease.
+ * @param now the database's clock, in milliseconds since 1970.
+ * @returns the new mark. Undefined if another process holds the lease, or has changed the record.
+ */
+export async function prepareUnderLease(
+  places: Collection<TimelinesPlaceDoc>,
+  { value }: Pick<TimelinesPlaceDoc, 'value'>,
+  now: number,
+  work: (mark: string) => Promise<void>,
+): Promise<string | undefined> {
   const mark = newValue()
   const preparing = { mark, until: new Date(now + preparingMsMax) }
   const isFree = {
@@ -123,7 +143,7 @@ export async function emptyCluster(
   )
   if (modifiedCount === 0) return undefined
   try {
-    await cluster.begin({ value: mark, owner }, known)
+    await work(mark)
   } catch (error) {
     const own = { _id: placeId, 'preparing.mark': mark }
     await places.updateOne(own, { $unset: { preparing: '' } })
@@ -132,27 +152,32 @@ export async function emptyCluster(
   return mark
 }
 
+/** What {@link replacePlace} changes. */
+interface PlaceChange {
+  /** The record as it was read. Undefined: there was none. */
+  readonly before: TimelinesPlaceDoc | undefined
+  /** From {@link prepareUnderLease}, if there was a record. */
+  readonly mark: string
+  /** The new record, with this mark. Undefined: timelines are in the database. */
+  readonly place: TimelinesPlaceDoc | undefined
+}
+
 /**
  * Replaces the record of the cluster. Up to two commands.
- * @param before the record as it was read. Undefined: there was none.
- * @param place the new record, with a mark from {@link emptyCluster}. Undefined: timelines are in the database.
  * @returns false if another process has changed the record.
  */
 export async function replacePlace(
   places: Collection<TimelinesPlaceDoc>,
   { session }: Tx,
-  before: TimelinesPlaceDoc | undefined,
-  place: TimelinesPlaceDoc | undefined,
+  { before, mark, place }: PlaceChange,
 ): Promise<boolean> {
   if (before) {
-    const { value } = before
-    const prepared = place && [
-      { value, 'preparing.mark': place.value },
+    const prepared = [
+      { value: before.value, 'preparing.mark': mark },
       // A server of the same cluster has found the new mark first.
-      { value: place.value },
+      { value: mark },
     ]
-    const known = { _id: placeId, ...(prepared ? { $or: prepared } : { value }) }
-    const { deletedCount } = await places.deleteOne(known, { session })
+    const { deletedCount } = await places.deleteOne({ _id: placeId, $or: prepared }, { session })
     if (deletedCount === 0) return false
   }
   if (place) await places.insertOne(place, { session })

@@ -60,7 +60,7 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
   const startedAt = performance.now()
   const file = await RelationFile.open(path)
   const config = readConfig()
-  await using database = await openForCommand(config, dryRun ? false : 'forImport')
+  await using database = await openForCommand(config, dryRun ? 'forRead' : 'forImport')
   using interrupt = interruption()
   const report = (result: RelationImportResult, more: object = {}) => {
     const ms = performance.now() - startedAt

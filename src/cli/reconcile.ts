@@ -58,7 +58,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   const startedAt = performance.now()
   const who = users === 'all' ? 'all' : await handlesIn(users)
   const config = readConfig()
-  await using database = await openForCommand(config, !dryRun)
+  await using database = await openForCommand(config, dryRun ? 'forRead' : true)
   const services = await servicesForAllStrategies(database, config)
   using stopped = interruption()
   using displays = new PartDisplays('checked')

@@ -43,7 +43,7 @@ Examples:
 async function run({ readers, json }: VerifyOptions): Promise<void> {
   const startedAt = performance.now()
   const config = readConfig()
-  await using database = await openForCommand(config, false)
+  await using database = await openForCommand(config, 'forRead')
   const services = await servicesForAllStrategies(database, config)
   const tally = new Tally()
   const found: Findings = { differences: 0, byKind: {}, sample: [], harmless: 0, unrepairable: 0 }

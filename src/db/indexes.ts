@@ -92,6 +92,16 @@ export async function buildAfterImport(db: Db, following: FollowingMode): Promis
   await Promise.all(builds)
 }
 
+/**
+ * The indexes that an import has left out, as "collection index". Pages and edges are read by them. As many commands as
+ * {@link indexPlan}.
+ */
+export async function loadLeftOut(db: Db, following: FollowingMode): Promise<string[]> {
+  return (await indexPlan(db, following, {})).flatMap(({ collection, build }) =>
+    build.filter(({ afterImport }) => afterImport).map(({ name }) => `${collection} ${name}`),
+  )
+}
+
 /** Whether collections are clustered as declared. One command. */
 export async function isAsDeclared(db: Db, names: CollectionName[]): Promise<boolean> {
   const found = await db.listCollections({}, { nameOnly: false }).toArray()

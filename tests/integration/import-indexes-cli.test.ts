@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { registerStrategies } from '../../src/feed/feeds.ts'
+import { runCommand } from '../support/command-line.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
+const harness = useServices()
+const [ann, ben] = [handle('ann'), handle('ben')]
+const membership = 'user_1_followee_1'
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'feedline-import-indexes-cli-'))
+  await writeFile(join(folder, 'graph.txt'), 'cat dan')
+  const { services } = harness
+  await openAccounts(services, [ann, ben])
+  await services.follows.follow(ann, ben)
+  await registerStrategies(services, ['INBOX'])
+  await harness.rest()
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const run = (...args: string[]) =>
+  runCommand(args, {
+    MONGODB_URI: harness.database.uri,
+    MONGODB_DATABASE: harness.database.name,
+  })
+
+test('commands that read edges name the indexes that a killed import has left out, and the command that builds them', async () => {
+  await harness.database.db.collection('following').dropIndex(membership)
+  const commands = [['verify'], ['reconcile', '--dry-run']]
+  for (const command of commands)
+    expect(await run(...command), command.join(' ')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        `feedline: An import has not built these indexes yet: following ${membership}. ` +
+        'Repeat the import, or run "feedline indexes --apply".\n',
+    })
+  expect((await run('indexes')).stdout).toContain('1 missing')
+  expect((await run('indexes', '--apply')).code).toBe(0)
+  expect(await run('verify')).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('an import that cannot build its indexes says why and fails, after it has queued the rebuild', async () => {
+  const { registrations, collections } = harness.services
+  const { following, outbox } = collections
+  await registrations.runExclusive((tx) => registrations.invalidate(tx, 60_000))
+  await harness.database.db.collection('following').dropIndex(membership)
+  const edge = await following.findOne({ user: ann }, { projection: { _id: 0 } })
+  const { insertedId } = await following.insertOne(edge as never)
+  const failed = await run('load', join(folder, 'graph.txt'), '--json')
+  expect(failed.code).toBe(1)
+  expect(failed.stderr).toMatch(
+    /^Indexes could not be built\. Remove the cause and run "feedline indexes --apply"\. .*E11000 .*\n$/,
+  )
+  expect(JSON.parse(failed.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ edges: 1 })
+  const [job] = await outbox.find({ kind: 'strategy.backfill' }).toArray()
+  expect(job?.runAt.getTime()).toBeLessThanOrEqual(harness.clock.now())
+  await following.deleteOne({ _id: insertedId })
+  expect(await run('load', join(folder, 'graph.txt'))).toMatchObject({ code: 0, stderr: '' })
+})

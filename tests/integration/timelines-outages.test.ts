@@ -134,7 +134,7 @@ test('a job whose command always takes too long waits at first, and then counts 
     expect(services.placement.isFailing).toBe(false)
     for (let minutes = 1; minutes < 10; minutes++)
       expect(await after(minutes)).toMatchObject({ continuesInMs: 500 })
-    expect(await after(10)).toMatchObject({ code: 50 })
+    expect(await after(10.1)).toMatchObject({ code: 50 })
     // After two calm minutes, jobs wait again.
     expect(await after(13)).toMatchObject({ continuesInMs: 500 })
   }

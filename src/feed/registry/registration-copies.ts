@@ -12,6 +12,8 @@ const copyIds: readonly string[] = Array.from(
   (_, at) => `s${String(at).padStart(2, '0')}`,
 )
 
+const allCopies = { _id: { $in: [...copyIds] } }
+
 /** The id of the copy that pages of this reader, and deliveries of this author, read. */
 export const copyIdOf = (user: string): string => copyIds[stripeOf(user, copyCount)] as string
 
@@ -50,7 +52,7 @@ export class RegistrationCopies {
    */
   async write(tx: Tx): Promise<void> {
     if (!(await this.areKept(tx))) {
-      await this.collections.registration_copies.deleteMany({}, { session: tx.session })
+      await this.collections.registration_copies.deleteMany(allCopies, { session: tx.session })
       return
     }
     const { registrations, stale, missing } = await this.findDifferences(tx)
@@ -65,7 +67,9 @@ export class RegistrationCopies {
   /** Whether all copies exist and are right, or there may be none and is none. At most three commands. */
   async areCurrent(): Promise<boolean> {
     if (!(await this.areKept(requestTimeout)))
-      return (await this.collections.registration_copies.findOne({}, requestTimeout)) === null
+      return (
+        (await this.collections.registration_copies.findOne(allCopies, requestTimeout)) === null
+      )
     const { stale, missing } = await this.findDifferences(requestTimeout)
     return stale.length + missing.length === 0
   }
@@ -77,9 +81,7 @@ export class RegistrationCopies {
       .find({}, { ...singleBatch, ...at })
       .sort({ _id: 1 })
       .toArray()
-    const copies = await registration_copies
-      .find({ _id: { $in: [...copyIds] } }, { ...singleBatch, ...at })
-      .toArray()
+    const copies = await registration_copies.find(allCopies, { ...singleBatch, ...at }).toArray()
     const registrations = docs.map(toCopied)
     const expected = JSON.stringify(registrations)
     const contents = new Map(

@@ -19,7 +19,8 @@ const maintained: MaterialisedName[] = ['INBOX', 'TIME_BUCKETS', 'SIZED_BUCKETS'
 const deployments: Readonly<Record<string, () => void>> = {
   'a retention'() {
     const kills = lawKills(3)
-    const kept = 3
+    // More than a page of the comparison, so that the newest page never goes below the floor.
+    const kept = 4
     const harness = useServices('collection', undefined, {
       ...{ maintained, timeBucketDays: 1 / 86_400, sizedBucketSize: 2 },
       ...{ inboxEntriesMax: kept, timeBucketEntriesMax: kept, sizedBucketEntriesMax: kept },

@@ -1,28 +1,15 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { PostId } from '../../src/lib/ids.ts'
+import { manyFollowers, openFollowedAuthor } from '../support/followed-author.ts'
 import { share } from '../support/repetition.ts'
-import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
+import { handle, settleDeletions, useServices } from '../support/services.ts'
 
 const author = handle('author')
 const followerCount = 8_500
-const followers = Array.from({ length: followerCount }, (_, n) =>
-  handle(`f${String(n).padStart(5, '0')}`),
-)
 const harness = useServices('collection', undefined, { maintained: ['FANOUT_ON_READ', 'INBOX'] })
 const collections = () => harness.services.collections
 
-beforeAll(async () => {
-  const { services } = harness
-  await openAccounts(services, [author, ...followers])
-  const edges = followers.map((follower) => ({ follower, source: 'IMPORT' as const }))
-  const { followers: back, following, user_stats } = services.collections
-  await back.insertMany(edges.map((edge) => ({ ...edge, user: author })) as never[])
-  await following.insertMany(
-    edges.map(({ follower, source }) => ({ user: follower, followee: author, source })) as never[],
-  )
-  await user_stats.updateOne({ _id: author }, { $set: { followers: followerCount } })
-  await user_stats.updateMany({ _id: { $in: followers } }, { $set: { following: 1 } })
-})
+beforeAll(() => openFollowedAuthor(harness, author, manyFollowers(followerCount)))
 
 const publish = async (): Promise<PostId> =>
   (await harness.services.posts.create(author, { text: 'hello' })).id

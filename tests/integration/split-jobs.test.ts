@@ -3,14 +3,13 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import type { Job } from '../../src/jobs/queue.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
+import { manyFollowers, openFollowedAuthor } from '../support/followed-author.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
-import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
+import { handle, settleDeletions, useServices } from '../support/services.ts'
 
 const author = handle('author')
 const followerCount = 9_000
-const followers = Array.from({ length: followerCount }, (_, n) =>
-  handle(`f${String(n).padStart(5, '0')}`),
-)
+const followers = manyFollowers(followerCount)
 const harness = useServices('collection', undefined, { maintained: ['FANOUT_ON_READ', 'INBOX'] })
 const collections = () => harness.services.collections
 
@@ -18,15 +17,7 @@ const collections = () => harness.services.collections
 beforeEach(async () => {
   const { services } = harness
   if (await services.collections.user_stats.findOne({ _id: author })) return
-  await openAccounts(services, [author, ...followers])
-  const edges = followers.map((follower) => ({ follower, source: 'IMPORT' as const }))
-  const { followers: back, following, user_stats } = services.collections
-  await back.insertMany(edges.map((edge) => ({ ...edge, user: author })) as never[])
-  await following.insertMany(
-    edges.map(({ follower, source }) => ({ user: follower, followee: author, source })) as never[],
-  )
-  await user_stats.updateOne({ _id: author }, { $set: { followers: followerCount } })
-  await user_stats.updateMany({ _id: { $in: followers } }, { $set: { following: 1 } })
+  await openFollowedAuthor(harness, author, followers)
 })
 
 /** Publishes a post, whose delivery is left to workers. */

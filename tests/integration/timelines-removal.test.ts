@@ -57,6 +57,15 @@ async function leftOf(user: UserId) {
 
 const entriesOf = (author: UserId) => separate.services.collections.inbox.countDocuments({ author })
 
+/** Runs jobs until none is left. */
+async function runAllJobs(): Promise<void> {
+  const countLeft = async () => {
+    await runJobs()
+    return separate.services.collections.outbox.countDocuments()
+  }
+  await expect.poll(countLeft, { timeout: 30_000 }).toBe(0)
+}
+
 test('accounts are removed from the database while the timelines cluster is away, and from timelines afterwards', async () => {
   const { services, set } = separate
   const { outbox, follow_events, users } = services.collections
@@ -92,15 +101,7 @@ test('accounts are removed from the database while the timelines cluster is away
   expect(await users.countDocuments({ _id: { $in: [early, late, last] } })).toBe(3)
   expect(await outbox.countDocuments({ state: 'PARKED' })).toBe(0)
   await set.start()
-  await expect
-    .poll(
-      async () => {
-        await runJobs()
-        return outbox.countDocuments()
-      },
-      { timeout: 30_000 },
-    )
-    .toBe(0)
+  await runAllJobs()
   expect(await Promise.all([early, late, last].map(entriesOf))).toEqual([0, 0, 0])
   expect(await entriesOf(author)).toBe(1)
   const gone = [early, late, last]
@@ -111,7 +112,7 @@ test('accounts are removed from the database while the timelines cluster is away
 
 test('an account with more posts than a removal notes waits for the cluster, and is removed afterwards', async () => {
   const { services } = separate
-  const { users, outbox, posts } = services.collections
+  const { users, posts } = services.collections
   const full = handle('full')
   await openAccounts(services, [full])
   await services.follows.follow(fans[0] as UserId, full)
@@ -128,15 +129,7 @@ test('an account with more posts than a removal notes waits for the cluster, and
   // The post's range job retracts it, before the edges are removed.
   await runJobs()
   expect(await posts.countDocuments({ author: full })).toBe(0)
-  await expect
-    .poll(
-      async () => {
-        await runJobs()
-        return outbox.countDocuments()
-      },
-      { timeout: 30_000 },
-    )
-    .toBe(0)
+  await runAllJobs()
   expect(await entriesOf(full)).toBe(0)
   expect(await users.countDocuments({ _id: full })).toBe(0)
   vi.restoreAllMocks()

@@ -111,14 +111,20 @@ export async function isAsDeclared(db: Db, names: CollectionName[]): Promise<boo
   )
 }
 
-/** Builds indexes that are missing. One command, none without indexes. */
+/**
+ * How indexes are built: when a majority of the members is ready. MongoDB's default `votingMembers` waits for ever for
+ * a member that holds data and is down.
+ */
+export const buildOptions = { commitQuorum: 'majority' } as const
+
+/** Builds indexes that are missing, also while a minority of the members is down. One command, none without indexes. */
 export async function buildIndexes(
   db: Db,
   collection: string,
   indexes: readonly IndexSpec[],
 ): Promise<void> {
   if (indexes.length === 0) return
-  await db.collection(collection).createIndexes(indexes.map(toIndexModel))
+  await db.collection(collection).createIndexes(indexes.map(toIndexModel), buildOptions)
 }
 
 /** An index as the command `createIndexes` takes it. */

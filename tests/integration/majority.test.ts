@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/client.ts'
 import { openCollections } from '../../src/db/collections.ts'
 import { createIdempotencyKey, IdempotencyStore } from '../../src/db/idempotency.ts'
+import { applyIndexes, loadIndexStates } from '../../src/db/indexes.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { replicaSet } from '../support/replica-set.ts'
 import { handle } from '../support/services.ts'
@@ -38,6 +40,24 @@ test('a repeated mutation is answered only from a saved result that a majority h
     const first = await write(patient)
     expect(await write(patient)).toEqual(first)
     expect(await meta.countDocuments({ value: 'new' })).toBe(1)
+  } finally {
+    await client.close()
+  }
+}, 90_000)
+
+test('indexes are built while one of three members is down', async () => {
+  await using set = await replicaSet()
+  const client = await connect(set.uri, 'bulk')
+  try {
+    const db = client.db('majority')
+    // An empty collection asks no other member.
+    await db.collection('following').insertOne({ user: 'ann', followee: 'ben' })
+    await set.killSecondary()
+    const built = applyIndexes(db, 'collection', ['following'])
+    const outcome = await Promise.race([built.then(() => 'built'), sleep(20_000, 'waits')])
+    expect(outcome).toBe('built')
+    const states = await loadIndexStates(db, 'collection', ['following'])
+    expect(states.filter(({ present }) => !present)).toEqual([])
   } finally {
     await client.close()
   }

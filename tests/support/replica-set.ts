@@ -13,6 +13,8 @@ export interface ReplicaSet extends AsyncDisposable {
   readonly uri: string
   /** Pauses or resumes replication to the secondaries. While it is paused, no majority has new writes. */
   readonly setReplicating: (on: boolean) => Promise<void>
+  /** Kills one of the two secondaries, which stays down. */
+  readonly killSecondary: () => Promise<void>
 }
 
 const primaryMsMax = 60_000
@@ -57,6 +59,11 @@ export async function replicaSet(): Promise<ReplicaSet> {
           .slice(1)
           .map((host) => onMember(host, { configureFailPoint: 'stopReplProducer', mode })),
       )
+    },
+    killSecondary: async () => {
+      const last = members.at(-1)
+      if (last) signalMongod(last.pid, 'SIGKILL')
+      await last?.ended
     },
     [Symbol.asyncDispose]: end,
   }

@@ -151,6 +151,12 @@ test('ranges come before their collection, and indexes before both', () => {
   expect(of('meta')).toEqual(['create'])
 })
 
+test('indexes are built while a minority of the members of a shard is down', () => {
+  const commands = new Cluster('a').plan().map(({ command }) => command)
+  const builds = commands.filter(({ createIndexes }) => createIndexes)
+  expect(new Set(builds.map(({ commitQuorum }) => commitQuorum))).toEqual(new Set(['majority']))
+})
+
 test('a collection that is sharded by another key is refused, with what to do', () => {
   const cluster = new Cluster('a')
   const command = { shardCollection: `${database}.posts`, key: { _id: 1 } }

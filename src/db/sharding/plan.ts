@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb'
 import type { CollectionSpec, IndexSpec } from '../collections.ts'
-import { toIndexModel } from '../indexes.ts'
+import { buildOptions, toIndexModel } from '../indexes.ts'
 import { assignRanges } from './assign-ranges.ts'
 import { splitHandles } from './split-handles.ts'
 import {
@@ -156,7 +156,7 @@ function preparation(name: string, spec: CollectionSpec, state: CollectionState)
   )
   return [
     ...(state.exists ? [] : [{ create: name, ...(spec.clustered ? byId : {}) }]),
-    ...(missing.length === 0 ? [] : [{ createIndexes: name, indexes: missing }]),
+    ...(missing.length === 0 ? [] : [{ createIndexes: name, indexes: missing, ...buildOptions }]),
   ]
 }
 

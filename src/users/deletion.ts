@@ -127,12 +127,14 @@ const deleteAccount =
     const waited = await ranges.wait(run)
     if (waited === 'ended') return ranges.leave(run, 'BULK')
     if (waited) return (timelines.areFailing() && (await goOn(parts, user, run))) || waited
+    const retractsAgain = isSplit(run.checkpoint) ? postsOf(run.checkpoint) : []
+    // An operator dropped a range of the edges. What is left may be too little for another split.
+    if (isSplit(run.checkpoint) && retractsAgain.length === 0) return ranges.leave(run, 'BULK')
     const leaver = await users.settle(user)
     if (!leaver) return
     const removal = createRemoval(users, user, leaver, run)
     const { isDue } = removal
     const keepsAudience = leaver.unretracted > 0
-    const retractsAgain = isSplit(run.checkpoint) ? postsOf(run.checkpoint) : []
     const leaving = { user, leaver, removal, run }
     const [split, takeOver] = [createSplit(parts, leaving), createTakeOver(parts, leaving)]
     try {

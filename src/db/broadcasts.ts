@@ -63,7 +63,7 @@ export const broadcasts: readonly Broadcast[] = [
     command: 'find',
     collection: 'user_stats',
     by: 'job',
-    why: 'A back-fill, and with a retention the daily sweep, walk all readers in order, some hundreds at a time.',
+    why: 'A back-fill, and with a retention the daily sweep, walk all readers in order, up to 200 at a time.',
   },
   {
     from: 'src/follows/purge.ts',

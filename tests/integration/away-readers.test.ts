@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { PostId } from '../../src/lib/ids.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, storeOf, useServices } from '../support/services.ts'
@@ -135,14 +135,17 @@ describe('a sweep of many readers', () => {
   const harness = useServices('collection', engagement, {
     ...{ maintained: ['INBOX'], timelineAwayDays: 8 },
   })
+  const readers = Array.from({ length: 2_100 }, (_, n) => handle(`reader-${n}`))
+
+  beforeAll(async () => {
+    await openAccounts(harness.services, readers)
+    await harness.rest()
+  })
 
   test('is split by ranges, and drops the absent readers of all of them', async () => {
     const { services, clock } = harness
     const { outbox, inbox_floors } = services.collections
-    const readers = Array.from({ length: 2_100 }, (_, n) => handle(`reader-${n}`))
     const absent = readers.filter((_, n) => n % 300 === 0)
-    await openAccounts(services, readers)
-    await harness.rest()
     clock.advance(20 * 86_400_000)
     const token = toObjectId(services.mint.next<PostId>())
     const visitedAt = new Date(clock.now())
@@ -163,5 +166,20 @@ describe('a sweep of many readers', () => {
     await harness.rest()
     const away = await inbox_floors.find({ away: true }).sort({ _id: 1 }).toArray()
     expect(away.map(({ _id }) => _id)).toEqual([...absent].sort())
+  })
+
+  test('saves its checkpoint after at most 100 readers', async () => {
+    const saved: string[] = []
+    const save = async (checkpoint: unknown) => {
+      saved.push((checkpoint as { after: string }).after)
+    }
+    const { signal } = new AbortController()
+    const run = { job: {} as never, checkpoint: undefined, save, signal, inline: false }
+    await harness.services.sweep.dropAway(run, { after: '' })
+    const ordered = [...readers].sort()
+    const places = saved.map((after) => ordered.indexOf(after as UserId))
+    expect(places.length).toBeGreaterThan(1)
+    const sizes = places.map((place, step) => place - (places[step - 1] ?? -1))
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(100)
   })
 })

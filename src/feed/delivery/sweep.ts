@@ -13,8 +13,11 @@ import type { MaterialisedStrategy } from '../strategies/strategy.ts'
 import { positionOf, type WalkCheckpoint, type Walked } from './follower-walk.ts'
 import type { ReaderWalk } from './reader-walk.ts'
 
-/** Number of readers that are checked between two checkpoints: at first, and at most. */
-const [readersMin, readersMax] = [50, 500]
+/**
+ * Number of readers that are checked between two checkpoints: at first, and at most. Each of them may have a timeline to
+ * remove, which is bounded, but may have many entries.
+ */
+const [readersMin, readersMax] = [50, 100]
 /** How long this may take before the next checkpoint has half as many readers, in milliseconds. */
 const stepMsMax = 500
 /** How often timelines are swept, in milliseconds. */
@@ -62,8 +65,9 @@ export class Sweep {
   }
 
   /**
-   * Walks all readers in the order of their handles. For up to 500 readers two commands, three for each strategy, and
-   * those of the timelines that are dropped or trimmed. With at least 2,000 readers, the job is split by ranges of them.
+   * Walks all readers in the order of their handles, and saves its checkpoint after up to 100 of them. These take three
+   * commands, three for each strategy, and those of the timelines that are dropped or trimmed. With at least 2,000
+   * readers, the job is split by ranges of them.
    * @param range of a range job. Default: all readers.
    */
   async dropAway(run: Run, range?: KeyRange): Promise<Walked> {

@@ -1,4 +1,3 @@
-import { isUnreachable } from '../db/errors.ts'
 import { buildAfterImport, loadLeftOut } from '../db/indexes.ts'
 import type { Db } from '../db/mongo.ts'
 import type { AppConfig } from '../environment.ts'
@@ -42,12 +41,12 @@ export async function openForCommand(
 /** @throws {Error} one sentence and the next step, if indexes are missing that an import builds at its end. */
 async function checkIndexes(db: Db, { following }: AppConfig): Promise<void> {
   const missing = await loadLeftOut(db, following)
-  if (missing.length === 0) return
-  throw new Error(
-    `An import has not built these indexes yet: ${missing.join(', ')}. ` +
-      'Repeat the import, or run "feedline indexes --apply".',
-  )
+  if (missing.length > 0) throw new Error(notBuilt(missing))
 }
+
+const notBuilt = (missing: readonly string[]): string =>
+  `An import has not built these indexes yet: ${missing.join(', ')}. ` +
+  'Repeat the import, or run "feedline indexes --apply".'
 
 /** @throws {TimelinesAway} if the timelines cluster cannot be used. */
 async function checkTimelines({ clusterRepair, placement }: Services): Promise<void> {
@@ -56,21 +55,44 @@ async function checkTimelines({ clusterRepair, placement }: Services): Promise<v
 }
 
 /**
- * Builds the indexes that an import left out, and queues the rebuild of timelines. Also after a failed import. What fails
- * here for a while, a server does: indexes at its start, and the rebuild within a minute. Another failure sets the exit
- * code, and does not hide the error of the import.
+ * Ends an import that has succeeded: builds the indexes that it left out, and queues the rebuild of timelines. A build that
+ * fails is reported on stderr with its cause, and sets the exit code. Throws nothing. A few commands, and the builds.
  */
 export async function endImport(
-  { db, services: { upkeep } }: CommandDatabase,
+  { db, services }: CommandDatabase,
   { following }: AppConfig,
 ): Promise<void> {
-  await buildAfterImport(db, following).catch((error: unknown) => {
-    if (!isUnreachable(error)) process.exitCode = 1
-    const next = isUnreachable(error)
-      ? 'The next start of a server builds them.'
-      : 'Remove the cause and run "feedline indexes --apply".'
-    log(`Indexes could not be built. ${next} ${failureText(error)}`)
-  })
+  try {
+    const missing = await loadLeftOut(db, following)
+    if (missing.length > 0) log(`Building indexes: ${missing.join(', ')}`)
+    // Also waits for a build of another process.
+    await buildAfterImport(db, following)
+  } catch (error) {
+    process.exitCode = 1
+    const next = 'Remove the cause and run "feedline indexes --apply".'
+    log(`Indexes could not be built (${failureText(error)}). ${next}`)
+  }
+  await queueRebuilds(services)
+}
+
+/**
+ * Leaves an import that was stopped or has failed: queues the rebuild of timelines, and names the indexes that are not
+ * built on stderr. Builds none, because that may take minutes. Throws nothing. A few commands.
+ */
+export async function leaveImport(
+  { db, services }: CommandDatabase,
+  { following }: AppConfig,
+): Promise<void> {
+  const [missing] = await Promise.all([
+    loadLeftOut(db, following).catch(() => undefined),
+    queueRebuilds(services),
+  ])
+  if (!missing) log('Indexes may be missing. Run "feedline indexes --apply".')
+  else if (missing.length > 0) log(notBuilt(missing))
+}
+
+/** What fails here for a while, a server does within a minute. It does not hide the error of the import. */
+async function queueRebuilds({ upkeep }: Services): Promise<void> {
   await upkeep
     .beginRebuilds()
     .catch(() =>

@@ -6,7 +6,7 @@ import { ImportInterrupted } from '../imports/importer.ts'
 import { previewRelations } from '../imports/preview-relations.ts'
 import { RelationFile } from '../imports/relation-file.ts'
 import type { Services } from '../services.ts'
-import { endImport, log, openForCommand } from './database.ts'
+import { endImport, leaveImport, log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { perSecond, showProgress } from './progress.ts'
 
@@ -72,12 +72,14 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
   try {
     report(await relations(database.services, file, dryRun, interrupt.signal))
   } catch (error) {
-    if (!(error instanceof ImportInterrupted)) throw error
-    report(error.partialResult, { interrupted: true })
-    throw error.cause
-  } finally {
-    if (!dryRun) await endImport(database, config)
+    const wasStopped = error instanceof ImportInterrupted
+    if (wasStopped) report(error.partialResult, { interrupted: true })
+    if (!dryRun) await leaveImport(database, config)
+    throw wasStopped ? error.cause : error
   }
+  // From here on, a signal ends the process at once.
+  interrupt[Symbol.dispose]()
+  if (!dryRun) await endImport(database, config)
 }
 
 async function relations(

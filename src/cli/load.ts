@@ -6,7 +6,7 @@ import { type GraphImportResult, importGraph } from '../imports/import-graph.ts'
 import { ImportInterrupted, type ImportServices } from '../imports/importer.ts'
 import { type SeedPostsResult, seedPosts } from '../imports/seed-posts.ts'
 import { TextFile } from '../imports/text-file.ts'
-import { endImport, log, openForCommand } from './database.ts'
+import { endImport, leaveImport, log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { perSecond, showProgress } from './progress.ts'
@@ -77,13 +77,17 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     done.graph = await loadGraph(services, file, options.mutual === true, signal)
     if (options.posts > 0) done.posts = await loadPosts(services, file, options, signal)
   } catch (error) {
-    if (!(error instanceof ImportInterrupted)) throw error
-    done[done.graph ? 'posts' : 'graph'] = error.partialResult
-    report({ interrupted: true })
-    throw error.cause
-  } finally {
-    await endImport(database, config)
+    const wasStopped = error instanceof ImportInterrupted
+    if (wasStopped) {
+      done[done.graph ? 'posts' : 'graph'] = error.partialResult
+      report({ interrupted: true })
+    }
+    await leaveImport(database, config)
+    throw wasStopped ? error.cause : error
   }
+  // From here on, a signal ends the process at once.
+  interrupt[Symbol.dispose]()
+  await endImport(database, config)
   report()
 }
 

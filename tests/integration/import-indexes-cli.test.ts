@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { runCommand } from '../support/command-line.ts'
@@ -54,11 +55,33 @@ test('an import that cannot build its indexes says why and fails, after it has q
   const failed = await run('load', join(folder, 'graph.txt'), '--json')
   expect(failed.code).toBe(1)
   expect(failed.stderr).toMatch(
-    /^Indexes could not be built\. Remove the cause and run "feedline indexes --apply"\. .*E11000 .*\n$/,
+    /^Building indexes: following user_1_followee_1\nIndexes could not be built \(.*E11000 .*\)\. Remove the cause and run "feedline indexes --apply"\.\n$/,
   )
   expect(JSON.parse(failed.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ edges: 1 })
   const [job] = await outbox.find({ kind: 'strategy.backfill' }).toArray()
   expect(job?.runAt.getTime()).toBeLessThanOrEqual(harness.clock.now())
   await following.deleteOne({ _id: insertedId })
+  const building = `Building indexes: following ${membership}\n`
+  expect(await run('load', join(folder, 'graph.txt'))).toMatchObject({ code: 0, stderr: building })
   expect(await run('load', join(folder, 'graph.txt'))).toMatchObject({ code: 0, stderr: '' })
+  await harness.rest()
+})
+
+test('an import that fails builds no index, names those that are missing, and queues the rebuild', async () => {
+  const { registrations, collections } = harness.services
+  const { db } = harness.database
+  await registrations.runExclusive((tx) => registrations.invalidate(tx, 60_000))
+  await db.collection('following').dropIndex(membership)
+  const lines = Array.from({ length: 20_000 }, (_, n) => `eve${n} fay${(n * 7_919) % 10_007}`)
+  const whole = gzipSync(lines.join('\n'))
+  await writeFile(join(folder, 'cut.gz'), whole.subarray(0, whole.length - 100))
+  const failed = await run('load', join(folder, 'cut.gz'))
+  expect(failed.code).toBe(1)
+  expect(failed.stderr).toContain(
+    `An import has not built these indexes yet: following ${membership}. ` +
+      'Repeat the import, or run "feedline indexes --apply".\nfeedline: ',
+  )
+  expect(await db.collection('following').indexExists(membership)).toBe(false)
+  const [job] = await collections.outbox.find({ kind: 'strategy.backfill' }).toArray()
+  expect(job?.runAt.getTime()).toBeLessThanOrEqual(harness.clock.now())
 })

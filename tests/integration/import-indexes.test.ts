@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { Db, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { connect } from '../../src/db/client.ts'
@@ -37,19 +39,19 @@ afterAll(async () => {
 const env = () => ({ MONGODB_URI: uri, MONGODB_DATABASE: db.databaseName })
 
 /** Begins an import, and waits until some of its edges are written. */
-async function beginLoad(): Promise<ChildProcess> {
-  const child = load()
+async function beginLoad(stderr?: 'pipe'): Promise<ChildProcess> {
+  const child = load(stderr)
   const imports = db.collection<{ position: number }>('imports')
   const begun = async () => ((await imports.findOne({}))?.position ?? 0) > 0
   await expect.poll(begun, { timeout: 20_000, interval: 10 }).toBe(true)
   return child
 }
 
-const load = () =>
+const load = (stderr: 'pipe' | 'ignore' = 'ignore') =>
   spawn(process.execPath, [`${compiled}/main.js`, 'load', join(folder, 'graph.txt')], {
     cwd: root,
     env: { PATH: process.env.PATH, LOG_LEVEL: 'silent', ...env() },
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', stderr],
   })
 
 const missing = async () =>
@@ -73,12 +75,22 @@ async function openAsServer(): Promise<void> {
 }
 
 const cases: Readonly<Record<string, () => Promise<void>>> = {
-  'an import into a new database builds the indexes that it does not read at its end, also if a signal ends it':
+  'a signal ends an import without the indexes that it does not read, and names them; its repeat builds them':
     async () => {
-      const child = await beginLoad()
+      const child = await beginLoad('pipe')
+      const printed = text(child.stderr as Readable)
       expect(await missing()).toEqual(leftOut)
       child.kill('SIGINT')
       expect(await once(child, 'exit')).toEqual([130, null])
+      expect(await missing()).toEqual(leftOut)
+      expect(await printed).toContain(
+        `An import has not built these indexes yet: ${leftOut.join(', ')}. ` +
+          'Repeat the import, or run "feedline indexes --apply".\n',
+      )
+      const again = load('pipe')
+      const building = text(again.stderr as Readable)
+      expect(await once(again, 'exit')).toEqual([0, null])
+      expect(await building).toContain(`Building indexes: ${leftOut.join(', ')}\n`)
       expect(await missing()).toEqual([])
     },
   'a server that starts after a killed import builds the indexes, and the import goes on':

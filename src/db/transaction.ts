@@ -159,12 +159,11 @@ export class Transactions {
   /**
    * Runs reads that see what a transaction has committed, on every shard. On a sharded cluster, other reads may see it
    * on some of its shards earlier.
+   * @param committed undefined: each read waits for what the reads before it have seen, on whatever shard.
    * @param read spreads all fields of `at` into the options of each read.
    */
-  async readAfter<T>(
-    { session: { operationTime, clusterTime } }: Tx,
-    read: (at: CausalTx) => Promise<T>,
-  ): Promise<T> {
+  async readAfter<T>(committed: Tx | undefined, read: (at: CausalTx) => Promise<T>): Promise<T> {
+    const { operationTime, clusterTime } = committed?.session ?? {}
     const session = this.client.startSession()
     try {
       if (clusterTime) session.advanceClusterTime(clusterTime)

@@ -147,8 +147,13 @@ export class Versions {
    * is missing.
    */
   async areComplete(): Promise<boolean> {
-    const { missing, isSharded } = await this.loadMarks()
-    return !missing.includes(versionsMark) && !isSharded
+    const { missing } = await this.loadMarks()
+    return !missing.includes(versionsMark) && !(await this.isSharded())
+  }
+
+  /** Whether the database is on a sharded cluster. Two commands if no mark was loaded before, otherwise none. */
+  async isSharded(): Promise<boolean> {
+    return (this.marks ?? (await this.loadMarks())).isSharded
   }
 
   /** Whether all processes know floors. Commands as in {@link areComplete}. */

@@ -108,7 +108,7 @@ export function createFeeds(
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
   const registry = new Registry(collections)
-  const copies = new RegistrationCopies(collections, transactions)
+  const copies = new RegistrationCopies(collections, transactions, versions)
   const pageFacts = new PageFactsReader(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
@@ -186,6 +186,7 @@ export function createFeeds(
     strategies,
     filters,
     registry,
+    copies,
     placement,
     facts: new DeliveryFactsReader({
       ...{ posts, collections, edges, registry, contents: config.entries },
@@ -208,6 +209,7 @@ export function createFeeds(
   const modeChanges = new ModeChanges({
     delivery,
     registry,
+    copies,
     placement,
     walks,
     celebrities,

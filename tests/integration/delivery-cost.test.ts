@@ -97,6 +97,8 @@ async function crowdOf(fixture: FeedFixture, count: number) {
 
 /** The commands of a job, without those that finish it. */
 async function sentBy(fixture: FeedFixture, job: Job): Promise<readonly RecordedCommand[]> {
+  // Each process reads it once.
+  await fixture.services.versions.isSharded()
   return (await recorded(fixture.harness.database.client, () => fixture.run(job))).commands
 }
 

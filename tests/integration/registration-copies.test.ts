@@ -1,42 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { copiesMark, versionsMark } from '../../src/db/marks.ts'
-import { registerStrategies } from '../../src/feed/feeds.ts'
 import { noteState } from '../../src/feed/registry/place.ts'
 import { copyIdOf } from '../../src/feed/registry/registration-copies.ts'
-import type { UserId } from '../../src/lib/ids.ts'
-import type { Services } from '../../src/services.ts'
-import { sameLimits } from '../support/engagement.ts'
+import { ann, ben, page, request, useCopiedRegistrations } from '../support/copied-registrations.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
-import { commitCopiesLast } from '../support/participants.ts'
-import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import { handle } from '../support/services.ts'
 
-const maintained = ['INBOX', 'HYBRID', 'CACHE'] as const
-const harness = useServices('collection', undefined, { maintained })
-const [ann, ben] = [handle('ann'), handle('ben')]
+const { harness, process } = useCopiedRegistrations()
 const readers = Array.from({ length: 10 }, (_, n) => handle(`reader${n}`))
-
-/** Another process. */
-const process = () =>
-  servicesOver(
-    harness.database,
-    harness.clock,
-    sameLimits({ threshold: 3, capacity: 2 }),
-    'collection',
-    { maintained },
-  )
-
-const request = {
-  window: { limit: 9, backward: false },
-  projection: 'ref',
-  strategy: 'INBOX',
-} as const
-
-async function page(services: Services, reader: UserId) {
-  const found = await services.feed.timeline(reader, request)
-  return { count: found.items.length, servedBy: found.servedBy }
-}
 
 /** The collections of registrations that commands read, also in joins. */
 const registriesIn = (commands: readonly RecordedCommand[]): string[] =>
@@ -48,22 +20,6 @@ const registriesIn = (commands: readonly RecordedCommand[]): string[] =>
       ),
     ])
     .filter((name) => name === 'strategies' || name === 'registration_copies')
-
-beforeEach(async () => {
-  const { services, database } = harness
-  // On a router no election is seen, so no read waits for the first write of a primary.
-  const shared = database.client.readConcern as { afterClusterTime?: unknown }
-  shared.afterClusterTime = undefined
-  const { meta: _, ...collections } = services.collections
-  for (const one of Object.values(collections) as { deleteMany(all: object): Promise<unknown> }[])
-    await one.deleteMany({})
-  await openAccounts(services, [ann, ben])
-  await services.follows.follow(ben, ann)
-  await services.posts.create(ann, { text: 'hello' })
-  await registerStrategies(services, maintained)
-  await harness.rest()
-  await services.registry.read()
-})
 
 describe('the copies of the registrations', () => {
   test('equal the registrations after each change, and there are 16', async () => {
@@ -165,83 +121,5 @@ describe('the copies of the registrations', () => {
     await harness.rest()
     const servedBy = async () => (await page(services, ben)).servedBy
     await expect.poll(servedBy, { timeout: 10_000 }).toBe('INBOX')
-  })
-})
-
-describe('while the copies of a transaction are not visible yet', () => {
-  const entries = () => harness.services.collections.inbox.countDocuments()
-  /** A drop of INBOX whose copies are visible later. The other strategy that shares its entries is gone. */
-  const dropHalf = async (mutate: (services: Services) => void = () => {}) => {
-    await harness.services.registrations.drop('HYBRID')
-    return commitCopiesLast(harness.database, (services) => {
-      // The transactions of the removal would wait too, because they read the copies.
-      const write = services.copies.write.bind(services.copies)
-      const written = vi.spyOn(services.copies, 'write').mockResolvedValue()
-      written.mockImplementationOnce(write)
-      mutate(services)
-      return services.registrations.drop('INBOX')
-    })
-  }
-
-  test('a drop removes no entry, so pages of other processes have no gap', async () => {
-    const services = process()
-    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
-    const half = await dropHalf()
-    await sleep(150)
-    expect(await entries()).toBe(2)
-    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
-    await half.complete()
-    expect(await entries()).toBe(0)
-    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'FANOUT_ON_READ' })
-  })
-
-  test('a drop that does not wait for them leaves a gap, so the test above can fail', async () => {
-    const services = process()
-    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
-    const half = await dropHalf(({ copies }) => {
-      vi.spyOn(copies, 'awaitVisible').mockResolvedValue()
-    })
-    await expect.poll(entries, { timeout: 10_000 }).toBe(0)
-    expect(await page(services, ben)).toEqual({ count: 0, servedBy: 'INBOX' })
-    await half.complete()
-  })
-
-  test.each([true, false])('a back-fill that waits for them: %s', async (isWaiting) => {
-    const { inbox } = harness.services.collections
-    const half = await commitCopiesLast(harness.database, ({ registrations }) =>
-      registrations.rebuild('INBOX'),
-    )
-    await inbox.deleteMany({})
-    const wait = vi.spyOn(harness.services.copies, 'awaitVisibleInJob')
-    if (!isWaiting) wait.mockResolvedValue()
-    const rest = harness.rest()
-    await sleep(250)
-    if (isWaiting) expect(await entries()).toBe(0)
-    else await expect.poll(entries, { timeout: 10_000 }).toBe(2)
-    await half.complete()
-    await rest
-    wait.mockRestore()
-    expect(await entries()).toBe(2)
-  })
-
-  test('a delivery waits for a registration that was committed before its post', async () => {
-    const { services } = harness
-    await services.registrations.drop('INBOX')
-    await services.registrations.drop('HYBRID')
-    const half = await commitCopiesLast(harness.database, ({ registrations }) =>
-      registrations.register('INBOX', {}),
-    )
-    await services.collections.outbox.deleteMany({ kind: 'strategy.backfill' })
-    const { id } = await services.posts.create(ann, { text: 'later' })
-    const rest = harness.rest()
-    await sleep(150)
-    expect(await entries()).toBe(0)
-    await half.complete()
-    await rest
-    const stored = await services.collections.inbox.find().toArray()
-    expect(stored.map(({ _id }) => [_id.reader, _id.post.toHexString()])).toEqual([
-      ['ann', id],
-      ['ben', id],
-    ])
   })
 })

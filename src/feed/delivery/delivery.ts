@@ -4,6 +4,7 @@ import { deliveryLeadMs, type KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Placement } from '../registry/placement.ts'
+import type { RegistrationCopies } from '../registry/registration-copies.ts'
 import {
   maintainedIn,
   type Registered,
@@ -39,6 +40,7 @@ export interface DeliveryParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly filters: AuthorFilters
   readonly registry: Registry
+  readonly copies: RegistrationCopies
   readonly placement: Placement
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
@@ -55,11 +57,12 @@ export class Delivery {
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
    * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
    * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
+   * On a sharded cluster three more after a change of registrations.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
   async deliverPost(post: PostRef, run: Run, range?: KeyRange): Promise<Walked> {
-    const { registry, facts, walks, inlineMax } = this.parts
+    const { registry, copies, facts, walks, inlineMax } = this.parts
     const { author } = post
     const waited = await walks.ranges.wait(run)
     if (waited) return waited === 'ended' ? undefined : waited
@@ -68,6 +71,7 @@ export class Delivery {
     if (isIdle && (await registry.readFor(author)).size === 0) return undefined
     const { after } = positionOf(run, range)
     const { registered, entry, followers, window } = await facts.loadFacts(post, after, range?.upTo)
+    await copies.awaitShown(registered)
     if (registered.size === 0) return undefined
     if (!entry) {
       // An earlier try may have written for these readers after the retraction had passed them.

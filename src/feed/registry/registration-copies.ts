@@ -2,7 +2,9 @@ import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections, CopiedRegistration, StrategyDoc } from '../../db/collections.ts'
 import { copiesMark } from '../../db/marks.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
+import type { Versions } from '../../db/versions.ts'
 import { stripeOf } from '../../lib/stripe.ts'
+import type { Registered } from './registry.ts'
 
 /** Number of copies. On a sharded cluster, the hash of its id decides the shard of each. */
 const copyCount = 16
@@ -35,15 +37,19 @@ interface Differences {
  *
  * On a sharded cluster, the copies of one transaction may become visible at different moments. Until
  * {@link awaitVisible} has returned, a page may find that its registration has not changed. So nothing that a page
- * reads under a registration is removed or written again before.
+ * reads under a registration is removed or written again before. A job that writes nothing for a strategy, because its
+ * copy says so, first waits for the other copies: see {@link awaitShown}.
  * @see law L1
  */
 export class RegistrationCopies {
   private isMarked = false
+  /** The registrations that all shards show, as text. */
+  private shown: string | undefined
 
   constructor(
     private readonly collections: Pick<Collections, 'strategies' | 'registration_copies' | 'meta'>,
     private readonly transactions: Transactions,
+    private readonly versions: Pick<Versions, 'isSharded'>,
   ) {}
 
   /**
@@ -76,12 +82,11 @@ export class RegistrationCopies {
 
   /** Compares all copies with the registrations. Two commands. @param at the options of the reads. */
   async findDifferences(at: object): Promise<Differences> {
-    const { strategies, registration_copies } = this.collections
-    const docs = await strategies
+    const docs = await this.collections.strategies
       .find({}, { ...singleBatch, ...at })
       .sort({ _id: 1 })
       .toArray()
-    const copies = await registration_copies.find(allCopies, { ...singleBatch, ...at }).toArray()
+    const copies = await this.readCopies(at)
     const registrations = docs.map(toCopied)
     const expected = JSON.stringify(registrations)
     const contents = new Map(
@@ -107,6 +112,29 @@ export class RegistrationCopies {
    */
   async awaitVisibleInJob(): Promise<void> {
     await this.findDifferences(requestTimeout)
+  }
+
+  /**
+   * Waits until all shards show registrations that a job has read, or later ones. Then no later page passes its check
+   * under earlier ones. Call it before the job leaves out what their strategies do not store.
+   *
+   * The first read of all copies sees at least what the job saw. The later ones wait on each shard for what it saw.
+   * Three commands on a sharded cluster if the registrations are others than at the last call, otherwise none. The
+   * first call of a process may load the marks of the database: two commands.
+   */
+  async awaitShown(registered: Registered): Promise<void> {
+    if (!(await this.versions.isSharded())) return
+    const seen = JSON.stringify([...registered.values()].map(toCopied))
+    if (seen === this.shown) return
+    await this.transactions.readAfter(undefined, async (at) => {
+      await this.readCopies(at)
+      await this.findDifferences(at)
+    })
+    this.shown = seen
+  }
+
+  private readCopies(at: object) {
+    return this.collections.registration_copies.find(allCopies, { ...singleBatch, ...at }).toArray()
   }
 
   /** Whether all processes write copies. Once they do, they always will. */

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import { copyIdOf } from '../../src/feed/registry/registration-copies.ts'
+import type { Services } from '../../src/services.ts'
+import { ann, ben, page, useCopiedRegistrations } from '../support/copied-registrations.ts'
+import { joblessRun } from '../support/jobless-run.ts'
+import { commitCopiesLast } from '../support/participants.ts'
+
+const { harness, process } = useCopiedRegistrations()
+
+describe('while the copies of a transaction are not visible yet', () => {
+  const entries = () => harness.services.collections.inbox.countDocuments()
+  /** A drop of INBOX whose copies are visible later. The other strategy that shares its entries is gone. */
+  const dropHalf = async (mutate: (services: Services) => unknown = () => {}) => {
+    await harness.services.registrations.drop('HYBRID')
+    return commitCopiesLast(harness.database, async (services) => {
+      // The transactions of the removal would wait too, because they read the copies.
+      const write = services.copies.write.bind(services.copies)
+      const written = vi.spyOn(services.copies, 'write').mockResolvedValue()
+      written.mockImplementationOnce(write)
+      await mutate(services)
+      return services.registrations.drop('INBOX')
+    })
+  }
+
+  test('a drop removes no entry, so pages of other processes have no gap', async () => {
+    const services = process()
+    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
+    const half = await dropHalf()
+    await sleep(150)
+    expect(await entries()).toBe(2)
+    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
+    await half.complete()
+    expect(await entries()).toBe(0)
+    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'FANOUT_ON_READ' })
+  })
+
+  test('a drop that does not wait for them leaves a gap, so the test above can fail', async () => {
+    const services = process()
+    expect(await page(services, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
+    const half = await dropHalf(({ copies }) => {
+      vi.spyOn(copies, 'awaitVisible').mockResolvedValue()
+    })
+    await expect.poll(entries, { timeout: 10_000 }).toBe(0)
+    expect(await page(services, ben)).toEqual({ count: 0, servedBy: 'INBOX' })
+    await half.complete()
+  })
+
+  test.each([true, false])('a back-fill that waits for them: %s', async (isWaiting) => {
+    const { inbox } = harness.services.collections
+    const half = await commitCopiesLast(harness.database, ({ registrations }) =>
+      registrations.rebuild('INBOX'),
+    )
+    await inbox.deleteMany({})
+    const wait = vi.spyOn(harness.services.copies, 'awaitVisibleInJob')
+    if (!isWaiting) wait.mockResolvedValue()
+    const rest = harness.rest()
+    await sleep(250)
+    if (isWaiting) expect(await entries()).toBe(0)
+    else await expect.poll(entries, { timeout: 10_000 }).toBe(2)
+    await half.complete()
+    await rest
+    wait.mockRestore()
+    expect(await entries()).toBe(2)
+  })
+
+  test.each([true, false])(
+    'a delivery goes by a drop that pages do not see yet, and waits for it: %s',
+    async (isWaiting) => {
+      const { services } = harness
+      const reader = process()
+      expect(await page(reader, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
+      vi.spyOn(services.versions, 'isSharded').mockResolvedValue(true)
+      const wait = vi.spyOn(services.copies, 'awaitShown')
+      if (!isWaiting) wait.mockResolvedValue()
+      const { id: post } = await services.posts.create(ann, { text: 'more' })
+      // Without its copy, the delivery reads the registrations, which show the drop.
+      const { registration_copies } = services.collections
+      const half = await dropHalf(() => registration_copies.deleteOne({ _id: copyIdOf(ann) }))
+      const delivered = services.tasks['post.created']?.({ author: ann, post }, joblessRun())
+      const outcome = await Promise.race([delivered, sleep(250, 'waits')])
+      expect(outcome).toBe(isWaiting ? 'waits' : undefined)
+      // The page is served from an older copy. Until the delivery ends, its post is pending.
+      expect(await page(reader, ben)).toEqual({ count: 1, servedBy: 'INBOX' })
+      await half.complete()
+      await delivered
+      expect(await page(reader, ben)).toEqual({ count: 2, servedBy: 'FANOUT_ON_READ' })
+      vi.restoreAllMocks()
+    },
+  )
+
+  test('a delivery waits for a registration that was committed before its post', async () => {
+    const { services } = harness
+    await services.registrations.drop('INBOX')
+    await services.registrations.drop('HYBRID')
+    const half = await commitCopiesLast(harness.database, ({ registrations }) =>
+      registrations.register('INBOX', {}),
+    )
+    await services.collections.outbox.deleteMany({ kind: 'strategy.backfill' })
+    const { id } = await services.posts.create(ann, { text: 'later' })
+    const rest = harness.rest()
+    await sleep(150)
+    expect(await entries()).toBe(0)
+    await half.complete()
+    await rest
+    const stored = await services.collections.inbox.find().toArray()
+    expect(stored.map(({ _id }) => [_id.reader, _id.post.toHexString()])).toEqual([
+      ['ann', id],
+      ['ben', id],
+    ])
+  })
+})

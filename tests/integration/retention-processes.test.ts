@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { copiesMark } from '../../src/db/marks.ts'
-import { toObjectId } from '../../src/db/object-id.ts'
+import { highestId, toObjectId } from '../../src/db/object-id.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -47,7 +47,7 @@ beforeAll(async () => {
 })
 
 test('while processes of the previous release may run, nothing is left out, trimmed or dropped', async () => {
-  const { meta, inbox_floors } = harness.services.collections
+  const { meta, inbox_floors, outbox } = harness.services.collections
   await meta.deleteOne({ _id: copiesMark })
   const services = open()
   await publish(services, 3 * kept)
@@ -60,7 +60,16 @@ test('while processes of the previous release may run, nothing is left out, trim
   expect(await services.strategies.INBOX.floors?.dropAway(accounts, registration)).toBe(0)
   expect(await stored()).toBe(3 * kept)
   expect(await inbox_floors.findOne({ _id: reader, floor: { $exists: true } })).toBeNull()
+  // A sweep that ran before may have marked the reader.
+  const away = { floor: highestId, token: highestId, away: true as const }
+  await inbox_floors.updateOne({ _id: reader }, { $set: away }, { upsert: true })
+  const fills = { kind: 'timelines.fill' }
+  await pageOf(services, 'INBOX')
+  expect(await outbox.countDocuments(fills)).toBe(0)
   await meta.insertOne({ _id: copiesMark, value: 'complete' })
+  await pageOf(open(), 'INBOX')
+  expect(await outbox.deleteMany(fills)).toMatchObject({ deletedCount: 1 })
+  await inbox_floors.deleteOne({ _id: reader })
   await publish(open(), 1)
   expect(await stored()).toBe(kept)
 })

@@ -99,8 +99,8 @@ export class Floors {
     state: ReaderState | undefined,
     registration: StrategyDoc,
   ): Promise<void> {
-    const retention = retentionOf(registration)
-    if (!retention || retention.awayMaxMs === Infinity || !this.parts.notesVisits) return
+    const retention = this.parts.notesVisits ? await this.loadRetention(registration) : undefined
+    if (!retention || retention.awayMaxMs === Infinity) return
     const { floors, now, requestFill } = this.parts
     const at = now()
     const visitedAt = new Date(at)

@@ -3,6 +3,7 @@ import {
   MongoDriverError,
   MongoError,
   MongoNetworkError,
+  MongoNetworkTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
 } from 'mongodb'
@@ -140,14 +141,15 @@ const closedNames: ReadonlySet<string> = new Set([
 export const isRefused = (error: unknown): boolean => rootCause(error) instanceof MongoServerError
 
 /**
- * Whether a server answered that a command took too long, or collided with other writes, or all connections were busy
- * for too long. Also by the cause of an error for clients.
+ * Whether a server answered that a command took too long, or collided with other writes, or did not answer one in time,
+ * or all connections were busy for too long. Also by the cause of an error for clients.
  */
 export function isSlow(error: unknown): boolean {
   const root = rootCause(error instanceof DomainError ? error.cause : error)
   return (
     isCollision(root) ||
     isWaitQueueTimeout(root) ||
+    root instanceof MongoNetworkTimeoutError ||
     (root instanceof MongoServerError && slowCodes.has(root.code))
   )
 }

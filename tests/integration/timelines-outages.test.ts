@@ -1,7 +1,8 @@
-import { MongoNetworkError } from 'mongodb'
+import { MongoNetworkError, MongoNetworkTimeoutError, MongoServerError } from 'mongodb'
 import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
 import { TryAgain } from '../../src/db/transaction.ts'
+import { Placement } from '../../src/feed/registry/placement.ts'
 import { StoredRemoval } from '../../src/feed/registry/remove-stored.ts'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { Worker } from '../../src/jobs/worker.ts'
@@ -145,4 +146,23 @@ test('a job whose command always takes too long waits at first, and then counts 
   }
   clock.mockRestore()
   await separate.rest()
+})
+
+test.each([
+  ['a router says that they took too long', 'sharded', new MongoServerError({ code: 50 }), false],
+  ['a primary says that they took too long', 'e1 p1', new MongoServerError({ code: 50 }), true],
+  ['a primary does not answer in time', 'e1 p1', new MongoNetworkTimeoutError('late'), true],
+])('tries of a job whose commands %s', (_, election, error, isCounted) => {
+  const { cluster, services } = separate
+  const primary = { election, hosts: ['one:27017'] }
+  const slow = Object.create(cluster, { primary: { value: primary } }) as typeof cluster
+  const placement = new Placement(slow, services.transactions)
+  placement.verify({ mark: 'm', election }, primary)
+  const clock = vi.spyOn(performance, 'now')
+  for (let minutes = 0; minutes <= 11; minutes++) {
+    clock.mockReturnValue(minutes * 60_000)
+    const waits = isCounted && minutes >= 10 ? undefined : 500
+    expect([minutes, placement.pauseAfter(error)]).toEqual([minutes, waits])
+  }
+  clock.mockRestore()
 })

@@ -154,14 +154,16 @@ export class Placement {
   /**
    * How long a job waits that the cluster failed, in milliseconds. Rises while jobs fail within 10 s of each other.
    * @returns undefined if the try counts: for 10 minutes, the cluster has answered that commands took too long or
-   *   collided. Such a job may never succeed, and is parked in the end.
+   *   collided. Such a job may never succeed, and is parked in the end. On a sharded cluster no try counts, because a
+   *   router answers the same for a shard that is down.
    */
   pauseAfter(error: unknown): number | undefined {
     const now = performance.now()
     if (isSlow(error) && !this.isAway) {
       if (now - this.slow.last > slowGapMs) this.slow.since = now
       this.slow.last = now
-      if (now - this.slow.since >= slowMsMax) return undefined
+      const isRouter = this.cluster?.primary?.election === 'sharded'
+      if (!isRouter && now - this.slow.since >= slowMsMax) return undefined
     } else {
       this.unanswered = now
       this.slow.last = -Infinity

@@ -11,7 +11,7 @@ import {
   isPrepared,
   isSameCluster,
   loadOwner,
-  newValue,
+  openFirstMove,
   placeId,
   placesIn,
   weakerThan,
@@ -80,16 +80,13 @@ export async function prepareMove(
 ): Promise<TimelinesPlaceDoc | undefined> {
   const { election, hosts } = checkForm(cluster)
   const owner = await loadOwner(places)
+  const leased = before ?? (await openFirstMove(places))
   // A cluster that is prepared has data and no mark.
-  if (before && isPrepared(before, now)) return undefined
+  if (!leased || isPrepared(leased, now)) return undefined
   await checkFree(cluster, owner)
   const common = { _id: placeId, election, owner, hosts, durable: cluster.isDurable }
-  if (!before) {
-    const value = newValue()
-    await cluster.begin({ value, owner }, await cluster.loadIdentities())
-    return { ...common, value }
-  }
-  const value = await emptyCluster(cluster, places, before, now)
+  const { _id, value: from } = leased
+  const value = await emptyCluster(cluster, places, { _id, value: from, owner }, now)
   return value === undefined ? undefined : { ...common, value }
 }
 

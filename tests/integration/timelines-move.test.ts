@@ -207,3 +207,37 @@ test.each([
   expect(await servedBy(here)).toEqual(stored)
   expect(await here.collections.inbox.countDocuments()).toBe(2 * posts.length)
 })
+
+test.each([
+  ['is busy while the first one works', false],
+  ['moves them after the lease of the first one, which then is busy', true],
+])('of two moves from the database at once, the second one %s', async (_, isExpired) => {
+  const { services } = first
+  await move()
+  await using late = await openMove(second.uri)
+  await using other = await openMove(second.uri)
+  const places = placesIn(services.collections)
+  const outcomes: unknown[] = []
+  const begin = TimelinesCluster.prototype.begin
+  vi.spyOn(TimelinesCluster.prototype, 'begin').mockImplementationOnce(async function (
+    this: TimelinesCluster,
+    ...given
+  ) {
+    const expired = { $set: { 'preparing.until': new Date(0) } }
+    if (isExpired) await places.updateOne({ _id: 'timelines.first-move' }, expired)
+    outcomes.push(await other.move())
+    return begin.apply(this, given)
+  })
+  const epochs = async () => (await registrations()).map(({ epoch }) => epoch.toHexString())
+  const before = await epochs()
+  outcomes.push(await late.move())
+  const moved = { where: expect.stringContaining('127.0.0.1') }
+  expect(outcomes).toEqual(isExpired ? [moved, 'busy'] : ['busy', moved])
+  expect(await epochs()).not.toEqual(before)
+  expect(await places.findOne({ _id: 'timelines.first-move' })).toBeNull()
+  const server = await first.process(second.uri)
+  await server.clusterRepair.settle()
+  await drain(server)
+  expect(await servedBy(server)).toEqual(stored)
+  vi.restoreAllMocks()
+})

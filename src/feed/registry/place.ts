@@ -11,6 +11,9 @@ import type { Tx } from '../../db/transaction.ts'
 /** The id of the record in `meta` that names the cluster. */
 export const placeId = 'timelines'
 
+/** The id of the record in `meta` that holds the lease of a first move, from the database to a cluster. */
+const firstMoveId = 'timelines.first-move'
+
 /** The record that names the cluster of the timelines. */
 export const placesIn = ({ meta }: { readonly meta: Collection<MetaDoc> }) =>
   meta as unknown as Collection<TimelinesPlaceDoc>
@@ -78,7 +81,7 @@ export async function noteState(
 }
 
 /** A value that no owner or mark had before. */
-export const newValue = (): string => randomBytes(12).toString('base64')
+const newValue = (): string => randomBytes(12).toString('base64')
 
 /**
  * What the marks of this database's clusters name. It stays when timelines move, so that they can move back to a cluster.
@@ -99,8 +102,29 @@ export async function loadOwner(meta: Collection<TimelinesPlaceDoc>): Promise<st
 const preparingMsMax = 20_000
 
 /** Whether a process holds the lease in a place. @param now the database's clock, in milliseconds since 1970. */
-export const isPrepared = ({ preparing }: TimelinesPlaceDoc, now: number): boolean =>
-  preparing !== undefined && preparing.until.getTime() >= now
+export const isPrepared = (
+  { preparing }: Pick<TimelinesPlaceDoc, 'preparing'>,
+  now: number,
+): boolean => preparing !== undefined && preparing.until.getTime() >= now
+
+/** The record under whose lease a place is prepared. */
+type Leased = Pick<TimelinesPlaceDoc, '_id' | 'value' | 'preparing'>
+
+/**
+ * Creates the record for the lease of a first move, because no record names a cluster yet. Two commands.
+ * @returns undefined if another move has ended meantime, so that a record names a cluster.
+ */
+export async function openFirstMove(
+  places: Collection<TimelinesPlaceDoc>,
+): Promise<Leased | undefined> {
+  // Each record has a value of its own. So a process that is late takes no lease in the record of a later move.
+  const update = { $setOnInsert: { value: newValue() } }
+  const found = await places.findOneAndUpdate({ _id: firstMoveId }, update, {
+    ...{ upsert: true, returnDocument: 'after' },
+  })
+  const isNamed = (await places.findOne({ _id: placeId })) !== null
+  return isNamed ? undefined : (found ?? undefined)
+}
 
 /**
  * Deletes what a cluster holds, and creates its collections with a new mark. A process that is late deletes nothing of a
@@ -111,7 +135,7 @@ export const isPrepared = ({ preparing }: TimelinesPlaceDoc, now: number): boole
 export async function emptyCluster(
   cluster: TimelinesCluster,
   places: Collection<TimelinesPlaceDoc>,
-  place: Pick<TimelinesPlaceDoc, 'value' | 'owner'>,
+  place: Pick<TimelinesPlaceDoc, '_id' | 'value' | 'owner'>,
   now: number,
 ): Promise<string | undefined> {
   // Known before the lease, so that nothing of a process with a later lease is among them.
@@ -121,14 +145,15 @@ export async function emptyCluster(
 }
 
 /**
- * Prepares another place for timelines. One process does it at a time, under a lease in the record of the place.
+ * Prepares another place for timelines. One process does it at a time, under a lease in the record of the place, or in that
+ * of a first move.
  * @param work gets the new mark. It must change nothing of a process with a later lease.
  * @param now the database's clock, in milliseconds since 1970.
  * @returns the new mark. Undefined if another process holds the lease, or has changed the record.
  */
 export async function prepareUnderLease(
   places: Collection<TimelinesPlaceDoc>,
-  { value }: Pick<TimelinesPlaceDoc, 'value'>,
+  { _id, value }: Pick<TimelinesPlaceDoc, '_id' | 'value'>,
   now: number,
   work: (mark: string) => Promise<void>,
 ): Promise<string | undefined> {
@@ -138,15 +163,17 @@ export async function prepareUnderLease(
     $or: [{ preparing: { $exists: false } }, { 'preparing.until': { $lt: new Date(now) } }],
   }
   const { modifiedCount } = await places.updateOne(
-    { _id: placeId, value, ...isFree },
+    { _id, value, ...isFree },
     { $set: { preparing } },
   )
   if (modifiedCount === 0) return undefined
   try {
     await work(mark)
   } catch (error) {
-    const own = { _id: placeId, 'preparing.mark': mark }
-    await places.updateOne(own, { $unset: { preparing: '' } })
+    const own = { _id, 'preparing.mark': mark }
+    const { matchedCount } = await places.updateOne(own, { $unset: { preparing: '' } })
+    // The work of a later lease fails that of an earlier one.
+    if (matchedCount === 0) return undefined
     throw error
   }
   return mark
@@ -156,30 +183,29 @@ export async function prepareUnderLease(
 interface PlaceChange {
   /** The record as it was read. Undefined: there was none. */
   readonly before: TimelinesPlaceDoc | undefined
-  /** From {@link prepareUnderLease}, if there was a record. */
+  /** From {@link prepareUnderLease}. */
   readonly mark: string
   /** The new record, with this mark. Undefined: timelines are in the database. */
   readonly place: TimelinesPlaceDoc | undefined
 }
 
 /**
- * Replaces the record of the cluster. Up to two commands.
- * @returns false if another process has changed the record.
+ * Replaces the record of the cluster, and ends the lease. Two commands, three for a first move.
+ * @returns false if another process has changed the record, or has taken the lease.
  */
 export async function replacePlace(
   places: Collection<TimelinesPlaceDoc>,
   { session }: Tx,
   { before, mark, place }: PlaceChange,
 ): Promise<boolean> {
-  if (before) {
-    const prepared = [
-      { value: before.value, 'preparing.mark': mark },
-      // A server of the same cluster has found the new mark first.
-      { value: mark },
-    ]
-    const { deletedCount } = await places.deleteOne({ _id: placeId, $or: prepared }, { session })
-    if (deletedCount === 0) return false
-  }
+  if (!before && (await places.findOne({ _id: placeId }, { session }))) return false
+  const prepared = before
+    ? // A server of the same cluster may have found the new mark first.
+      [{ value: before.value, 'preparing.mark': mark }, { value: mark }]
+    : [{ 'preparing.mark': mark }]
+  const leased = { _id: before ? placeId : firstMoveId, $or: prepared }
+  const { deletedCount } = await places.deleteOne(leased, { session })
+  if (deletedCount === 0) return false
   if (place) await places.insertOne(place, { session })
   return true
 }

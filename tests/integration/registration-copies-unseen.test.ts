@@ -89,6 +89,23 @@ describe('while the copies of a transaction are not visible yet', () => {
     },
   )
 
+  test('a demotion that goes by a drop waits for it too', async () => {
+    const { services } = harness
+    vi.spyOn(services.versions, 'isSharded').mockResolvedValue(true)
+    vi.spyOn(services.celebrities, 'isChanging').mockResolvedValue(true)
+    const complete = vi.spyOn(services.celebrities, 'completeDemotion').mockResolvedValue()
+    const { registration_copies } = services.collections
+    const half = await dropHalf(() => registration_copies.deleteOne({ _id: copyIdOf(ann) }))
+    const payload = { author: ann, demotion: 'first' }
+    const demoted = services.tasks['author.demoted']?.(payload, joblessRun())
+    await sleep(250)
+    expect(complete).not.toHaveBeenCalled()
+    await half.complete()
+    await demoted
+    expect(complete).toHaveBeenCalledTimes(1)
+    vi.restoreAllMocks()
+  })
+
   test('a delivery waits for a registration that was committed before its post', async () => {
     const { services } = harness
     await services.registrations.drop('INBOX')

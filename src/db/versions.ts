@@ -117,6 +117,8 @@ export function changesOfAccounts(users: Iterable<string>): Subject[] {
 /** The versions that values are kept under. Concurrent requests read them together. */
 export class Versions {
   private marks: Marks | undefined
+  /** The load of the marks that is under way. */
+  private loading: Promise<Marks> | undefined
   /** A stamp has at most 200 subjects, and the answer to one command 4,000. */
   private readonly readShared = shareReads<Subject, SeenVersions>(
     'versions',
@@ -171,6 +173,13 @@ export class Versions {
     const { marks } = this
     if (marks && (marks.missing.length === 0 || performance.now() - marks.readMs < marksAgeMsMax))
       return marks
+    this.loading ??= this.readMarks().finally(() => {
+      this.loading = undefined
+    })
+    return this.loading
+  }
+
+  private async readMarks(): Promise<Marks> {
     const { meta } = this.collections
     const hello = await meta.db.command({ hello: 1, ...requestTimeout })
     const missing = await loadMissingMarks(meta, requestTimeout)

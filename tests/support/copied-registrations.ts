@@ -12,7 +12,7 @@ import {
 } from './services.ts'
 
 /** Three strategies that store timelines. */
-export const maintained = ['INBOX', 'HYBRID', 'CACHE'] as const
+const maintained = ['INBOX', 'HYBRID', 'CACHE'] as const
 /** Ben follows Ann, who has a post. */
 export const [ann, ben] = [handle('ann'), handle('ben')]
 

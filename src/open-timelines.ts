@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from './config.ts'
 import type { ClientProfile } from './db/client.ts'
 import type { MetaDoc, TimelinesPlaceDoc } from './db/collections.ts'
-import { isDuplicateKey } from './db/errors.ts'
+import { isDisconnected, isDuplicateKey, isUnreachable } from './db/errors.ts'
 import type { Collection, Db } from './db/mongo.ts'
 import { type ClusterPrimary, TimelinesCluster } from './db/timelines-cluster.ts'
 import { unreachable } from './db/unreachable.ts'
@@ -138,6 +138,7 @@ async function checkApart({ primary }: TimelinesCluster, db: Db): Promise<void> 
   }
 }
 
+/** A cluster that fails during the check is checked later, by `ClusterRepair`, as one that does not answer. */
 async function checkCluster(
   cluster: TimelinesCluster,
   place: TimelinesPlaceDoc,
@@ -145,6 +146,18 @@ async function checkCluster(
 ): Promise<void> {
   const weaker = weakerThan(place, cluster)
   if (weaker) throw new ConfigError([weaker])
+  try {
+    await checkMark(cluster, place, prepare)
+  } catch (error) {
+    if (!isUnreachable(error) && !isDisconnected(error)) throw error
+  }
+}
+
+async function checkMark(
+  cluster: TimelinesCluster,
+  place: TimelinesPlaceDoc,
+  prepare: boolean,
+): Promise<void> {
   const { primary } = cluster
   if (!primary) return
   const mark = await cluster.loadMark()

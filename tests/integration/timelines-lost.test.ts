@@ -131,14 +131,32 @@ test('a page waits 1.5 s at most for a cluster that does not answer', async () =
   await recovered(reader, posts)
 }, 60_000)
 
+const start = (timelinesUri: string | undefined) =>
+  openTimelines(
+    { database: { name: separate.database.name } as never, feed: { timelinesUri } },
+    separate.database.db,
+    { profile: 'serving', prepare: true },
+  )
+
+test.each([
+  ['find', 11_600],
+  ['listCollections', 91],
+  ['createIndexes', 10_107],
+])(
+  'a process starts while the timelines cluster answers %s with error %i',
+  async (command, errorCode) => {
+    const opening = async () => {
+      await using _ = await separate.set.fail({ failCommands: [command], errorCode })
+      return await start(separate.set.uri)
+    }
+    await using cluster = await opening()
+    const place = await separate.services.collections.meta.findOne({ _id: 'timelines' })
+    expect(await cluster?.loadMark()).toMatchObject({ value: place?.value })
+  },
+)
+
 test('a process without TIMELINES_URI, or with w=1 beside a majority, does not start', async () => {
   const { database, set } = separate
-  const start = (timelinesUri: string | undefined) =>
-    openTimelines(
-      { database: { name: database.name } as never, feed: { timelinesUri } },
-      database.db,
-      { profile: 'serving', prepare: true },
-    )
   await expect(start(undefined)).rejects.toThrow(ConfigError)
   await expect(start(undefined)).rejects.toThrow(
     'TIMELINES_URI: this database stores its timelines',

@@ -2,6 +2,7 @@ import { MongoClient, type MongoClientOptions } from 'mongodb'
 import { causalConnection } from './causal-connection.ts'
 import { countConnections } from './connection-metrics.ts'
 import { readPastElections } from './elections.ts'
+import { EndingConnection } from './ending-connection.ts'
 import { commandMs } from './request-time.ts'
 
 /** How long a command of a request may take on the server, in milliseconds. */
@@ -41,7 +42,9 @@ const options: MongoClientOptions = {
 }
 
 /** An option that the driver accepts, but does not declare. */
-const measured = (): object => ({ connectionType: causalConnection() })
+const connectionsOf = (profile: ClientProfile): object => ({
+  connectionType: profile === 'serving' ? causalConnection() : EndingConnection,
+})
 
 /** How long a command waits for a primary or for a free connection to it, in milliseconds. */
 const selectionMsMax = 5_000
@@ -73,12 +76,9 @@ export async function connect(
   const client = new MongoClient(uri, {
     ...options,
     serverSelectionTimeoutMS: selectionMsMax,
+    ...connectionsOf(profile),
     ...(profile === 'serving'
-      ? {
-          socketTimeoutMS: silenceMsMax,
-          waitQueueTimeoutMS: selectionMsMax,
-          ...measured(),
-        }
+      ? { socketTimeoutMS: silenceMsMax, waitQueueTimeoutMS: selectionMsMax }
       : {}),
     ...extra,
   })

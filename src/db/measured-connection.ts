@@ -1,9 +1,9 @@
 import type { Document } from 'mongodb'
-import { Connection } from 'mongodb/lib/cmap/connection.js'
 import { commandFailures, commandSeconds } from '../metrics/mongodb.ts'
 import { currentScope } from '../request-scope.ts'
 import { endSpan, startChildSpan } from '../tracing/spans.ts'
 import { collectionNames } from './collections.ts'
+import { EndingConnection } from './ending-connection.ts'
 
 const known: ReadonlySet<string> = new Set(collectionNames)
 
@@ -30,7 +30,7 @@ const metrics = new Map<string, CommandMetric>()
  * `connectionType`, because the driver's events of commands decode every reply twice: a fifth of the processor time of a
  * small command.
  */
-export class MeasuredConnection extends Connection {
+export class MeasuredConnection extends EndingConnection {
   override async command(
     namespace: object,
     command: Document,

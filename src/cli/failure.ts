@@ -21,12 +21,26 @@ export class Interruption extends Error {
   }
 }
 
+/** What SIGINT and SIGTERM do to a run. */
+interface SignalledRun extends Disposable {
+  readonly signal: AbortSignal
+  /** Lets the next signal end the process at once. @throws {Interruption} if there was a signal. */
+  readonly endAtOnce: () => void
+}
+
 /** The first SIGINT or SIGTERM ends the run after its batch; the second one ends the process. */
-export function interruption(): Disposable & { readonly signal: AbortSignal } {
+export function interruption(): SignalledRun {
   const controller = new AbortController()
+  let isLast = false
   const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    // The default action of a signal would leave an embedded mongod running.
+    if (isLast) process.exit(exitCodeOf(new Interruption(signal)))
+    isLast = true
     controller.abort(new Interruption(signal))
-    remove()
+  }
+  const endAtOnce = () => {
+    controller.signal.throwIfAborted()
+    isLast = true
   }
   const remove = () => {
     process.off('SIGINT', stop)
@@ -34,7 +48,7 @@ export function interruption(): Disposable & { readonly signal: AbortSignal } {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
-  return { signal: controller.signal, [Symbol.dispose]: remove }
+  return { signal: controller.signal, endAtOnce, [Symbol.dispose]: remove }
 }
 
 /** The exit code of the process: 1, or after a signal 128 plus the signal's number, as shells expect. */

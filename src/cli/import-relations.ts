@@ -71,14 +71,13 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
   }
   try {
     report(await relations(database.services, file, dryRun, interrupt.signal))
+    interrupt.endAtOnce()
   } catch (error) {
     const wasStopped = error instanceof ImportInterrupted
     if (wasStopped) report(error.partialResult, { interrupted: true })
     if (!dryRun) await leaveImport(database, config)
     throw wasStopped ? error.cause : error
   }
-  // From here on, a signal ends the process at once.
-  interrupt[Symbol.dispose]()
   if (!dryRun) await endImport(database, config)
 }
 

@@ -76,6 +76,7 @@ async function load(file: string, options: LoadOptions): Promise<void> {
   try {
     done.graph = await loadGraph(services, file, options.mutual === true, signal)
     if (options.posts > 0) done.posts = await loadPosts(services, file, options, signal)
+    interrupt.endAtOnce()
   } catch (error) {
     const wasStopped = error instanceof ImportInterrupted
     if (wasStopped) {
@@ -85,8 +86,6 @@ async function load(file: string, options: LoadOptions): Promise<void> {
     await leaveImport(database, config)
     throw wasStopped ? error.cause : error
   }
-  // From here on, a signal ends the process at once.
-  interrupt[Symbol.dispose]()
   await endImport(database, config)
   report()
 }

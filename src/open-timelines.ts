@@ -146,23 +146,20 @@ async function checkCluster(
 ): Promise<void> {
   const weaker = weakerThan(place, cluster)
   if (weaker) throw new ConfigError([weaker])
+  cluster.lacksCollections = prepare
   try {
-    await checkMark(cluster, place, prepare)
+    await checkMark(cluster, place)
   } catch (error) {
     if (!isUnreachable(error) && !isDisconnected(error)) throw error
   }
 }
 
-async function checkMark(
-  cluster: TimelinesCluster,
-  place: TimelinesPlaceDoc,
-  prepare: boolean,
-): Promise<void> {
+async function checkMark(cluster: TimelinesCluster, place: TimelinesPlaceDoc): Promise<void> {
   const { primary } = cluster
   if (!primary) return
   const mark = await cluster.loadMark()
   if (mark?.value === place.value) {
-    if (prepare) await cluster.createCollections()
+    if (cluster.lacksCollections) await cluster.createCollections()
   } else if ((mark && mark.owner !== place.owner) || !isSameCluster(place, primary)) {
     throw elsewhere(place)
   }

@@ -83,6 +83,8 @@ export const isDurable = (uri: string): boolean => !/[?&]w=1(&|$)/.test(uri)
  * handles of its collections stay valid when it is opened again.
  */
 export class TimelinesCluster implements AsyncDisposable {
+  /** Whether this process has yet to create missing collections and indexes. See {@link createCollections}. */
+  lacksCollections = false
   /** Called when another primary was found. */
   onPrimary: () => void = () => {}
   /** Whether writes wait for a majority. */
@@ -173,15 +175,21 @@ export class TimelinesCluster implements AsyncDisposable {
     return this.share([])
   }
 
-  /** Loads the identities of the collections, by name. One command. */
-  async loadIdentities(): Promise<CollectionIdentities> {
-    return loadIdentities(this.db)
+  /**
+   * Loads the identities of the collections that {@link begin} has to delete. An empty collection is none, because it may be
+   * sharded. One command, and two for each collection.
+   */
+  async loadFilled(): Promise<CollectionIdentities> {
+    const filled = new Map(await loadIdentities(this.db))
+    for (const name of timelineCollectionNames)
+      if (filled.has(name) && (await this.isReady(name))) filled.delete(name)
+    return filled
   }
 
   /**
    * Deletes all timelines, creates their collections, and marks them.
-   * @param known the collections to delete. A collection that was created later is not deleted, so a process that is
-   *   late cannot delete the timelines that another one has begun.
+   * @param known the collections to delete, from {@link loadFilled}. No other one is deleted, so a process that is late
+   *   cannot delete the timelines that another one has begun.
    * @throws {Error} if another process has deleted or marked them.
    */
   async begin(
@@ -192,9 +200,7 @@ export class TimelinesCluster implements AsyncDisposable {
     // Without a mark, no page uses the data while it is deleted.
     for (const name of new Set(['timeline_marks' as const, ...timelineCollectionNames])) {
       const collectionUUID = known.get(name)
-      // An empty collection stays, because it may be sharded.
-      if (collectionUUID && !(await this.isReady(name)))
-        await db.command({ drop: name, collectionUUID, ...byMajority })
+      if (collectionUUID) await db.command({ drop: name, collectionUUID, ...byMajority })
     }
     await this.createCollections()
     const marks = db.collection<TimelineMarkDoc>('timeline_marks')
@@ -209,6 +215,7 @@ export class TimelinesCluster implements AsyncDisposable {
     // A late write may have created a collection in between.
     if (!(await isAsDeclared(db, timelineCollectionNames)))
       throw new Error('a collection of the timelines cluster has another form')
+    this.lacksCollections = false
   }
 
   /** Whether the database holds documents in a collection of timelines. A command for each collection. */

@@ -6,7 +6,7 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { openTimelines } from '../../src/open-timelines.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
-import { handle, openAccounts } from '../support/services.ts'
+import { handle, openAccounts, servicesOver } from '../support/services.ts'
 
 const feed = {
   maintained: ['FANOUT_ON_READ' as const, ...materialisedNames],
@@ -152,6 +152,12 @@ test.each([
     await using cluster = await opening()
     const place = await separate.services.collections.meta.findOne({ _id: 'timelines' })
     expect(await cluster?.loadMark()).toMatchObject({ value: place?.value })
+    // The repair creates what the start could not.
+    expect(cluster?.lacksCollections).toBe(true)
+    const { database, clock, engagement } = separate
+    const services = servicesOver(database, clock, engagement, 'collection', feed, cluster)
+    await services.clusterRepair.run()
+    expect([cluster?.lacksCollections, services.placement.isAway]).toEqual([false, false])
   },
 )
 

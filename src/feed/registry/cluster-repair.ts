@@ -116,6 +116,8 @@ export class ClusterRepair {
       if (weaker) return this.note(weaker)
       const mark = await cluster.loadMark()
       if (mark?.value === place.value && primary.election === place.election) {
+        // They could not be created when the process started.
+        if (cluster.lacksCollections) await cluster.createCollections()
         placement.verify({ mark: place.value, election: place.election }, primary)
         return this.note(undefined)
       }

@@ -139,7 +139,7 @@ export async function emptyCluster(
   now: number,
 ): Promise<string | undefined> {
   // Known before the lease, so that nothing of a process with a later lease is among them.
-  const known = await cluster.loadIdentities()
+  const known = await cluster.loadFilled()
   const { owner } = place
   return prepareUnderLease(places, place, now, (value) => cluster.begin({ value, owner }, known))
 }

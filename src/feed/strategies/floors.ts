@@ -99,12 +99,13 @@ export class Floors {
     state: ReaderState | undefined,
     registration: StrategyDoc,
   ): Promise<void> {
-    const retention = this.parts.notesVisits ? await this.loadRetention(registration) : undefined
-    if (!retention || retention.awayMaxMs === Infinity) return
+    const retention = retentionOf(registration)
+    if (!retention || retention.awayMaxMs === Infinity || !this.parts.notesVisits) return
     const { floors, now, requestFill } = this.parts
     const at = now()
     const visitedAt = new Date(at)
     if (state?.away) {
+      if (!(await this.loadRetention(registration))) return
       const isQueued = { returnedAt: { $gte: new Date(at - returnMs) } }
       const returned = await floors.updateOne(
         { _id: reader, away: true, $nor: [isQueued] },

@@ -149,10 +149,22 @@ test('a job whose command always takes too long waits at first, and then counts 
 })
 
 test.each([
-  ['a router says that they took too long', 'sharded', new MongoServerError({ code: 50 }), false],
-  ['a primary says that they took too long', 'e1 p1', new MongoServerError({ code: 50 }), true],
-  ['a primary does not answer in time', 'e1 p1', new MongoNetworkTimeoutError('late'), true],
-])('tries of a job whose commands %s', (_, election, error, isCounted) => {
+  [
+    'a router says that they took too long',
+    'sharded',
+    new MongoServerError({ code: 50 }),
+    false,
+    true,
+  ],
+  [
+    'a primary says that they took too long',
+    'e1 p1',
+    new MongoServerError({ code: 50 }),
+    true,
+    false,
+  ],
+  ['a primary does not answer in time', 'e1 p1', new MongoNetworkTimeoutError('late'), true, true],
+])('tries of a job whose commands %s', (_, election, error, isCounted, isFailing) => {
   const { cluster, services } = separate
   const primary = { election, hosts: ['one:27017'] }
   const slow = Object.create(cluster, { primary: { value: primary } }) as typeof cluster
@@ -163,6 +175,8 @@ test.each([
     clock.mockReturnValue(minutes * 60_000)
     const waits = isCounted && minutes >= 10 ? undefined : 500
     expect([minutes, placement.pauseAfter(error)]).toEqual([minutes, waits])
+    // Work that can go on without the cluster does.
+    expect([minutes, placement.isFailing]).toEqual([minutes, isFailing])
   }
   clock.mockRestore()
 })

@@ -159,11 +159,12 @@ export class Placement {
    */
   pauseAfter(error: unknown): number | undefined {
     const now = performance.now()
-    if (isSlow(error) && !this.isAway) {
+    const isRouter = this.cluster?.primary?.election === 'sharded'
+    if (isSlow(error) && !isRouter && !this.isAway) {
       if (now - this.slow.last > slowGapMs) this.slow.since = now
       this.slow.last = now
-      const isRouter = this.cluster?.primary?.election === 'sharded'
-      if (!isRouter && now - this.slow.since >= slowMsMax) return undefined
+      if (isDisconnected(error instanceof DomainError ? error.cause : error)) this.unanswered = now
+      if (now - this.slow.since >= slowMsMax) return undefined
     } else {
       this.unanswered = now
       this.slow.last = -Infinity

@@ -45,5 +45,5 @@ export class EndingConnection extends Connection {
   }
 }
 
-/** The driver's own end of a command comes first: it also changes the session. */
+/** The driver's own end of a command comes first, if there is one: it also changes the session. */
 const afterDriver = (end: () => void): void => void setImmediate(end)

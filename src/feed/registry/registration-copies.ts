@@ -43,8 +43,8 @@ interface Differences {
  */
 export class RegistrationCopies {
   private isMarked = false
-  /** The registrations that all shards show, as text. */
-  private shown: string | undefined
+  /** The registrations, as text, that all shards show after a read. Concurrent jobs share it. */
+  private shown: { readonly registrations: string; readonly read: Promise<void> } | undefined
 
   constructor(
     private readonly collections: Pick<Collections, 'strategies' | 'registration_copies' | 'meta'>,
@@ -125,12 +125,21 @@ export class RegistrationCopies {
   async awaitShown(registered: Registered): Promise<void> {
     if (!(await this.versions.isSharded())) return
     const seen = JSON.stringify([...registered.values()].map(toCopied))
-    if (seen === this.shown) return
-    await this.transactions.readAfter(undefined, async (at) => {
+    if (this.shown?.registrations !== seen) {
+      const shown = { registrations: seen, read: this.readTwice() }
+      this.shown = shown
+      shown.read.catch(() => {
+        if (this.shown === shown) this.shown = undefined
+      })
+    }
+    await this.shown.read
+  }
+
+  private readTwice(): Promise<void> {
+    return this.transactions.readAfter(undefined, async (at) => {
       await this.readCopies(at)
       await this.findDifferences(at)
     })
-    this.shown = seen
   }
 
   private readCopies(at: object) {

@@ -219,6 +219,8 @@ export class KeptSimulation {
     const [reader, author] = this.usersOf(pair) ?? []
     if (!reader || !author || !this.model.shows(reader, author, undefined)) return
     await keptDamages[damage](this.repairer, reader, author)
+    // No other document has the groups.
+    if (damage === 'one side of the edge is lost') this.model.setGroups(reader, author, [])
     this.readers = [this.process(), this.process()]
     for (let times = 0; times < 3; times++) await this.readPages(at)
     await reconcileAll(this.repairer)

@@ -27,6 +27,7 @@ import { begin, emptied, noteReleased, type Setting } from './setting.ts'
 import {
   type ClusterSetting,
   checkClusters,
+  checkOnce,
   clusterOf,
   loseSometimes,
 } from './timelines-cluster.ts'
@@ -133,7 +134,7 @@ export class PollSimulation {
           step.effect,
         )
         const killed = this.process(db, this.clock, watch)
-        const work = killed.clusterRepair.run().then(() => deliveries.run(killed, job))
+        const work = checkOnce(killed).then(() => deliveries.run(killed, job))
         await work.catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)

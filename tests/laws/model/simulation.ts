@@ -18,6 +18,7 @@ import { type Seen, Timelines } from './timelines.ts'
 import {
   type ClusterSetting,
   checkClusters,
+  checkOnce,
   clusterOf,
   loseSometimes,
 } from './timelines-cluster.ts'
@@ -142,7 +143,7 @@ export class Simulation {
           step.effect,
         )
         const killed = this.process(db, 1, watch)
-        const work = killed.clusterRepair.run().then(() => deliveries.run(killed, job, step))
+        const work = checkOnce(killed).then(() => deliveries.run(killed, job, step))
         await work.catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)

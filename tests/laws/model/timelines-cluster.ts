@@ -4,6 +4,7 @@ import {
   type TimelineCollections,
   timelineCollectionNames,
 } from '../../../src/db/collections.ts'
+import { isDuplicateKey } from '../../../src/db/errors.ts'
 import type { Db } from '../../../src/db/mongo.ts'
 import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
 import { placeId, placesIn } from '../../../src/feed/registry/place.ts'
@@ -45,12 +46,24 @@ export async function checkClusters(
   const beganAt = performance.now()
   while (cluster) {
     await Promise.all(processes.map(({ clusterRepair }) => clusterRepair.run().catch(() => {})))
-    if (processes.every(({ placement }) => !placement.isAway)) return
-    if (performance.now() > beganAt + repairMsMax) throw new Error('the cluster is not repaired')
     const place = await placesIn((processes[0] as Services).collections).findOne({ _id: placeId })
+    const isCurrent = ({ placement: { state } }: Services) =>
+      state && state.mark === place?.value && state.election === place.election
+    if (processes.every(isCurrent)) return
+    if (performance.now() > beganAt + repairMsMax) throw new Error('the cluster is not repaired')
     if (place?.preparing && performance.now() > beganAt + 1_000) clock.advance(1_000)
     await sleep(20)
   }
+}
+
+/**
+ * One check by a process that may be killed. Simulated time passes faster than a process works, so it may find that a late
+ * one has marked the cluster. A server tries again a second later.
+ */
+export async function checkOnce({ clusterRepair }: Services): Promise<void> {
+  await clusterRepair.run().catch((error) => {
+    if (!isDuplicateKey(error)) throw error
+  })
 }
 
 /**

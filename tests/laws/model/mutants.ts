@@ -167,8 +167,8 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
 
 /** Mutants of the removal of accounts, with known faults. */
 export const removalMutants: Mutants = {
-  'the ranges of a removal do no work': ({ tasks }) => {
-    Object.assign(tasks, { 'user.deleted.range': async () => {} })
+  'the ranges of a removal retract no post': ({ delivery }) => {
+    delivery.retractAll = async () => undefined
   },
 }
 

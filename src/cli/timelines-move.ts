@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
+import { dropTimelines, loadIdentities } from '../db/collection-identities.ts'
 import { timelineCollectionNames } from '../db/collections.ts'
 import { applyIndexes } from '../db/indexes.ts'
-import { dropTimelines, loadIdentities } from '../db/timelines-cluster.ts'
 import { type AppConfig, readConfig } from '../environment.ts'
 import {
   noteState,

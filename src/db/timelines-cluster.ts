@@ -1,19 +1,24 @@
-import {
-  type Binary,
-  type ClientSessionOptions,
-  type Db,
-  type MongoClient,
-  MongoServerError,
-  type TopologyDescription,
-  type TopologyDescriptionChangedEvent,
+import type {
+  ClientSessionOptions,
+  Db,
+  MongoClient,
+  TopologyDescription,
+  TopologyDescriptionChangedEvent,
 } from 'mongodb'
 import { type ClientProfile, connect, requestTimeout } from './client.ts'
+import {
+  type CollectionIdentities,
+  dropKnown,
+  isGone,
+  loadIdentities,
+} from './collection-identities.ts'
 import {
   type TimelineCollectionName,
   type TimelineCollections,
   type TimelineMarkDoc,
   timelineCollectionNames,
 } from './collections.ts'
+import { isDuplicateKey } from './errors.ts'
 import { applyIndexes, isAsDeclared } from './indexes.ts'
 import { MeasuredConnection } from './measured-connection.ts'
 import { NotedFailures } from './noted-failures.ts'
@@ -52,28 +57,21 @@ const sharded = 'sharded'
 /** The mark that identifies the data of a cluster. */
 const markId = 'cluster'
 const byMajority = { writeConcern: { w: 'majority' } } as const
-/** NamespaceNotFound, CollectionUUIDMismatch. */
-const goneCodes: ReadonlySet<unknown> = new Set([26, 361])
 
-/** What identifies the collections of a database, by name. A collection that is created again has another identity. */
-export type CollectionIdentities = ReadonlyMap<string, Binary | undefined>
-
-/** Loads the identities of the collections of a database. One command. */
-export async function loadIdentities(db: Db): Promise<CollectionIdentities> {
-  const found = await db.listCollections({}, { nameOnly: false }).toArray()
-  return new Map(found.map(({ name, info }) => [name, info?.uuid]))
+/** Another process has prepared, or prepares, the timelines cluster. */
+export class ClusterTaken extends Error {
+  override readonly name = 'ClusterTaken'
 }
 
-/** Deletes the timelines of a database, but no collection that is not `known`. A command for each collection. */
-export async function dropTimelines(db: Db, known: CollectionIdentities): Promise<void> {
-  for (const name of timelineCollectionNames) {
-    const collectionUUID = known.get(name)
-    if (!collectionUUID) continue
-    await db.command({ drop: name, collectionUUID, ...byMajority }).catch((error) => {
-      if (!(error instanceof MongoServerError && goneCodes.has(error.code))) throw error
-    })
-  }
+/** What a timelines cluster held before it is emptied. */
+export interface ClusterContent {
+  /** The collections that {@link TimelinesCluster.begin} deletes. */
+  readonly collections: CollectionIdentities
+  readonly mark: TimelineMarkDoc | undefined
 }
+
+const taken = (cause: unknown) =>
+  new ClusterTaken('another process has prepared the timelines cluster', { cause })
 
 /** Whether writes wait for a majority, so that no election reverts them. Otherwise the URI says `w=1`. */
 export const isDurable = (uri: string): boolean => !/[?&]w=1(&|$)/.test(uri)
@@ -176,35 +174,45 @@ export class TimelinesCluster implements AsyncDisposable {
   }
 
   /**
-   * Loads the identities of the collections that {@link begin} has to delete. An empty collection is none, because it may be
-   * sharded. One command, and two for each collection.
+   * Loads what {@link begin} has to delete. An empty collection is left out, because it may be sharded. Two commands, and
+   * two for each collection.
    */
-  async loadFilled(): Promise<CollectionIdentities> {
-    const filled = new Map(await loadIdentities(this.db))
+  async loadContent(): Promise<ClusterContent> {
+    const mark = await this.findMark()
+    const collections = new Map(await loadIdentities(this.db))
     for (const name of timelineCollectionNames)
-      if (filled.has(name) && (await this.isReady(name))) filled.delete(name)
-    return filled
+      if (collections.has(name) && (await this.isReady(name))) collections.delete(name)
+    return { collections, mark }
   }
 
   /**
-   * Deletes all timelines, creates their collections, and marks them.
-   * @param known the collections to delete, from {@link loadFilled}. No other one is deleted, so a process that is late
-   *   cannot delete the timelines that another one has begun.
-   * @throws {Error} if another process has deleted or marked them.
+   * Deletes all timelines, creates their collections, and marks them. A repeat finishes what a killed process has begun.
+   * @param known what to delete, from {@link loadContent}. Nothing else is deleted, so a process that is late cannot delete
+   *   the timelines that another one has begun.
+   * @throws {ClusterTaken} if another process has deleted or marked them.
    */
   async begin(
     mark: Pick<TimelineMarkDoc, 'value' | 'owner'>,
-    known: CollectionIdentities,
+    { collections, mark: before }: ClusterContent,
   ): Promise<void> {
     const { db } = this
-    // Without a mark, no page uses the data while it is deleted.
-    for (const name of new Set(['timeline_marks' as const, ...timelineCollectionNames])) {
-      const collectionUUID = known.get(name)
-      if (collectionUUID) await db.command({ drop: name, collectionUUID, ...byMajority })
+    const marks = db.collection<TimelineMarkDoc>('timeline_marks')
+    if (before) {
+      // With a mark that no page knows, none uses the data while it is deleted. It is deleted last, because it says whose
+      // the rest is.
+      const value = `${mark.value} is prepared`
+      await marks.updateOne({ _id: markId, value: before.value }, { $set: { value } }, byMajority)
+    }
+    const others = timelineCollectionNames.filter((name) => name !== 'timeline_marks')
+    for (const name of [...others, 'timeline_marks' as const]) {
+      await dropKnown(db, name, collections).catch((error) => {
+        throw isGone(error) ? taken(error) : error
+      })
     }
     await this.createCollections()
-    const marks = db.collection<TimelineMarkDoc>('timeline_marks')
-    await marks.insertOne({ _id: markId, ...mark }, byMajority)
+    await marks.insertOne({ _id: markId, ...mark }, byMajority).catch((error) => {
+      throw isDuplicateKey(error) ? taken(error) : error
+    })
   }
 
   /** Creates missing collections and indexes. @throws {Error} if a collection exists in another form. */

@@ -1,3 +1,4 @@
+import { Db } from 'mongodb'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { moveTimelines } from '../../src/cli/timelines-move.ts'
 import { timelineCollectionNames } from '../../src/db/collections.ts'
@@ -163,6 +164,35 @@ test('timelines move onto the same cluster waits for a process that prepares it,
   expect(spy).toHaveBeenCalledTimes(1)
   spy.mockRestore()
   await server.clusterRepair.settle()
+  await drain(server)
+  expect(await servedBy(server)).toEqual(stored)
+})
+
+test('a move that is killed after any deletion on its cluster can be repeated', async () => {
+  await move(second.uri)
+  await drain(await first.process(second.uri))
+  await move()
+  await using next = await openMove(second.uri)
+  const { command } = Db.prototype
+  let killed = 0
+  const spy = vi.spyOn(Db.prototype, 'command')
+  const tryMove = () => {
+    let drops = 0
+    spy.mockImplementation(async function (this: Db, ...given) {
+      if ('drop' in given[0] && this.client !== next.client && ++drops > 1) {
+        killed++
+        throw new Error('killed')
+      }
+      return command.apply(this, given)
+    })
+    return next.move().catch((error: Error) => error.message)
+  }
+  let outcome = await tryMove()
+  while (outcome === 'killed') outcome = await tryMove()
+  expect(outcome).toEqual({ where: expect.stringContaining('127.0.0.1') })
+  expect(killed).toBeGreaterThan(2)
+  spy.mockRestore()
+  const server = await first.process(second.uri)
   await drain(server)
   expect(await servedBy(server)).toEqual(stored)
 })

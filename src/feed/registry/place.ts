@@ -3,6 +3,7 @@ import type { ClusterState, Collections, MetaDoc, TimelinesPlaceDoc } from '../.
 import type { Collection } from '../../db/mongo.ts'
 import {
   type ClusterPrimary,
+  ClusterTaken,
   TimelinesAway,
   type TimelinesCluster,
 } from '../../db/timelines-cluster.ts'
@@ -130,7 +131,7 @@ export async function openFirstMove(
  * Deletes what a cluster holds, and creates its collections with a new mark. A process that is late deletes nothing of a
  * later one, and its mark is not accepted.
  * @param now the database's clock, in milliseconds since 1970.
- * @returns as {@link prepareUnderLease}.
+ * @returns as {@link prepareUnderLease}. Also undefined if another process has prepared the cluster under another lease.
  */
 export async function emptyCluster(
   cluster: TimelinesCluster,
@@ -139,9 +140,13 @@ export async function emptyCluster(
   now: number,
 ): Promise<string | undefined> {
   // Known before the lease, so that nothing of a process with a later lease is among them.
-  const known = await cluster.loadFilled()
+  const known = await cluster.loadContent()
   const { owner } = place
-  return prepareUnderLease(places, place, now, (value) => cluster.begin({ value, owner }, known))
+  const begin = (value: string) => cluster.begin({ value, owner }, known)
+  return prepareUnderLease(places, place, now, begin).catch((error: unknown) => {
+    if (error instanceof ClusterTaken) return undefined
+    throw error
+  })
 }
 
 /**

@@ -106,6 +106,26 @@ describe('while the copies of a transaction are not visible yet', () => {
     vi.restoreAllMocks()
   })
 
+  test('registrations are shown only once no copy differs from them', async () => {
+    const { versions, copies, registry, registrations, collections } = harness.services
+    vi.spyOn(versions, 'isSharded').mockResolvedValue(true)
+    const reads = vi.spyOn(copies, 'findDifferences')
+    const registered = await registry.read()
+    const readsOf = async () => {
+      reads.mockClear()
+      await copies.awaitShown(registered)
+      return reads.mock.calls.length
+    }
+    await collections.registration_copies.updateOne(
+      { _id: copyIdOf(ben) },
+      { $set: { registrations: [] } },
+    )
+    expect([await readsOf(), await readsOf()]).toEqual([1, 1])
+    await registrations.restoreCopies()
+    expect([await readsOf(), await readsOf()]).toEqual([1, 0])
+    vi.restoreAllMocks()
+  })
+
   test('a delivery waits for a registration that was committed before its post', async () => {
     const { services } = harness
     await services.registrations.drop('INBOX')

@@ -8,7 +8,7 @@ import { startAdmin } from './http/admin.ts'
 import { listenOn } from './http/listen.ts'
 import { Readiness } from './http/readiness.ts'
 import { DriftWatch } from './integrity/watch.ts'
-import { jobLeaseMs } from './jobs/lease.ts'
+import { jobLeaseMs, jobPollMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { measureDatabase, partsOf } from './observe.ts'
@@ -58,7 +58,7 @@ async function serve(
   const services = createServices(client, db, config, { validators, now: clock.now, cluster })
   const worker = new Worker(services.queue, services.tasks, log, {
     concurrency: 4,
-    pollMs: 1_000,
+    pollMs: jobPollMs,
     leaseMs: jobLeaseMs,
   })
   const { clusterRepair } = services

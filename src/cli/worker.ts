@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type AppConfig, readConfig } from '../environment.ts'
 import { startAdmin } from '../http/admin.ts'
 import { Readiness } from '../http/readiness.ts'
-import { jobLeaseMs } from '../jobs/lease.ts'
+import { jobLeaseMs, jobPollMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
 import { measureDatabase, partsOf } from '../observe.ts'
@@ -41,7 +41,7 @@ async function startWorker(
   const { queue, tasks, clusterRepair } = services
   clusterRepair.start(log)
   await clusterRepair.settle().catch((error) => log.warn(error))
-  const worker = new Worker(queue, tasks, log, { concurrency, pollMs: 1_000, leaseMs: jobLeaseMs })
+  const worker = new Worker(queue, tasks, log, { concurrency, pollMs: jobPollMs, leaseMs: jobLeaseMs })
   const readiness = new Readiness(
     () => db.command({ ping: 1, maxTimeMS: 1_000 }),
     () => partsOf(services),

@@ -10,7 +10,10 @@ export type { Task } from './runner.ts'
 export interface WorkerOptions {
   /** Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges use one. */
   readonly concurrency: number
-  /** How long to wait after a poll that found no due job, in milliseconds. */
+  /**
+   * How long to wait after a poll that found no due job, in milliseconds. After a job it is a tenth, and doubles: other
+   * jobs often follow, for example the ranges that another worker has split.
+   */
   readonly pollMs: number
   /** How long a job stays leased to a killed worker, in milliseconds. Extended after each third. */
   readonly leaseMs: number
@@ -94,12 +97,19 @@ export class Worker {
   }
 
   private async loop(): Promise<void> {
+    const { pollMs } = this.options
     let failures = 0
+    let pauseMs = pollMs
     while (!this.stopping) {
       try {
         const started = await this.startOne()
         failures = 0
-        if (!started) await this.idle(this.options.pollMs)
+        if (started) {
+          pauseMs = pollMs / 10
+          continue
+        }
+        await this.idle(pauseMs)
+        pauseMs = Math.min(pollMs, 2 * pauseMs)
       } catch (error) {
         failures++
         this.log.warn({ err: error, failures }, 'no job could be claimed')

@@ -237,6 +237,30 @@ describe('worker', () => {
     await worker.stop()
   })
 
+  test('a worker polls sooner after a job, and then less and less often', async () => {
+    const queue = newQueue()
+    const claims: number[] = []
+    const claim = queue.claim.bind(queue)
+    vi.spyOn(queue, 'claim').mockImplementation(async (...given) => {
+      claims.push(performance.now())
+      return claim(...given)
+    })
+    let runs = 0
+    const worker = newWorker({ greet: async () => void runs++ }, { queue, pollMs: 1_000 })
+    await append()
+    worker.start()
+    await expect.poll(() => runs).toBe(1)
+    await append()
+    await expect.poll(() => runs, { timeout: 900 }).toBe(2)
+    claims.length = 0
+    await expect.poll(() => claims.length, { timeout: 10_000 }).toBe(5)
+    await worker.stop()
+    const pauses = claims.slice(1).map((at, n) => at - (claims[n] as number))
+    // From the second to the third poll 200 ms, then 400, 800 and 1,000.
+    const least = [0, 190, 390, 790]
+    for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThan(least[n] as number)
+  })
+
   test('a worker survives an unreachable database', async () => {
     await append()
     const { lines, log } = recordingLog()

@@ -16,7 +16,8 @@ const author = 'celebrity' as UserId
 
 /**
  * Delivers a post to 100,000 followers by one worker process, and by four. Each worker has 5 ms of network latency to the
- * database. The time ends when the delivery has ended.
+ * database. The time ends when the delivery has ended. A first post that is not measured lets Node compile the code: a
+ * cold worker has three times the processor time.
  */
 export const fanoutSide = defineSide({
   name: 'fanout',
@@ -65,7 +66,7 @@ async function measureFanout({ rounds, log }: BenchOptions) {
   return values
 }
 
-/** @returns the seconds from the post until its delivery has ended. */
+/** @returns the seconds from the second post until its delivery has ended. */
 async function measureDelivery(
   { db, services: { posts, collections } }: BenchDatabase,
   buildFolder: string,
@@ -74,12 +75,16 @@ async function measureDelivery(
 ): Promise<number> {
   const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`
   await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, count)
-  const begin = performance.now()
-  const { id } = await posts.create(author, { text: 'hello' })
-  while (await collections.outbox.findOne({ 'payload.post': id })) await sleep(10)
-  const seconds = (performance.now() - begin) / 1000
+  const deliver = async () => {
+    const begin = performance.now()
+    const { id } = await posts.create(author, { text: 'hello' })
+    while (await collections.outbox.findOne({ 'payload.post': id })) await sleep(10)
+    return (performance.now() - begin) / 1000
+  }
+  await deliver()
+  const seconds = await deliver()
   const entries = await collections.inbox.countDocuments()
-  if (entries !== followerCount + 1) throw new Error(`${entries} entries are stored`)
+  if (entries !== 2 * (followerCount + 1)) throw new Error(`${entries} entries are stored`)
   await collections.inbox.deleteMany({})
   return seconds
 }

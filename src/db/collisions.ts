@@ -1,4 +1,5 @@
 import { duplicateValues, isWriteConflict } from './errors.ts'
+import type { Tx } from './transaction.ts'
 
 /** Thrown if a transaction keeps colliding with other processes. Nothing was written. */
 export class Contended extends Error {
@@ -31,5 +32,23 @@ export function watchCollisions(conflictsMax = Number.POSITIVE_INFINITY): (error
       throw new Poisoned('A unique value is stored that the batch cannot see', { cause: error })
     }
     refused.add(duplicate)
+  }
+}
+
+/**
+ * Begins each try of a transaction after its first one with a lock. Of two transactions that change the same document, the
+ * one that changes it first wins, and the other one is tried again. So a long one that changes it last would never win
+ * against a process that writes short ones all the time.
+ * @param lock changes the document that the writes of others change too. One command for each further try.
+ */
+export function lockedAgain<T>(
+  lock: (tx: Tx) => Promise<unknown>,
+  work: (tx: Tx) => Promise<T>,
+): (tx: Tx) => Promise<T> {
+  let isFirst = true
+  return async (tx) => {
+    if (!isFirst) await lock(tx)
+    isFirst = false
+    return work(tx)
   }
 }

@@ -25,6 +25,8 @@ export interface HotKeyRules<Op, Result> {
   readonly isLate?: (op: Op, now: number) => boolean
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
+  /** Changes what all writes of the key change, in a transaction that has collided. See {@link lockedAgain}. */
+  readonly lock: (tx: Tx, key: string, ops: readonly Op[]) => Promise<unknown>
   /** Applies writes to a key in the caller's transaction, in order, and answers each. */
   readonly apply: (tx: Tx, key: string, ops: readonly Op[]) => Promise<Answers<Result>>
   /**
@@ -228,6 +230,7 @@ export class HotKeys<Op, Result> {
       writes: this.writes,
       admit: (ops) => this.refusalsOf(ops),
       onNotCommitted: (ops) => this.rules.onNotCommitted?.(ops),
+      lock: (tx, ops) => this.rules.lock(tx, key, ops),
       apply: (tx, ops) =>
         commitAdmitted(ops, this.lateAmong(ops), (some) => this.rules.apply(tx, key, some)),
       unpack: this.rules.unpack,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commitAdmitted, type Refusals } from './admitted.ts'
 import type { HotWriteDoc } from './collections.ts'
-import { Contended, Poisoned, watchCollisions } from './collisions.ts'
+import { Contended, lockedAgain, Poisoned, watchCollisions } from './collisions.ts'
 import type { Answers } from './group-commit.ts'
 import { type HotWrites, type Packed, packAnswer, Withdrawn } from './hot-writes.ts'
 import type { Transactions, Tx } from './transaction.ts'
@@ -14,6 +14,8 @@ export interface OwnerParts<Op, Result> {
   readonly admit: (ops: readonly Op[]) => Promise<Refusals>
   /** Called with admitted writes of other processes that were not committed. */
   readonly onNotCommitted: (ops: readonly Op[]) => void
+  /** Called first in each try after the first one. */
+  readonly lock: (tx: Tx, ops: readonly Op[]) => Promise<unknown>
   /** A write may be refused in any try. */
   readonly apply: (tx: Tx, ops: readonly Op[]) => Promise<Answers<Result>>
   readonly unpack: (packed: Packed) => Op
@@ -141,14 +143,15 @@ export class KeyOwner<Op, Result> {
     own: readonly Waiting<Op, Result>[],
     requests: readonly HotWriteDoc[],
   ): Promise<void> {
-    const { transactions, writes, admit, apply, unpack } = this.parts
+    const { transactions, writes, admit, lock, apply, unpack } = this.parts
     const sizes = [...own, ...requests].map(({ ops }) => ops.length)
     const all = [
       ...own.flatMap(({ ops }) => ops),
       ...requests.flatMap(({ ops }) => ops.map((op) => unpack(op))),
     ]
     const refusals = await admit(all)
-    const answers = await transactions.run(
+    const work = lockedAgain(
+      (tx) => lock(tx, all),
       async (tx) => {
         const results = await commitAdmitted(all, refusals, (some) => apply(tx, some))
         const parts = split(results, sizes)
@@ -159,9 +162,8 @@ export class KeyOwner<Op, Result> {
         if (asked.length > 0) await writes.answerRequests(tx, asked)
         return parts
       },
-      undefined,
-      watchCollisions(conflictsMax),
     )
+    const answers = await transactions.run(work, undefined, watchCollisions(conflictsMax))
     for (const [at, { resolve }] of own.entries()) resolve(answers[at] as Answers<Result>)
   }
 }

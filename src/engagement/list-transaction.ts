@@ -72,7 +72,7 @@ export class ListTransaction {
       return change ? [{ kind, ...change }] : []
     })
     if (changes.length > 0) await this.store(tx, post, state.levels, changes)
-    else if (fresh.some(({ only }) => only)) await this.touch(tx, post)
+    else if (fresh.some(({ only }) => only)) await this.lock(tx, post)
     const done = batch.flatMap(({ write, idempotencyKey: key }, at) => {
       const result = results[at]
       const isFresh = firsts[at] === undefined && repeats[at] === undefined
@@ -85,8 +85,8 @@ export class ListTransaction {
     return results
   }
 
-  /** Writes a post without a change that shows. */
-  private async touch(tx: Tx, { id, author }: PostRef): Promise<void> {
+  /** Changes a post, so that the transaction collides with other writes to its lists. The change does not show. One command. */
+  async lock(tx: Tx, { id, author }: PostRef): Promise<void> {
     const post = { _id: toObjectId(id), author }
     const { posts } = this.parts.collections
     await posts.updateOne(post, { $inc: { guard: 1 } }, { session: tx.session })

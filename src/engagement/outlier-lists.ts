@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { commitAdmitted, type Refusals } from '../db/admitted.ts'
 import { requestTimeout } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
+import { lockedAgain } from '../db/collisions.ts'
 import { deadlineOf, isLate, tooLate } from '../db/deadline.ts'
 import {
   type Answer,
@@ -81,6 +82,7 @@ export class OutlierLists {
       now,
       admit: (batch) => this.admissions.refusalsOf(batch),
       onNotCommitted: (batch) => this.rememberEntries(batch),
+      lock: (tx, _, batch) => this.lock(tx, batch),
       apply: (tx, _, batch) => this.transaction.commit(tx, batch),
       commit: (_, batch, refusals, onCollision) => this.commit(batch, refusals, onCollision),
       commitAlone: (_, write, onCollision) => this.commitAlone(write, onCollision),
@@ -170,8 +172,9 @@ export class OutlierLists {
       const quick = isPlain ? await this.commitOne(first) : undefined
       if (quick) return [quick]
     }
+    const lock = (tx: Tx) => this.lock(tx, batch)
     const run = <T>(work: (tx: Tx) => Promise<T>) =>
-      this.parts.transactions.run(work, undefined, onCollision)
+      this.parts.transactions.run(lockedAgain(lock, work), undefined, onCollision)
     if (others.length > 0 && performance.now() >= this.admitsFirstUntilMs) {
       try {
         return await run((tx) => this.commitIfAdmitted(tx, batch, refusals))
@@ -209,8 +212,13 @@ export class OutlierLists {
     onCollision: (error: unknown) => void,
   ): Promise<ListResult | Error> {
     const alone = (tx: Tx) => this.transaction.commit(tx, [write], true)
-    const [result] = await this.parts.transactions.run(alone, undefined, onCollision)
+    const locked = lockedAgain((tx) => this.lock(tx, [write]), alone)
+    const [result] = await this.parts.transactions.run(locked, undefined, onCollision)
     return result as ListResult | Error
+  }
+
+  private async lock(tx: Tx, [first]: readonly QueuedWrite[]): Promise<void> {
+    if (first) await this.transaction.lock(tx, first.post)
   }
 
   /** The process that asked may have removed these entries before they were written here. */

@@ -1,5 +1,6 @@
 import { commitAdmitted } from '../db/admitted.ts'
 import type { Collections } from '../db/collections.ts'
+import { lockedAgain } from '../db/collisions.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
@@ -68,6 +69,7 @@ export class FollowBatcher {
       name: 'follows',
       isLate,
       now,
+      lock: (tx, key) => this.lock(tx, key as UserId),
       apply: (tx, key, batch) => this.commitTogether(tx, key as UserId, batch),
       commit: (key, batch, refusals, onCollision) =>
         commitAdmitted(batch, refusals, (some) => this.commit(key as UserId, some, onCollision)),
@@ -102,7 +104,7 @@ export class FollowBatcher {
     if (!first) return []
     if (more.length === 0) return [await this.commitOne(followee, first, {}, onCollision)]
     const all = (tx: Tx) => this.commitTogether(tx, followee, batch)
-    return this.parts.transactions.run(all, undefined, onCollision)
+    return this.run(followee, all, undefined, onCollision)
   }
 
   private async commitOne(
@@ -117,7 +119,22 @@ export class FollowBatcher {
       if (result instanceof Error) throw result
       return result as FollowChange
     }
-    return this.parts.transactions.run(alone, write.idempotencyKey, onCollision)
+    return this.run(followee, alone, write.idempotencyKey, onCollision)
+  }
+
+  private run<T>(
+    followee: UserId,
+    work: (tx: Tx) => Promise<T>,
+    idempotencyKey: IdempotencyKey | undefined,
+    onCollision: (error: unknown) => void,
+  ): Promise<T> {
+    const locked = lockedAgain((tx) => this.lock(tx, followee), work)
+    return this.parts.transactions.run(locked, idempotencyKey, onCollision)
+  }
+
+  /** The followee's counters change last, after all reads. */
+  private async lock(tx: Tx, followee: UserId): Promise<void> {
+    await this.parts.stats.changeLive(tx, new Map([[followee, { guard: 1 }]]))
   }
 
   /** Applies each write as if it were alone. A repeat has the same follower, so it is in a later batch and finds the first result. */

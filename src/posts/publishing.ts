@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commitAdmitted } from '../db/admitted.ts'
 import type { Collections, PostDoc, QueueName } from '../db/collections.ts'
-import { Contended } from '../db/collisions.ts'
+import { Contended, lockedAgain } from '../db/collisions.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { type Batch, GroupCommit, type GroupCommitBounds, type Turn } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
@@ -85,6 +85,7 @@ export class Publishing {
       name: 'posts',
       isLate,
       now,
+      lock: (tx, author) => this.lock(tx, author as UserId),
       apply: (tx, author, batch) => this.publishAll(tx, authored(author, batch)),
       commit: (author, batch, refusals, onCollision) =>
         commitAdmitted(batch, refusals, (some) => this.commit(author as UserId, some, onCollision)),
@@ -165,7 +166,8 @@ export class Publishing {
     if (!first) return []
     if (more.length === 0) return [await this.commitOne(author, first, onCollision)]
     const all = (tx: Tx) => this.publishAll(tx, authored(author, batch))
-    return this.parts.transactions.run(all, undefined, onCollision)
+    const locked = lockedAgain((tx) => this.lock(tx, author), all)
+    return this.parts.transactions.run(locked, undefined, onCollision)
   }
 
   private async commitOne(
@@ -179,6 +181,11 @@ export class Publishing {
       return published
     }
     return this.parts.transactions.run(alone, post.idempotencyKey, onCollision)
+  }
+
+  /** The author's counter changes after the results of earlier tries are read. */
+  private async lock(tx: Tx, author: UserId): Promise<void> {
+    await this.parts.stats.changeLive(tx, new Map([[author, { guard: 1 }]]))
   }
 
   /** Publishes posts in order. @returns the result of each; a repeat has the result of the first. */

@@ -37,6 +37,7 @@ function counting(
   const keys = new HotKeys<number, number>(collections, transactions, {
     name: 'test',
     now: Date.now,
+    lock: async () => {},
     apply,
     commit,
     commitAlone: (key, op) =>

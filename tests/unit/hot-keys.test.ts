@@ -13,6 +13,7 @@ const rules = (admissions: number[][]): HotKeyRules<number, number> => {
       admissions.push([...ops])
       return ops.map((op) => (op === 3 ? new Error('refused') : undefined))
     },
+    lock: async () => {},
     apply: async (_, __, ops) => ops,
     commit: async () => {
       throw new Poisoned('leftover')

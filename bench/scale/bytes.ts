@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import { catalogue, driverKey } from '../../src/db/collections.ts'
-import { applyIndexes } from '../../src/db/indexes.ts'
+import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
 import { setMarks } from '../../src/db/marks.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
@@ -26,6 +26,12 @@ const keys = {
   bytes_per_follow_vs_full_group_indexes: {
     meaning: 'the same, over group indexes with an entry for each follow',
     wanted: { most: 5 / 6 },
+  },
+  bytes_per_loaded_follow: {
+    meaning: 'a follow of a new database, as feedline load stores it with indexes at the end, bytes',
+  },
+  bytes_per_loaded_follow_vs_full_group_indexes: {
+    meaning: 'the same, over all indexes from the start, with full group indexes',
   },
   oplog_bytes_per_follow: { meaning: 'an imported follow in the oplog, before compression' },
 } satisfies Record<string, ScaleKey>
@@ -63,18 +69,22 @@ async function measureDeliveries(database: BenchDatabase) {
   }
 }
 
-/** Imports the same graph into two databases. One has group indexes without a filter, as before version 1. */
+/**
+ * Imports the same graph into three databases. One has group indexes without a filter, as before version 1. One builds its
+ * indexes at the end, as `feedline load` does.
+ */
 async function measureFollows({ uri, db }: BenchDatabase) {
   await using file = await writeEdgeFile(graphShare)
-  const bytes: Record<'partial' | 'full', number> = { partial: 0, full: 0 }
+  const bytes = { partial: 0, full: 0, loaded: 0 }
   let oplog = 0
-  for (const kind of ['partial', 'full'] as const) {
+  for (const kind of ['partial', 'full', 'loaded'] as const) {
     const { client, db: target, services } = await openServices(uri, `${db.databaseName}_${kind}`)
-    await applyIndexes(target, 'collection')
+    await applyIndexes(target, 'collection', undefined, { forImport: kind === 'loaded' })
     await setMarks(target)
     if (kind === 'full') await replaceGroupIndexes(target)
     const before = await readWritten(target)
     const { written } = await importGraph(services, { file: file.path, mutual: true })
+    if (kind === 'loaded') await buildAfterImport(target, 'collection')
     if (kind === 'partial')
       oplog = ((await readWritten(target)).oplog - before.oplog) / written.edges
     bytes[kind] = (await readDiskBytes(target, edgeCollections)) / written.edges
@@ -84,6 +94,8 @@ async function measureFollows({ uri, db }: BenchDatabase) {
   return {
     bytes_per_follow: bytes.partial,
     bytes_per_follow_vs_full_group_indexes: bytes.partial / bytes.full,
+    bytes_per_loaded_follow: bytes.loaded,
+    bytes_per_loaded_follow_vs_full_group_indexes: bytes.loaded / bytes.full,
     oplog_bytes_per_follow: oplog,
   }
 }

@@ -28,7 +28,8 @@ const keys = {
     wanted: { most: 5 / 6 },
   },
   bytes_per_loaded_follow: {
-    meaning: 'a follow of a new database, as feedline load stores it with indexes at the end, bytes',
+    meaning:
+      'a follow of a new database, as feedline load stores it with indexes at the end, bytes',
   },
   bytes_per_loaded_follow_vs_full_group_indexes: {
     meaning: 'the same, over all indexes from the start, with full group indexes',

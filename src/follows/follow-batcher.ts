@@ -69,7 +69,7 @@ export class FollowBatcher {
       name: 'follows',
       isLate,
       now,
-      lock: (tx, key) => this.lock(tx, key as UserId),
+      lock: (tx, key, batch) => this.lock(tx, key as UserId, batch),
       apply: (tx, key, batch) => this.commitTogether(tx, key as UserId, batch),
       commit: (key, batch, refusals, onCollision) =>
         commitAdmitted(batch, refusals, (some) => this.commit(key as UserId, some, onCollision)),
@@ -104,7 +104,8 @@ export class FollowBatcher {
     if (!first) return []
     if (more.length === 0) return [await this.commitOne(followee, first, {}, onCollision)]
     const all = (tx: Tx) => this.commitTogether(tx, followee, batch)
-    return this.run(followee, all, undefined, onCollision)
+    const locked = lockedAgain((tx) => this.lock(tx, followee, batch), all)
+    return this.parts.transactions.run(locked, undefined, onCollision)
   }
 
   private async commitOne(
@@ -119,22 +120,13 @@ export class FollowBatcher {
       if (result instanceof Error) throw result
       return result as FollowChange
     }
-    return this.run(followee, alone, write.idempotencyKey, onCollision)
+    const locked = lockedAgain((tx) => this.lock(tx, followee, [write]), alone)
+    return this.parts.transactions.run(locked, write.idempotencyKey, onCollision)
   }
 
-  private run<T>(
-    followee: UserId,
-    work: (tx: Tx) => Promise<T>,
-    idempotencyKey: IdempotencyKey | undefined,
-    onCollision: (error: unknown) => void,
-  ): Promise<T> {
-    const locked = lockedAgain((tx) => this.lock(tx, followee), work)
-    return this.parts.transactions.run(locked, idempotencyKey, onCollision)
-  }
-
-  /** The followee's counters change last, after all reads. */
-  private async lock(tx: Tx, followee: UserId): Promise<void> {
-    await this.parts.stats.changeLive(tx, new Map([[followee, { guard: 1 }]]))
+  /** The counters of all users change last, after all reads. */
+  private async lock(tx: Tx, followee: UserId, batch: readonly FollowWrite[]): Promise<void> {
+    await this.parts.stats.lock(tx, [followee, ...batch.map(({ follower }) => follower)])
   }
 
   /** Applies each write as if it were alone. A repeat has the same follower, so it is in a later batch and finds the first result. */

@@ -1,5 +1,6 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { pagesByOwner } from '../db/pages.ts'
@@ -171,7 +172,8 @@ export class Restrictions {
       ...(kind === 'BLOCKED_BY' ? { owner: other, other: actor } : { owner: actor, other }),
       kind,
     }))
-    return transactions.run(async (tx) => {
+    const changed = kinds.includes('BLOCKED_BY') ? [actor, other] : [actor]
+    const work = async (tx: Tx) => {
       const standing = (await this.restrictionsFor(actor, [other], tx)).get(other)
       if (kinds[0] && standing?.has(kinds[0])) return false
       await collections.restrictions.insertMany(docs, { session: tx.session })
@@ -179,7 +181,9 @@ export class Restrictions {
       await raiseVersions(collections, relationsOf(owners), tx)
       await effect(tx)
       return true
-    }, idempotencyKey)
+    }
+    const lock = (tx: Tx) => this.parts.stats.lock(tx, changed)
+    return transactions.run(lockedAgain(lock, work), idempotencyKey)
   }
 
   private async lift(

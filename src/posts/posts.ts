@@ -1,5 +1,6 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
+import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
@@ -73,7 +74,12 @@ export class Posts {
     if (author !== actor)
       throw new DomainError('FORBIDDEN', 'Only the author of a post may delete it')
     const { collections, stats, tombstones, outbox, transactions } = this.parts
-    return transactions.run(async (tx) => {
+    const raise = (tx: Tx) => raiseVersions(collections, changesOfAccounts([author]), tx)
+    const lock = async (tx: Tx) => {
+      await stats.lock(tx, [author])
+      await raise(tx)
+    }
+    const work = async (tx: Tx) => {
       const filter = { author, _id: toObjectId(id) }
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
@@ -82,9 +88,10 @@ export class Posts {
       const queue = counted ? queueFor(counted) : 'QUICK'
       await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }, queue))
       // Last, because deletions by other authors of the group wait for it.
-      await raiseVersions(collections, changesOfAccounts([author]), tx)
+      await raise(tx)
       return true
-    }, idempotencyKey)
+    }
+    return transactions.run(lockedAgain(lock, work), idempotencyKey)
   }
 
   /** The existing posts among `refs`. One command with the shard key. */

@@ -185,7 +185,7 @@ export class Publishing {
 
   /** The author's counter changes after the results of earlier tries are read. */
   private async lock(tx: Tx, author: UserId): Promise<void> {
-    await this.parts.stats.changeLive(tx, new Map([[author, { guard: 1 }]]))
+    await this.parts.stats.lock(tx, [author])
   }
 
   /** Publishes posts in order. @returns the result of each; a repeat has the result of the first. */

@@ -131,6 +131,11 @@ export class UserStats {
       .matchedCount
   }
 
+  /** Makes the transaction collide with all changes of the users' counters, as `lockedAgain` of `db/collisions.ts` needs. One command. */
+  async lock(tx: Tx, users: readonly UserId[]): Promise<void> {
+    await this.changeLive(tx, new Map(users.map((user) => [user, { guard: 1 }])))
+  }
+
   /**
    * Creates the counters of new accounts. No page shows a user without account, so no version changes. One command.
    * @param counts what some of the counters begin with. Default: zero.

@@ -41,7 +41,11 @@ async function startWorker(
   const { queue, tasks, clusterRepair } = services
   clusterRepair.start(log)
   await clusterRepair.settle().catch((error) => log.warn(error))
-  const worker = new Worker(queue, tasks, log, { concurrency, pollMs: jobPollMs, leaseMs: jobLeaseMs })
+  const worker = new Worker(queue, tasks, log, {
+    concurrency,
+    pollMs: jobPollMs,
+    leaseMs: jobLeaseMs,
+  })
   const readiness = new Readiness(
     () => db.command({ ping: 1, maxTimeMS: 1_000 }),
     () => partsOf(services),

@@ -11,8 +11,9 @@ export interface WorkerOptions {
   /** Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges use one. */
   readonly concurrency: number
   /**
-   * How long to wait after a poll that found no due job, in milliseconds. After a job it is a tenth, and doubles: other
-   * jobs often follow, for example the ranges that another worker has split.
+   * How long to wait after a poll that found no due job, in milliseconds. The first wait that begins after a job is a
+   * tenth of it, and each further one is twice as long: other jobs often follow, for example the ranges that another
+   * worker has split.
    */
   readonly pollMs: number
   /** How long a job stays leased to a killed worker, in milliseconds. Extended after each third. */
@@ -37,6 +38,8 @@ export class Worker {
   /** A slot holds one job, or a batch. */
   private readonly running = new Map<Promise<void>, QueueName>()
   private readonly queueMax: number
+  /** How long the next wait after an empty poll is, in milliseconds. */
+  private pauseMs: number
   private looping: Promise<void> | undefined
   private nudged = false
   private stopping = false
@@ -50,6 +53,7 @@ export class Worker {
   ) {
     this.runner = new JobRunner(queue, tasks, log)
     this.queueMax = Math.max(1, options.concurrency - 1)
+    this.pauseMs = options.pollMs
   }
 
   /** Starts to claim jobs, until {@link stop}. A repeat does nothing. */
@@ -97,19 +101,15 @@ export class Worker {
   }
 
   private async loop(): Promise<void> {
-    const { pollMs } = this.options
     let failures = 0
-    let pauseMs = pollMs
     while (!this.stopping) {
       try {
         const started = await this.startOne()
         failures = 0
-        if (started) {
-          pauseMs = pollMs / 10
-          continue
-        }
+        if (started) continue
+        const { pauseMs } = this
+        this.pauseMs = Math.min(this.options.pollMs, 2 * pauseMs)
         await this.idle(pauseMs)
-        pauseMs = Math.min(pollMs, 2 * pauseMs)
       } catch (error) {
         failures++
         this.log.warn({ err: error, failures }, 'no job could be claimed')
@@ -132,6 +132,7 @@ export class Worker {
     }
     const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((areDue) => {
       if (areDue.includes(true) || this.isFull(job.queue)) this.nudge()
+      this.pauseMs = this.options.pollMs / 10
       this.running.delete(run)
     })
     this.running.set(run, job.queue)

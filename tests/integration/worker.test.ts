@@ -251,7 +251,7 @@ describe('worker', () => {
     worker.start()
     await expect.poll(() => runs).toBe(1)
     await append()
-    await expect.poll(() => runs, { timeout: 900 }).toBe(2)
+    await expect.poll(() => runs, { timeout: 600 }).toBe(2)
     claims.length = 0
     await expect.poll(() => claims.length, { timeout: 10_000 }).toBe(5)
     await worker.stop()

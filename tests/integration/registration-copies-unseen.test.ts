@@ -106,23 +106,27 @@ describe('while the copies of a transaction are not visible yet', () => {
     vi.restoreAllMocks()
   })
 
-  test('registrations are shown only once no copy differs from them', async () => {
+  test('registrations are shown only once no copy differs from them, and jobs wait until then', async () => {
     const { versions, copies, registry, registrations, collections } = harness.services
     vi.spyOn(versions, 'isSharded').mockResolvedValue(true)
     const reads = vi.spyOn(copies, 'findDifferences')
     const registered = await registry.read()
     const readsOf = async () => {
       reads.mockClear()
-      await copies.awaitShown(registered)
-      return reads.mock.calls.length
+      const failure = await copies.awaitShown(registered).catch(String)
+      return [reads.mock.calls.length, failure]
     }
     await collections.registration_copies.updateOne(
       { _id: copyIdOf(ben) },
       { $set: { registrations: [] } },
     )
-    expect([await readsOf(), await readsOf()]).toEqual([1, 1])
+    const differs = [1, 'Error: a copy of the registrations differs from them']
+    expect([await readsOf(), await readsOf()]).toEqual([differs, differs])
     await registrations.restoreCopies()
-    expect([await readsOf(), await readsOf()]).toEqual([1, 0])
+    expect([await readsOf(), await readsOf()]).toEqual([
+      [1, undefined],
+      [0, undefined],
+    ])
     vi.restoreAllMocks()
   })
 

@@ -44,7 +44,7 @@ interface Differences {
 export class RegistrationCopies {
   private isMarked = false
   /** The registrations, as text, that all shards show after a read. Concurrent jobs share it. */
-  private shown: { readonly registrations: string; readonly read: Promise<unknown> } | undefined
+  private shown: { readonly registrations: string; readonly read: Promise<void> } | undefined
 
   constructor(
     private readonly collections: Pick<Collections, 'strategies' | 'registration_copies' | 'meta'>,
@@ -119,28 +119,28 @@ export class RegistrationCopies {
    * under earlier ones. Call it before the job leaves out what their strategies do not store.
    *
    * The first read of all copies sees at least what the job saw. The later ones wait on each shard for what it saw.
-   * Three commands on a sharded cluster if the registrations are others than at the last call, or a copy still differs
-   * from them, otherwise none. The first call of a process may load the marks of the database: two commands.
+   * Three commands on a sharded cluster if the registrations are others than at the last call, otherwise none. The
+   * first call of a process may load the marks of the database: two commands.
+   * @throws {Error} if a copy differs from the registrations, because they are changed now, or until servers restore it.
    */
   async awaitShown(registered: Registered): Promise<void> {
     if (!(await this.versions.isSharded())) return
     const seen = JSON.stringify([...registered.values()].map(toCopied))
     if (this.shown?.registrations !== seen) {
-      const read = this.readTwice()
-      const shown = { registrations: seen, read }
+      const shown = { registrations: seen, read: this.readTwice() }
       this.shown = shown
-      const forget = () => {
+      shown.read.catch(() => {
         if (this.shown === shown) this.shown = undefined
-      }
-      read.then(({ stale }) => stale.length > 0 && forget(), forget)
+      })
     }
     await this.shown.read
   }
 
-  private readTwice(): Promise<Differences> {
+  private readTwice(): Promise<void> {
     return this.transactions.readAfter(undefined, async (at) => {
       await this.readCopies(at)
-      return this.findDifferences(at)
+      const { stale } = await this.findDifferences(at)
+      if (stale.length > 0) throw new Error('a copy of the registrations differs from them')
     })
   }
 

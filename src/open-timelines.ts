@@ -81,7 +81,7 @@ export async function prepareMove(
   const { election, hosts } = checkForm(cluster)
   const owner = await loadOwner(places)
   const leased = before ?? (await openFirstMove(places))
-  // A cluster that is prepared has data and no mark.
+  // A cluster that a process of the previous release prepares has data and no mark.
   if (!leased || isPrepared(leased, now)) return undefined
   await checkFree(cluster, owner)
   const common = { _id: placeId, election, owner, hosts, durable: cluster.isDurable }

@@ -17,11 +17,20 @@ export async function loadIdentities(db: Db): Promise<CollectionIdentities> {
   return new Map(found.map(({ name, info }) => [name, info?.uuid]))
 }
 
-/** Drops a collection if it is `known`. One command, or none. @throws an error that {@link isGone}. */
-export async function dropKnown(db: Db, name: string, known: CollectionIdentities): Promise<void> {
+/**
+ * Drops a collection if it is `known`. One command, or none.
+ * @returns whether it was known.
+ * @throws an error that {@link isGone}, if it is not there any more.
+ */
+export async function dropKnown(
+  db: Db,
+  name: string,
+  known: CollectionIdentities,
+): Promise<boolean> {
   const collectionUUID = known.get(name)
-  if (collectionUUID)
-    await db.command({ drop: name, collectionUUID, writeConcern: { w: 'majority' } })
+  if (!collectionUUID) return false
+  await db.command({ drop: name, collectionUUID, writeConcern: { w: 'majority' } })
+  return true
 }
 
 /** Deletes the timelines of a database, but no collection that is not `known`. A command for each collection. */

@@ -195,24 +195,35 @@ export class TimelinesCluster implements AsyncDisposable {
     mark: Pick<TimelineMarkDoc, 'value' | 'owner'>,
     { collections, mark: before }: ClusterContent,
   ): Promise<void> {
-    const { db } = this
-    const marks = db.collection<TimelineMarkDoc>('timeline_marks')
-    if (before) {
-      // With a mark that no page knows, none uses the data while it is deleted. It is deleted last, because it says whose
-      // the rest is.
-      const value = `${mark.value} is prepared`
-      await marks.updateOne({ _id: markId, value: before.value }, { $set: { value } }, byMajority)
+    const value = `${mark.value} is prepared`
+    try {
+      // With a mark that no page knows, none uses the data while it is deleted. A process that is late ends here.
+      await this.replaceMark(before?.value, { ...mark, value })
+      for (const name of timelineCollectionNames)
+        if (name !== 'timeline_marks') await dropKnown(this.db, name, collections)
+      await this.createCollections()
+      // Last, because the mark says whose the rest is. Others are of drops and readers, and end here.
+      const dropped = await dropKnown(this.db, 'timeline_marks', collections)
+      if (dropped) await this.createCollections()
+      await this.replaceMark(dropped ? undefined : value, mark)
+    } catch (error) {
+      throw isGone(error) || isDuplicateKey(error) ? taken(error) : error
     }
-    const others = timelineCollectionNames.filter((name) => name !== 'timeline_marks')
-    for (const name of [...others, 'timeline_marks' as const]) {
-      await dropKnown(db, name, collections).catch((error) => {
-        throw isGone(error) ? taken(error) : error
-      })
+  }
+
+  /** @param before the value of the mark to replace. Undefined: there is none. @throws a duplicate key, {ClusterTaken}. */
+  private async replaceMark(
+    before: string | undefined,
+    mark: Pick<TimelineMarkDoc, 'value' | 'owner'>,
+  ): Promise<void> {
+    const marks = this.db.collection<TimelineMarkDoc>('timeline_marks')
+    if (before === undefined) {
+      await marks.insertOne({ _id: markId, ...mark }, byMajority)
+      return
     }
-    await this.createCollections()
-    await marks.insertOne({ _id: markId, ...mark }, byMajority).catch((error) => {
-      throw isDuplicateKey(error) ? taken(error) : error
-    })
+    const replaced = { _id: markId, value: before }
+    const { matchedCount } = await marks.updateOne(replaced, { $set: mark }, byMajority)
+    if (matchedCount === 0) throw taken(undefined)
   }
 
   /** Creates missing collections and indexes. @throws {Error} if a collection exists in another form. */
@@ -226,9 +237,10 @@ export class TimelinesCluster implements AsyncDisposable {
     this.lacksCollections = false
   }
 
-  /** Whether the database holds documents in a collection of timelines. A command for each collection. */
+  /** Whether the database holds no timelines. Marks are none. A command for each collection. */
   async isEmpty(): Promise<boolean> {
-    for (const name of timelineCollectionNames) if (await this.hasAny(name)) return false
+    for (const name of timelineCollectionNames)
+      if (name !== 'timeline_marks' && (await this.hasAny(name))) return false
     return true
   }
 

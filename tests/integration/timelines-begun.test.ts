@@ -59,8 +59,13 @@ test('a process that is late with an empty cluster deletes no timeline of the pr
     await services.collections.inbox.find().toArray(),
     await cluster.loadMark(),
   ]
-  // Another one found no collection when it began.
-  for (const content of [late, { collections: new Map(), mark: undefined }]) {
+  const contents = [
+    late,
+    // Another one found no collection when it began, and one found collections that were empty later, and were kept.
+    { collections: new Map(), mark: undefined },
+    { ...(await cluster.loadContent()), mark: { _id: 'cluster', value: 'before' } },
+  ]
+  for (const content of contents) {
     const spy = vi.spyOn(cluster, 'loadContent').mockResolvedValueOnce(content)
     expect(await emptyCluster(cluster, places(), await placeNow(), Date.now())).toBeUndefined()
     expect(spy).toHaveBeenCalledTimes(1)

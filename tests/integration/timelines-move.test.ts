@@ -189,9 +189,28 @@ test('a move that is killed after any deletion on its cluster can be repeated', 
   }
   let outcome = await tryMove()
   while (outcome === 'killed') outcome = await tryMove()
-  expect(outcome).toEqual({ where: expect.stringContaining('127.0.0.1') })
+  const moved = { where: expect.stringContaining('127.0.0.1') }
+  expect(outcome).toEqual(moved)
   expect(killed).toBeGreaterThan(2)
   spy.mockRestore()
+  const steps = vi.spyOn(TimelinesCluster.prototype, 'createCollections')
+  const { cluster } = next
+  const writeLate = async () => {
+    const marks = cluster?.db.collection<{ _id: string }>('timeline_marks')
+    await marks?.insertOne({ _id: 'reader:late' })
+    throw new Error('killed')
+  }
+  // After the timelines are deleted, and after the marks are.
+  const { createCollections } = TimelinesCluster.prototype
+  const goOn = () => createCollections.call(cluster as TimelinesCluster)
+  for (const before of [0, 1]) {
+    if (before > 0) steps.mockImplementationOnce(goOn)
+    steps.mockImplementationOnce(writeLate)
+    await expect(next.move()).rejects.toThrow('killed')
+    await move()
+    expect(await next.move()).toEqual(moved)
+  }
+  steps.mockRestore()
   const server = await first.process(second.uri)
   await drain(server)
   expect(await servedBy(server)).toEqual(stored)

@@ -11,9 +11,8 @@ export interface WorkerOptions {
   /** Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges use one. */
   readonly concurrency: number
   /**
-   * How long to wait after a poll that found no due job, in milliseconds. The first wait that begins after a job is a
-   * tenth of it, and each further one is twice as long: other jobs often follow, for example the ranges that another
-   * worker has split.
+   * How long to wait after a poll that found no due job, in milliseconds. For as long after a job, each wait is a tenth
+   * of it: other jobs often follow, for example the ranges that another worker has split.
    */
   readonly pollMs: number
   /** How long a job stays leased to a killed worker, in milliseconds. Extended after each third. */
@@ -38,8 +37,8 @@ export class Worker {
   /** A slot holds one job, or a batch. */
   private readonly running = new Map<Promise<void>, QueueName>()
   private readonly queueMax: number
-  /** How long the next wait after an empty poll is, in milliseconds. */
-  private pauseMs: number
+  /** When the last job ended, by the monotonic clock. */
+  private endedAt = Number.NEGATIVE_INFINITY
   private looping: Promise<void> | undefined
   private nudged = false
   private stopping = false
@@ -53,7 +52,6 @@ export class Worker {
   ) {
     this.runner = new JobRunner(queue, tasks, log)
     this.queueMax = Math.max(1, options.concurrency - 1)
-    this.pauseMs = options.pollMs
   }
 
   /** Starts to claim jobs, until {@link stop}. A repeat does nothing. */
@@ -107,9 +105,8 @@ export class Worker {
         const started = await this.startOne()
         failures = 0
         if (started) continue
-        const { pauseMs } = this
-        this.pauseMs = Math.min(this.options.pollMs, 2 * pauseMs)
-        await this.idle(pauseMs)
+        const { pollMs } = this.options
+        await this.idle(performance.now() - this.endedAt < pollMs ? pollMs / 10 : pollMs)
       } catch (error) {
         failures++
         this.log.warn({ err: error, failures }, 'no job could be claimed')
@@ -132,7 +129,7 @@ export class Worker {
     }
     const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((areDue) => {
       if (areDue.includes(true) || this.isFull(job.queue)) this.nudge()
-      this.pauseMs = this.options.pollMs / 10
+      this.endedAt = performance.now()
       this.running.delete(run)
     })
     this.running.set(run, job.queue)

@@ -1,7 +1,8 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import { lockedAgain } from '../db/collisions.ts'
 import type { Filter } from '../db/mongo.ts'
-import type { Transactions } from '../db/transaction.ts'
+import type { Transactions, Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { inRange, type KeyRange } from '../jobs/ranges.ts'
 import type { Pause } from '../jobs/runner.ts'
@@ -116,7 +117,9 @@ export class GraphPurge {
     { index, lost, range }: SomeEdges,
     { isDue }: Removal,
   ): Promise<number> {
-    return this.transactions.run(async (tx) => {
+    // Of the last try. Most likely it collided on their counters.
+    let others: readonly UserId[] = []
+    const remove = async (tx: Tx) => {
       if (!(await isDue(tx))) return 0
       const among = range && { [index.other]: inRange(range) }
       const filter = { [index.owner]: user, ...among } as Filter<StoredEdge>
@@ -125,14 +128,15 @@ export class GraphPurge {
         .limit(batchSize)
         .toArray()
       if (docs.length === 0) return 0
+      others = docs.map((doc) => doc[index.other] as UserId)
       await this.edges.erase(
         tx,
         docs.map((doc) => toEdge(index, doc)),
       )
-      const others = docs.map((doc) => doc[index.other] as UserId)
       await this.stats.changeLive(tx, new Map(others.map((other) => [other, lost])))
       return docs.length
-    })
+    }
+    return this.transactions.run(lockedAgain((tx) => this.stats.lock(tx, others), remove))
   }
 
   private async removeEvents(

@@ -131,8 +131,12 @@ export class UserStats {
       .matchedCount
   }
 
-  /** Makes the transaction collide with all changes of the users' counters, as `lockedAgain` of `db/collisions.ts` needs. One command. */
+  /**
+   * Makes the transaction collide with all changes of the users' counters, as `lockedAgain` of `db/collisions.ts` needs.
+   * One command, none without users.
+   */
   async lock(tx: Tx, users: readonly UserId[]): Promise<void> {
+    if (users.length === 0) return
     await this.changeLive(tx, new Map(users.map((user) => [user, { guard: 1 }])))
   }
 

@@ -5,6 +5,7 @@ import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
+import { joblessRun } from '../support/jobless-run.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
@@ -81,6 +82,15 @@ const cases: Readonly<Record<string, Case>> = {
     waits: ({ collection, method, args: [update = {}] }) =>
       collection === 'user_stats' && method === 'findOneAndUpdate' && '_id' in update,
     others: ({ posts }, { author }) => posts.create(author, newPost),
+  },
+  'the removal of a follower': {
+    slow: async (slow, { ben, author }) => {
+      await harness.services.follows.follow(ben, author)
+      await harness.services.users.delete(ben)
+      return slow.tasks['user.deleted']?.({ user: ben }, joblessRun())
+    },
+    waits: ({ collection, method }) => collection === 'followers' && method === 'deleteMany',
+    others: followAuthor,
   },
   'a deletion of a post': {
     slow: ({ posts }, scene) => posts.delete(scene.author, onePost(scene)),

@@ -11,8 +11,8 @@ export interface WorkerOptions {
   /** Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges use one. */
   readonly concurrency: number
   /**
-   * How long to wait after a poll that found no due job, in milliseconds. For as long after a job, each wait is a tenth
-   * of it: other jobs often follow, for example the ranges that another worker has split.
+   * How long to wait after a poll that found no due job, in milliseconds. For as long after a job began or ended, each
+   * wait is a tenth of it: other jobs often follow, for example the ranges that another worker has split.
    */
   readonly pollMs: number
   /** How long a job stays leased to a killed worker, in milliseconds. Extended after each third. */
@@ -37,8 +37,8 @@ export class Worker {
   /** A slot holds one job, or a batch. */
   private readonly running = new Map<Promise<void>, QueueName>()
   private readonly queueMax: number
-  /** When the last job ended, by the monotonic clock. */
-  private endedAt = Number.NEGATIVE_INFINITY
+  /** When a job last began or ended, by the monotonic clock. */
+  private busyAt = Number.NEGATIVE_INFINITY
   private looping: Promise<void> | undefined
   private nudged = false
   private stopping = false
@@ -106,7 +106,7 @@ export class Worker {
         failures = 0
         if (started) continue
         const { pollMs } = this.options
-        await this.idle(performance.now() - this.endedAt < pollMs ? pollMs / 10 : pollMs)
+        await this.idle(performance.now() - this.busyAt < pollMs ? pollMs / 10 : pollMs)
       } catch (error) {
         failures++
         this.log.warn({ err: error, failures }, 'no job could be claimed')
@@ -129,9 +129,10 @@ export class Worker {
     }
     const run = Promise.all(jobs.map((one) => this.runner.run(one))).then((areDue) => {
       if (areDue.includes(true) || this.isFull(job.queue)) this.nudge()
-      this.endedAt = performance.now()
+      this.busyAt = performance.now()
       this.running.delete(run)
     })
+    this.busyAt = performance.now()
     this.running.set(run, job.queue)
     return true
   }

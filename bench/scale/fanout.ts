@@ -16,8 +16,8 @@ const author = 'celebrity' as UserId
 
 /**
  * Delivers a post to 100,000 followers by one worker process, and by four. Each worker has 5 ms of network latency to the
- * database. The time ends when the delivery has ended. A first post that is not measured lets Node compile the code: a
- * cold worker has three times the processor time.
+ * database. The time ends when the delivery has ended. A first post is not measured, because a worker whose code Node has
+ * yet to compile takes twice the processor time.
  */
 export const fanoutSide = defineSide({
   name: 'fanout',

@@ -202,7 +202,7 @@ export class TimelinesCluster implements AsyncDisposable {
       for (const name of timelineCollectionNames)
         if (name !== 'timeline_marks') await dropKnown(this.db, name, collections)
       await this.createCollections()
-      // Last, because the mark says whose the rest is. Others are of drops and readers, and end here.
+      // Last, because the mark says whose the rest is. The marks of drops and the guards of readers go with it.
       const dropped = await dropKnown(this.db, 'timeline_marks', collections)
       if (dropped) await this.createCollections()
       await this.replaceMark(dropped ? undefined : value, mark)
@@ -211,7 +211,11 @@ export class TimelinesCluster implements AsyncDisposable {
     }
   }
 
-  /** @param before the value of the mark to replace. Undefined: there is none. @throws a duplicate key, {ClusterTaken}. */
+  /**
+   * Replaces the mark of the data. One command.
+   * @param before the value of the mark to replace. Undefined: there is none.
+   * @throws {ClusterTaken} if there is another mark, or MongoDB's error for a duplicate key if there should be none.
+   */
   private async replaceMark(
     before: string | undefined,
     mark: Pick<TimelineMarkDoc, 'value' | 'owner'>,

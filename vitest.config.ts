@@ -1,7 +1,11 @@
 import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
+import { measureSlowness, patient } from './tests/support/patience.ts'
 
 const { resolve } = createRequire(import.meta.url)
+
+// The processes that run the tests inherit it.
+process.env.FEEDLINE_SLOWNESS ??= measureSlowness().toFixed(1)
 
 const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
 
@@ -20,8 +24,9 @@ export default defineConfig({
     // Decorators run when a module is loaded, whichever of them a test imports first.
     setupFiles: ['reflect-metadata'],
     // At night, tests try all their cases.
-    testTimeout: process.env.FEEDLINE_RUNS ? 150_000 : 60_000,
-    hookTimeout: 120_000,
+    testTimeout: patient(process.env.FEEDLINE_RUNS ? 300_000 : 180_000),
+    hookTimeout: patient(180_000),
+    expect: { poll: { timeout: patient(60_000) } },
     reporters: ['default', 'json'],
     outputFile: { json: 'test-results/vitest.json' },
     projects: [
@@ -42,7 +47,7 @@ export default defineConfig({
           name: 'clients',
           include: ['tests/clients/**/*.test.ts'],
           globalSetup: 'tests/support/global-setup.ts',
-          testTimeout: 90_000,
+          testTimeout: patient(120_000),
           fileParallelism: false,
           // A browser on a busy machine may miss a moment that a test waits for.
           retry: 1,

@@ -1,4 +1,5 @@
 import { errorCodes } from '../../src/errors.ts'
+import { patient } from '../support/patience.ts'
 import { feedline } from '../support/process.ts'
 import { type Attack, type Mode, secret } from './attack.ts'
 import { exchange, type WireAnswer } from './wire.ts'
@@ -122,7 +123,7 @@ function parseBody(body: string): Body {
 }
 
 /** How long a line of a request may take after its answer, in milliseconds. */
-const lineMsMax = 3_000
+const lineMsMax = patient(3_000)
 
 /** The log of a process, read as it grows. */
 class ProcessLog {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { patient } from '../support/patience.ts'
 
 /** An answer as it came over the connection. */
 export interface WireAnswer {
@@ -17,7 +18,7 @@ export interface Sending {
 }
 
 /** How long the server may take to close the connection, in milliseconds. */
-const closeMsMax = 10_000
+const closeMsMax = patient(60_000)
 
 /**
  * Sends bytes on a connection of their own.

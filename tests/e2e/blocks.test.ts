@@ -133,7 +133,7 @@ test('without a block, each field of the schema shows the other user or content 
     (place) => !ownAt.has(place) && !private_.has(place),
   )
   expect([...new Set(expected)].filter((place) => !seen.has(place))).toEqual([])
-}, 60_000)
+})
 
 test.each(sides)(
   'a block hides from %s on every path of Query what belongs to %s',

@@ -101,7 +101,7 @@ describe('feedline drive', () => {
     const { posts } = database.collections
     const ofRun = { author: /^killed-/ }
     await expect
-      .poll(() => posts.countDocuments(ofRun), { timeout: 30_000, interval: 20 })
+      .poll(() => posts.countDocuments(ofRun), { interval: 20 })
       .toBeGreaterThan(2 * users + 3)
     second.server.child.kill('SIGKILL')
     const { code, result } = await resultOf(run)
@@ -153,7 +153,7 @@ describe('feedline drive', () => {
     const more = ['--posts', '0', '--prefix', 'ended', '--mix', 'home=1,compose=1']
     const run = drive([first.url], [...load, ...more, '--rate', '20', '--step', '60'])
     await expect
-      .poll(() => posts.countDocuments({ author: /^ended-/ }), { timeout: 30_000, interval: 20 })
+      .poll(() => posts.countDocuments({ author: /^ended-/ }), { interval: 20 })
       .toBeGreaterThan(3)
     run.child.kill('SIGINT')
     const { code, result } = await resultOf(run)

@@ -63,7 +63,7 @@ test('timelines over HTTP agree with the imported edge list', async () => {
   noteFact(
     `${friends.size} users, ${edges} edges, ${all.length} posts: ${readers.length} timelines agree`,
   )
-}, 120_000)
+})
 
 /** The first `count` posts of a reader's timeline, in pages of 100. */
 async function walk(reader: string, count: number): Promise<string[][]> {

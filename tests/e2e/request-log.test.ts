@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { registry } from '../../src/metrics/registry.ts'
 import { useApp } from '../support/app.ts'
+import { eventually } from '../support/eventually.ts'
 import { failCommand } from '../support/mongo.ts'
 
 const secret = 's'.repeat(32)
@@ -28,7 +29,7 @@ interface Line {
 async function linesDuring(app: { readonly logged: readonly string[] }, work: () => unknown) {
   const seen = app.logged.length
   await work()
-  await vi.waitFor(() => expect(app.logged.length).toBeGreaterThan(seen))
+  await eventually(() => expect(app.logged.length).toBeGreaterThan(seen))
   return app.logged.slice(seen).map((line) => JSON.parse(line) as Line)
 }
 
@@ -166,7 +167,7 @@ test('requests and the cache of documents are counted, requests by operation and
   const query = 'query Counted { user(handle: "?") { name } }'
   await production.send({ query })
   await production.send({ query: '{ __typename }' })
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const text = await registry.metrics()
     expect(text).toContain('feedline_requests_total{operation="Counted",code="OK"} 1')
     expect(text).toContain('feedline_request_seconds_count{operation="Counted"} 2')

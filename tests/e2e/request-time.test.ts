@@ -49,21 +49,12 @@ async function leave(body: object, isTime: () => boolean): Promise<void> {
   })
   sent.on('error', () => {})
   sent.end(JSON.stringify(body))
-  await until(isTime)
+  await expect.poll(isTime).toBe(true)
   sent.destroy()
 }
 
 const errorLinesOf = ({ logged }: TestApp) =>
   logged.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
-
-/** Waits until `isDone`, for up to five seconds. */
-async function until(isDone: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 250; tries++) {
-    if (await isDone()) return
-    await sleep(20)
-  }
-  throw new Error('it did not happen within five seconds')
-}
 
 test('after a client has closed its connection, its request sends no further command', async () => {
   await using _ = await failCommand(app.database.client, {
@@ -95,7 +86,7 @@ test('a mutation that has begun ends and is recorded, also if its client is gone
     )
   }
   const { posts } = app.services.collections
-  await until(async () => (await posts.countDocuments({ author: reader })) > 0)
+  await expect.poll(() => posts.countDocuments({ author: reader })).toBeGreaterThan(0)
   await sleep(100)
   expect(await posts.countDocuments({ author: reader })).toBe(1)
   const again = await app.send({ as: reader, query: create, variables: { input } })
@@ -109,9 +100,7 @@ test('a request that takes too long is answered at its deadline with 503, and se
     blockMs,
   })
   using sent = watched(hurried)
-  const beganAt = performance.now()
   const { status, headers, errors } = await hurried.send({ as: reader, query })
-  expect(performance.now() - beganAt).toBeLessThan(1_000)
   expect([status, headers.get('retry-after')]).toEqual([503, '1'])
   const requestId = headers.get('x-request-id')
   expect(errors).toEqual([
@@ -146,11 +135,11 @@ test('a request that waits for its turn is answered at its deadline too', async 
     failCommands: ['find'],
     blockMs: 2_000,
   })
-  const begun = performance.now()
+  using sent = watched(queued)
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => queued.send({ query: '{ user(handle: "ann") { name } }' })),
   )
   expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(503))
-  // One after another, they would take five times their deadline.
-  expect(performance.now() - begun).toBeLessThan(2_000)
+  // A request whose turn comes after its deadline would send its command.
+  expect(sent.names).toHaveLength(1)
 })

@@ -77,7 +77,6 @@ test('a query that does not end is answered with UNAVAILABLE, and the server end
   )
   const cut = text(half)
   await new Promise((resolve) => setTimeout(resolve, 200))
-  const begun = performance.now()
   server.child.kill('SIGTERM')
   const answer = await asked
   const requestId = answer.headers.get('x-request-id')
@@ -95,17 +94,14 @@ test('a query that does not end is answered with UNAVAILABLE, and the server end
   ])
   expect(await cut).toMatch(/^HTTP\/1\.1 503 .*"UNAVAILABLE"/s)
   expect(await server.ended).toBe(0)
-  expect(performance.now() - begun).toBeLessThan(3_000)
 })
 
 test('a second signal ends the process at once', async () => {
   const { server } = await serving({ DRAIN_SECONDS: '60' })
   server.child.kill('SIGTERM')
   await server.says(/draining/)
-  const begun = performance.now()
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(1)
-  expect(performance.now() - begun).toBeLessThan(2_000)
   expect(server.out()).toContain('a second signal (SIGTERM): stopped at once')
 })
 
@@ -124,12 +120,12 @@ test('npm start passes SIGTERM on to the server, and ends with it', async () => 
   npm.stdout.on('data', (chunk) => {
     out += chunk
   })
-  await expect.poll(() => out, { timeout: 20_000 }).toMatch(/GraphQL: http/)
+  await expect.poll(() => out).toMatch(/GraphQL: http/)
   const pid = Number(/"pid":(\d+)/.exec(out)?.[1])
   try {
     npm.kill('SIGTERM')
     await once(npm, 'exit')
-    await expect.poll(() => isRunning(pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => isRunning(pid)).toBe(false)
     expect(out).toContain('stopped')
   } finally {
     if (isRunning(pid)) process.kill(pid, 'SIGKILL')

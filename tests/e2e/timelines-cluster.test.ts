@@ -47,4 +47,4 @@ test('of processes with different timelines clusters that start at once on a new
   const place = await database.db.collection('meta').findOne({ hosts: { $exists: true } })
   expect(uris[taken]).toContain(place?.hosts[0])
   expect(registered?.cluster).toEqual({ mark: place?.value, election: place?.election })
-}, 60_000)
+})

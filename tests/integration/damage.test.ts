@@ -114,7 +114,7 @@ function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
     const last = await verified(services)
     result.left = [...last.differences, ...last.harmless]
     result.after = await documents(services, result.scenes)
-  }, 120_000)
+  })
   return result
 }
 

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
 import { type ClientSession, type Collection, type Document, MongoClient } from 'mongodb'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientErrorOf, isUnreachable } from '../../src/db/errors.ts'
 import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Failpoint, type Failure, reserveFailpoint, useDatabase } from '../support/mongo.ts'
 
 const database = useDatabase()
@@ -185,17 +186,20 @@ describe('without a server', () => {
     const narrow = await new MongoClient(database.uri, {
       maxPoolSize: 1,
       waitQueueTimeoutMS: 20,
+      monitorCommands: true,
     }).connect()
     try {
       const db = narrow.db(database.name)
       await things().insertOne({})
       // Opens the connection, so that the slow command does not wait for it.
-      await vi.waitFor(() => db.command({ ping: 1 }), 10_000)
+      await eventually(() => db.command({ ping: 1 }))
+      const begun = once(narrow, 'commandStarted')
       const slow = db.command({
         find: 'things',
         filter: { $where: 'sleep(1000) || true' },
         limit: 1,
       })
+      await begun
       const error = await db
         .collection('things')
         .findOne({})

@@ -35,6 +35,6 @@ test('reads on a new primary wait for the writes that the previous primary ackno
   } finally {
     await client.close()
   }
-}, 120_000)
+})
 
 const timeOf = ({ $clusterTime }: Document): Timestamp => $clusterTime.clusterTime

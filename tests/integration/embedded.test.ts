@@ -14,9 +14,10 @@ import { hasEnded, isAlive } from '../../src/dev/mongod/pid.ts'
 import { pidBehind } from '../../src/dev/mongod/primary.ts'
 import { endMongod, freePort, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from '../support/bin-folder.ts'
+import { patient } from '../support/patience.ts'
 import { compiledProgram } from '../support/process.ts'
 
-const endMsMax = 15_000
+const endMsMax = patient(30_000)
 const program = compiledProgram('open-embedded')
 const mongodBinary = process.env.MONGOD_BINARY
 
@@ -222,7 +223,7 @@ describe('error messages of the embedded mongod', () => {
     const foreign = await spawnMongod(path, dataFolder, port, [])
     toStop.push({ stop: () => endMongod(foreign.pid) })
     // It has taken the folder by the time it answers.
-    await expect.poll(() => pidBehind(port), { timeout: 20_000 }).toBe(foreign.pid)
+    await expect.poll(() => pidBehind(port)).toBe(foreign.pid)
     const message = await complaint(open())
     expect(message).toContain(`The data folder ${dataFolder} is in use by another mongod`)
     expect(isAlive(foreign.pid)).toBe(true)

@@ -8,6 +8,7 @@ import { type EngagementId, type PostRef, timeIdAt, type UserId } from '../../sr
 import { labelsOf, shardProblemOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const { engagement } = readConfig({})
@@ -43,7 +44,7 @@ beforeAll(async () => {
     for (let n = 0; n < 30; n++)
       await harness.services.engagements.add('comments', viewer, post, { text: 'hello' })
   }
-}, 600_000)
+}, patient(600_000))
 
 /** The commands of a call, and the bytes that it sends and receives. */
 async function costOf(call: () => Promise<unknown>) {
@@ -147,7 +148,7 @@ test('fifty posts with ten popular ones transfer as many bytes as fifty quiet po
     costOf(() => harness.services.engagementReader.entries(['likes', 'shares'], posts, [viewer]))
   expect((await engagementOf(quiet)).labels).toEqual(['read posts'])
   expect((await engagementOf(mixed)).labels).toEqual(['read overflow', 'read posts'])
-}, 60_000)
+})
 
 test('no document of a list grows with the length of texts', async () => {
   const post = await publish()
@@ -163,7 +164,7 @@ test('no document of a list grows with the length of texts', async () => {
   for (const document of stored) expect(BSON.calculateObjectSize(document)).toBeLessThan(64 * 1024)
   for (const level of levels) expect(BSON.calculateObjectSize(level)).toBeLessThan(257 * 1024)
   expect(levels.length).toBeGreaterThan(1)
-}, 60_000)
+})
 
 test('a purge examines only the entries of its user, however many others have newer entries', async () => {
   const { db } = harness.database

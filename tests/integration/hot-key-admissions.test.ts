@@ -39,11 +39,11 @@ test('the by-user entry of a write that its process withdrew from the owner of a
     }),
   )
   const key = `lists/${star}/${id}`
-  await expect.poll(() => hot_keys.countDocuments({ _id: key }), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => hot_keys.countDocuments({ _id: key })).toBe(1)
   const write = { kind: 'likes', add: entry, needsAdmission: true }
   const op = { post, write, deadline: deadlineOf(clock.now()) }
   await hot_writes.insertOne({ _id: like.request, key, ops: [op], at: new Date(clock.now()) })
-  await expect.poll(() => isWithdrawn, { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => isWithdrawn).toBe(true)
   ends = true
   await load
   const entries = () => engagements_by_user.countDocuments({ _id: entry._id })

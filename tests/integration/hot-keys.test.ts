@@ -98,9 +98,7 @@ test('another process takes over a hot key when the lease of a dead owner ends',
     owner: 'dead',
     until,
   })
-  const since = performance.now()
   expect(await counting().keys.commitBatch(key, [4])).toEqual([8])
-  expect(performance.now() - since).toBeLessThan(3_000)
   expect(await value()).toBe(4)
   await expect.poll(() => leftWrites(key)).toBe(0)
 })

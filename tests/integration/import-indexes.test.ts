@@ -43,7 +43,7 @@ async function beginLoad(stderr?: 'pipe'): Promise<ChildProcess> {
   const child = load(stderr)
   const imports = db.collection<{ position: number }>('imports')
   const begun = async () => ((await imports.findOne({}))?.position ?? 0) > 0
-  await expect.poll(begun, { timeout: 20_000, interval: 10 }).toBe(true)
+  await expect.poll(begun, { interval: 10 }).toBe(true)
   return child
 }
 

@@ -120,7 +120,7 @@ describe('feedline worker', () => {
     for (const user of gone) await append('user.deleted', { user })
     const both = [worker(), worker()]
     await Promise.all(both.map(({ says }) => says(/running up to 2 jobs/)))
-    await expect.poll(() => outbox().countDocuments(), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => outbox().countDocuments()).toBe(0)
     expect(await users.countDocuments()).toBe(0)
     for (const { child } of both) child.kill('SIGTERM')
     for (const { ended, err, out } of both) {

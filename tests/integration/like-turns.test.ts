@@ -94,7 +94,7 @@ test('a slow admission does not hold up the likes of later turns, nor an unlike 
   expect(await slow).toMatchObject({ changed: true })
 })
 
-test('several likes of one post are stored only once they are admitted, and lock the post for half a second at most', async () => {
+test('several likes of one post are stored only once they are admitted, and another write of the post does not wait for that', async () => {
   const { ann, ben, carl, post } = await newScene()
   const { engagements: others, engagementReader } = harness.services
   await others.add('likes', carl, post)
@@ -103,9 +103,7 @@ test('several likes of one post are stored only once they are admitted, and lock
   await reached.opened
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(await engagementReader.entries(['likes'], [post], [ann, ben])).toEqual([])
-  const unlikedAt = performance.now()
   expect(await others.remove('likes', carl, post)).toMatchObject({ changed: true })
-  expect(performance.now() - unlikedAt).toBeLessThan(2_000)
   going.open()
   expect(await Promise.all(likes)).toMatchObject([{ changed: true }, { changed: true }])
   expect(await engagementProblems(harness.services, limits, [post])).toEqual([])

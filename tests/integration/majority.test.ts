@@ -43,7 +43,7 @@ test('a repeated mutation is answered only from a saved result that a majority h
   } finally {
     await client.close()
   }
-}, 90_000)
+})
 
 test('indexes are built while one of three members is down', async () => {
   await using set = await replicaSet()
@@ -61,4 +61,4 @@ test('indexes are built while one of three members is down', async () => {
   } finally {
     await client.close()
   }
-}, 90_000)
+})

@@ -5,6 +5,7 @@ import { connect } from '../../src/db/client.ts'
 import type { MongoClient } from '../../src/db/mongo.ts'
 import { runCommand } from '../support/command-line.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { type FeedlineProcess, feedline } from '../support/process.ts'
 import { earlierRelease } from './migrations/earlier-release.ts'
 import { MixedWorld } from './migrations/mixed-world.ts'
@@ -109,7 +110,7 @@ describe(`a server of ${previous} beside this release`, () => {
     expect(await copies.countDocuments()).toBe(16)
     const starting = start()
     // A server reads the mark every 10 s.
-    const giveUpAt = performance.now() + 20_000
+    const giveUpAt = performance.now() + patient(20_000)
     while ((await hitsOf(current)) === 0 && performance.now() < giveUpAt) {
       expect(await world.read(current.url)).toEqual(world.expected())
       await sleep(200)
@@ -122,7 +123,7 @@ describe(`a server of ${previous} beside this release`, () => {
     )
     await Promise.all([stop(current), stop(next)])
     await db.dropDatabase()
-  }, 90_000)
+  })
 
   test('a mark that is set while it still writes leaves stale pages, so the test above can fail', async () => {
     const mixed = await openMixed()
@@ -133,5 +134,5 @@ describe(`a server of ${previous} beside this release`, () => {
     expect(stale.length).toBeGreaterThan(0)
     await Promise.all([stop(current), stop(mixed.old)])
     await mixed.db.dropDatabase()
-  }, 60_000)
+  })
 })

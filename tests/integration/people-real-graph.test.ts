@@ -29,7 +29,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     const stored = await harness.services.collections.followers.find().sort({ _id: 1 }).toArray()
     for (const { follower, user } of stored) model.follow(follower as UserId, user as UserId)
     users = [...new Set(stored.map(({ user }) => user as UserId))].sort()
-  }, 120_000)
+  })
 
   afterAll(() => rm(folder, { recursive: true }))
 

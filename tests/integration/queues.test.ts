@@ -15,7 +15,7 @@ const newWorker = (
   queue: JobQueue = newQueue(),
 ): Worker => new Worker(queue, tasks, silent, { concurrency, pollMs: 60_000, leaseMs })
 
-const empty = () => expect.poll(() => outbox().countDocuments(), { timeout: 5_000 }).toBe(0)
+const empty = () => expect.poll(() => outbox().countDocuments()).toBe(0)
 
 for (const [hog, other] of [
   ['BULK', 'QUICK'],

@@ -41,7 +41,7 @@ describe('while the copies of a transaction are not visible yet', () => {
     const half = await dropHalf(({ copies }) => {
       vi.spyOn(copies, 'awaitVisible').mockResolvedValue()
     })
-    await expect.poll(entries, { timeout: 10_000 }).toBe(0)
+    await expect.poll(entries).toBe(0)
     expect(await page(services, ben)).toEqual({ count: 0, servedBy: 'INBOX' })
     await half.complete()
   })
@@ -57,7 +57,7 @@ describe('while the copies of a transaction are not visible yet', () => {
     const rest = harness.rest()
     await sleep(250)
     if (isWaiting) expect(await entries()).toBe(0)
-    else await expect.poll(entries, { timeout: 10_000 }).toBe(2)
+    else await expect.poll(entries).toBe(2)
     await half.complete()
     await rest
     wait.mockRestore()

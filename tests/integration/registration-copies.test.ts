@@ -120,6 +120,6 @@ describe('the copies of the registrations', () => {
     expect(reads.length).toBeGreaterThan(10)
     await harness.rest()
     const servedBy = async () => (await page(services, ben)).servedBy
-    await expect.poll(servedBy, { timeout: 10_000 }).toBe('INBOX')
+    await expect.poll(servedBy).toBe('INBOX')
   })
 })

@@ -6,13 +6,14 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { runCommand } from '../support/command-line.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const separate = useSeparateTimelines({ maintained: ['FANOUT_ON_READ', 'INBOX'] })
 const [reader, author] = [handle('reader'), handle('author')] as [UserId, UserId]
 const posts: PostId[] = []
-const waitMsMax = { timeout: 30_000, interval: 100 }
+const waitMsMax = { timeout: patient(60_000), interval: 100 }
 
 const publish = async () => {
   posts.unshift((await separate.services.posts.create(author, { text: 'hello' })).id)
@@ -156,7 +157,7 @@ test('a cluster that is restored from its files is not used before timelines mov
   })
   expect(code).toBe(0)
   await recovered()
-}, 60_000)
+})
 
 test('a job whose split fails has no checkpoint of it', async () => {
   const { services, database } = separate

@@ -61,7 +61,7 @@ test('jobs that a part of the timelines cluster fails wait, and are not parked',
   const entries = await inbox.find({ '_id.reader': reader }).toArray()
   expect(entries.map(({ author: of }) => of)).toEqual([author])
   expect((await page(reader)).items.map((item) => item.id)).toEqual([id])
-}, 60_000)
+})
 
 test('a job that the database fails does not wait for the timelines cluster', async () => {
   const { services, database } = separate

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { UserId } from '../../src/lib/ids.ts'
+import { patient } from '../support/patience.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const separate = useSeparateTimelines({ maintained: ['FANOUT_ON_READ', 'INBOX'] }, '&w=1')
-const recoveryMsMax = 30_000
+const recoveryMsMax = patient(60_000)
 
 test('with w=1, an election of the timelines cluster builds all timelines again', async () => {
   const { services, set } = separate
@@ -39,4 +40,4 @@ test('with w=1, an election of the timelines cluster builds all timelines again'
   await read()
   const { items, servedBy } = await read()
   expect([items.map((item) => item.id), servedBy]).toEqual([[id], 'INBOX'])
-}, 90_000)
+})

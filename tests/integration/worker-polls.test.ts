@@ -1,21 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import type { JobQueue } from '../../src/jobs/queue.ts'
 import { type Task, Worker } from '../../src/jobs/worker.ts'
 import { leaseMs, silent, useJobs } from '../support/jobs.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 
 const { database, newQueue, append } = useJobs()
 
-interface Given {
-  readonly queue?: JobQueue
-  readonly pollMs?: number
-}
-
-const newWorker = (
-  tasks: Record<string, Task>,
-  { queue = newQueue(), pollMs = 20 }: Given = {},
-): Worker => new Worker(queue, tasks, silent, { concurrency: 3, pollMs, leaseMs })
+const newWorker = (tasks: Record<string, Task>, { pollMs = 20 } = {}): Worker =>
+  new Worker(newQueue(), tasks, silent, { concurrency: 3, pollMs, leaseMs })
 
 test('an empty poll is one command, and a drain that cannot poll fails', async () => {
   const { commands } = await recorded(database.client, () => newWorker({}).drain())
@@ -38,27 +31,23 @@ test('a nudge runs a job at once, before the next poll', async () => {
 })
 
 test('a worker polls often for as long after a job as it waits else', async () => {
-  const queue = newQueue()
-  const claims: number[] = []
-  const claim = queue.claim.bind(queue)
-  vi.spyOn(queue, 'claim').mockImplementation(async (...given) => {
-    claims.push(performance.now())
-    return claim(...given)
-  })
   let runs = 0
-  const worker = newWorker({ greet: async () => void runs++ }, { queue, pollMs: 1_000 })
+  const pollMs = patient(1_000)
+  const worker = newWorker({ greet: async () => void runs++ }, { pollMs })
+  const pauses: number[] = []
+  const inner = worker as unknown as { idle: (ms: number) => Promise<void> }
+  const idle = inner.idle.bind(worker)
+  vi.spyOn(inner, 'idle').mockImplementation((ms) => {
+    pauses.push(ms)
+    return idle(ms)
+  })
   await append()
   worker.start()
   await expect.poll(() => runs).toBe(1)
-  await append()
-  await expect.poll(() => runs, { timeout: 600 }).toBe(2)
-  claims.length = 0
-  await sleep(2_500)
+  await expect.poll(() => pauses.at(-1)).toBe(pollMs)
   await worker.stop()
-  const pauses = claims.slice(1).map((at, n) => at - (claims[n] as number))
-  const long = pauses.filter((pause) => pause > 900)
-  expect(long.length).toBeGreaterThan(0)
-  // The long waits come last, after at most ten short ones.
-  expect(pauses.slice(-long.length)).toEqual(long)
-  expect(pauses.length - long.length).toBeLessThan(12)
+  const short = pauses.slice(0, -1)
+  expect(short.length).toBeGreaterThan(0)
+  expect(short.length).toBeLessThan(12)
+  expect(new Set(short)).toEqual(new Set([pollMs / 10]))
 })

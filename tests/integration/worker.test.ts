@@ -198,10 +198,11 @@ describe('worker', () => {
     await append('deaf')
     await append('early')
     let begun = 0
+    const ends = gate()
     const worker = newWorker({
       deaf: async () => {
         begun++
-        await sleep(3_000)
+        await ends.opened
       },
       early: async (_, { signal }) => {
         begun++
@@ -210,9 +211,8 @@ describe('worker', () => {
     })
     worker.start()
     await expect.poll(() => begun).toBe(2)
-    const startedAt = performance.now()
     await worker.stop(20)
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    ends.open()
     expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
     expect(await claimed(newQueue())).toMatchObject({ attempts: 1 })
   })
@@ -225,7 +225,7 @@ describe('worker', () => {
     const failure = { failCommands: ['find'], closeConnection: true, times: 4 }
     await using _ = await failCommand(database.client, failure)
     worker.start()
-    await expect.poll(() => runs, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => runs).toBe(1)
     await worker.stop()
     expect(lines.length).toBeGreaterThan(0)
     expect(new Set(lines.map(({ msg }) => msg))).toEqual(new Set(['no job could be claimed']))

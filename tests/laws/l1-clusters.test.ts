@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -38,5 +39,5 @@ test(
     expect(tally.get('timelines lost')).toBeGreaterThan(0)
     for (const one of registered) expect(tally.get(`${one} by ${one}`)).toBeGreaterThan(0)
   },
-  budgetMs + 30_000,
+  patient(budgetMs + 30_000),
 )

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import type { Services } from '../../src/services.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -36,7 +37,7 @@ test.each([
     await checkLaw(law, { name: `L1, kept, ${name}`, histories, budgetMs })
     for (const one of asked) expect(tally.get(`${one} kept`)).toBeGreaterThan(10)
   },
-  budgetMs + 30_000,
+  patient(budgetMs + 30_000),
 )
 
 /** Writers that raise no versions of a kind of subject. */

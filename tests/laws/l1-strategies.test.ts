@@ -6,6 +6,7 @@ import {
   materialisedNames,
 } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -72,6 +73,6 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
       expect(tally.get('done user.deleted.range')).toBeGreaterThan(0)
       for (const one of registered) expect(tally.get(`${one} by ${one}`)).toBeGreaterThan(0)
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 })

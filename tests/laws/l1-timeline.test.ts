@@ -8,6 +8,7 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import { type ServicesHarness, useServices } from '../support/services.ts'
@@ -129,7 +130,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
     async () => {
       await checkLaw(timelineLaw(harness), { name: `L1, ${following}`, histories, budgetMs })
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 })
 

@@ -4,6 +4,7 @@ import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns, timeOfCases } from '../support/seed.ts'
 import { servicesOver, useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -23,7 +24,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
     async () => {
       await checkLaw(engagementLaw(harness, limits), { name, histories, budgetMs })
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 
   test(
@@ -36,7 +37,7 @@ describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) =>
       noteFact(`${name}, races: ${JSON.stringify(Object.fromEntries(tally))}`)
       expect(tally.get('changed')).toBeGreaterThan(races * 20)
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 })
 

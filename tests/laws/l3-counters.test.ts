@@ -11,6 +11,7 @@ import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import { noteFact } from '../support/facts.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import {
@@ -75,7 +76,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
       noteFact(`L3, ${following}: ${JSON.stringify(tally)}`)
       expect(tally.changed).toBeGreaterThan(0)
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 
   test('a repeated follow or unfollow changes nothing', async () => {

@@ -6,6 +6,7 @@ import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
 import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, problemsOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
@@ -68,70 +69,74 @@ const leases = (leasedUntil: Date) =>
 
 const run = () => reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false })
 
-test('reconcile during writes, kills and drift ends with counters, edges and history in agreement', async () => {
-  const { services, clock } = harness
-  const { collections, follows } = services
-  const posts = await beginnings(services, diceOf(seed + 1_000))
-  const account: (readonly [string, boolean | null])[] = []
-  const begun = performance.now()
-  const writers = await Promise.all(
-    [0, 1].map((n) => {
-      const owned = people.owners.slice(8 * n, 8 * n + 8)
-      return child(harness.database, { role: 'TRAFFIC', seed: seed + n, owned, posts })
-    }),
-  )
-  for (const { sendLine } of writers) sendLine()
-  const countResumed = () => collections.reconciliations.countDocuments({ fence: { $gt: 1 } })
-  const countMade = () => collections.repairs.countDocuments()
-  const isOver = async () => {
-    const spent = performance.now() - begun
-    if (spent <= trafficMs || spent > longestMs) return spent > longestMs
-    return (await countResumed()) > 0 && (await countMade()) > 0
-  }
-  const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
-  for (const { process, sendLine, ended, lines } of writers) {
-    sendLine()
-    expect([await ended, process.exitCode]).toEqual([null, 0])
-    account.push(...(JSON.parse(lines.at(-1) ?? '') as Account))
-  }
-  clock.advance(60_000)
-  await services.queue.retryAll()
-  await harness.rest()
+test(
+  'reconcile during writes, kills and drift ends with counters, edges and history in agreement',
+  async () => {
+    const { services, clock } = harness
+    const { collections, follows } = services
+    const posts = await beginnings(services, diceOf(seed + 1_000))
+    const account: (readonly [string, boolean | null])[] = []
+    const begun = performance.now()
+    const writers = await Promise.all(
+      [0, 1].map((n) => {
+        const owned = people.owners.slice(8 * n, 8 * n + 8)
+        return child(harness.database, { role: 'TRAFFIC', seed: seed + n, owned, posts })
+      }),
+    )
+    for (const { sendLine } of writers) sendLine()
+    const countResumed = () => collections.reconciliations.countDocuments({ fence: { $gt: 1 } })
+    const countMade = () => collections.repairs.countDocuments()
+    const isOver = async () => {
+      const spent = performance.now() - begun
+      if (spent <= trafficMs || spent > longestMs) return spent > longestMs
+      return (await countResumed()) > 0 && (await countMade()) > 0
+    }
+    const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
+    for (const { process, sendLine, ended, lines } of writers) {
+      sendLine()
+      expect([await ended, process.exitCode]).toEqual([null, 0])
+      account.push(...(JSON.parse(lines.at(-1) ?? '') as Account))
+    }
+    clock.advance(60_000)
+    await services.queue.retryAll()
+    await harness.rest()
 
-  const dice = diceOf(seed + 2_000)
-  for (let n = 0; n < 40; n++) await onceUnlocked(() => drift(services, dice))
+    const dice = diceOf(seed + 2_000)
+    for (let n = 0; n < 40; n++) await onceUnlocked(() => drift(services, dice))
 
-  // Ignores interrupted runs. The runs that begin here must suffice, and two concurrent runs repair all drift once.
-  await leases(new Date(Date.now() + 3_600_000))
-  const made = await countMade()
-  const resumed = await countResumed()
-  const last = await Promise.all([run(), run()])
-  await harness.rest()
-  const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
-  noteFact(
-    `L3: ${kills} kills, during them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
-  )
-  expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
-  await inAgreement()
-  expect((await run()).tally).toMatchObject({ drifted: 0, edges: 0 })
-  expect(made).toBeGreaterThan(0)
-  expect(resumed).toBeGreaterThan(0)
+    // Ignores interrupted runs. The runs that begin here must suffice, and two concurrent runs repair all drift once.
+    await leases(new Date(Date.now() + 3_600_000))
+    const made = await countMade()
+    const resumed = await countResumed()
+    const last = await Promise.all([run(), run()])
+    await harness.rest()
+    const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
+    noteFact(
+      `L3: ${kills} kills, during them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
+    )
+    expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
+    await inAgreement()
+    expect((await run()).tally).toMatchObject({ drifted: 0, edges: 0 })
+    expect(made).toBeGreaterThan(0)
+    expect(resumed).toBeGreaterThan(0)
 
-  await leases(new Date(0))
-  while (await collections.reconciliations.findOne({ done: { $exists: false } })) await run()
-  await inAgreement()
+    await leases(new Date(0))
+    while (await collections.reconciliations.findOne({ done: { $exists: false } })) await run()
+    await inAgreement()
 
-  // No acknowledged follow or unfollow of users without drift was undone.
-  const found = new Set<string>()
-  for (const owner of people.owners) {
-    for await (const followee of follows.followeesOf(owner)) found.add(`${owner}>${followee}`)
-  }
-  const known = account.filter(([, stands]) => stands !== null)
-  expect(known.length).toBeGreaterThan(account.length / 2)
-  expect(known.filter(([pair, stands]) => found.has(pair) !== stands)).toEqual([])
-  const touched = new Set(account.map(([pair]) => pair))
-  expect([...found].filter((pair) => !touched.has(pair))).toEqual([])
-}, 600_000)
+    // No acknowledged follow or unfollow of users without drift was undone.
+    const found = new Set<string>()
+    for (const owner of people.owners) {
+      for await (const followee of follows.followeesOf(owner)) found.add(`${owner}>${followee}`)
+    }
+    const known = account.filter(([, stands]) => stands !== null)
+    expect(known.length).toBeGreaterThan(account.length / 2)
+    expect(known.filter(([pair, stands]) => found.has(pair) !== stands)).toEqual([])
+    const touched = new Set(account.map(([pair]) => pair))
+    expect([...found].filter((pair) => !touched.has(pair))).toEqual([])
+  },
+  patient(600_000),
+)
 
 async function inAgreement(): Promise<void> {
   expect(await problemsOf(harness, 'r-')).toEqual([])

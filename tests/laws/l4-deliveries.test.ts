@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { useServices } from '../support/services.ts'
 import {
   lawKills,
@@ -16,28 +17,32 @@ const harness = useServices('collection', undefined, {
   cacheSize,
 })
 
-test('processes that are killed at any moment of a delivery lose no post and store none twice', async () => {
-  const { services } = harness
-  const plan = {
-    // 1,000 followers on average.
-    ...{ audiences: [100, 900, 2_000], kills, pauseMs: 250 },
-    variables: [{ FEED_MAINTAINED: 'TIME_BUCKETS,SIZED_BUCKETS,CACHE,INBOX' }],
-  }
-  const audience = await openAudience(harness, plan)
-  // Some of the followers have a cache.
-  for (const reader of audience.readers.slice(0, 40)) {
-    const window = { limit: 1, backward: false }
-    await services.feed.timeline(reader, { window, strategy: 'CACHE', projection: 'ref' })
-  }
-  const { posts, acknowledged } = await publishUnderKills(harness, audience, plan)
-  const parked = await restAfterKills(harness)
+test(
+  'processes that are killed at any moment of a delivery lose no post and store none twice',
+  async () => {
+    const { services } = harness
+    const plan = {
+      // 1,000 followers on average.
+      ...{ audiences: [100, 900, 2_000], kills, pauseMs: 250 },
+      variables: [{ FEED_MAINTAINED: 'TIME_BUCKETS,SIZED_BUCKETS,CACHE,INBOX' }],
+    }
+    const audience = await openAudience(harness, plan)
+    // Some of the followers have a cache.
+    for (const reader of audience.readers.slice(0, 40)) {
+      const window = { limit: 1, backward: false }
+      await services.feed.timeline(reader, { window, strategy: 'CACHE', projection: 'ref' })
+    }
+    const { posts, acknowledged } = await publishUnderKills(harness, audience, plan)
+    const parked = await restAfterKills(harness)
 
-  const there = new Set(posts.map(({ id }) => id))
-  expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
-  const summary = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
-  noteFact(`L4: ${kills} kills, ${summary}`)
-  expect(posts.length).toBeGreaterThan(kills)
-  const { collections } = services
-  expect(await storedProblems(collections, audience.expected(posts), cacheSize)).toEqual([])
-  expect(await collections.outbox.countDocuments()).toBe(0)
-}, 600_000)
+    const there = new Set(posts.map(({ id }) => id))
+    expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
+    const summary = `${posts.length} posts, ${acknowledged.length} acknowledged, ${parked} parked`
+    noteFact(`L4: ${kills} kills, ${summary}`)
+    expect(posts.length).toBeGreaterThan(kills)
+    const { collections } = services
+    expect(await storedProblems(collections, audience.expected(posts), cacheSize)).toEqual([])
+    expect(await collections.outbox.countDocuments()).toBe(0)
+  },
+  patient(600_000),
+)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { lowestId } from '../../src/db/object-id.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
 import { useServices } from '../support/services.ts'
@@ -26,83 +27,92 @@ const deployments: Readonly<Record<string, () => void>> = {
       ...{ inboxEntriesMax: kept, timeBucketEntriesMax: kept, sizedBucketEntriesMax: kept },
     })
 
-    test('processes that are killed while they deliver and trim leave no timeline with a gap', async () => {
-      const { services } = harness
-      const own = { FEED_MAINTAINED: maintained.join() }
-      const plan = {
-        ...{ audiences: [50, 200, 400], kills, pauseMs: 60 },
-        // All processes follow the retention of the registrations.
-        variables: [
-          { ...own, INBOX_ENTRIES_MAX: '1', SIZED_BUCKET_ENTRIES_MAX: '1' },
-          { ...own, INBOX_ENTRIES_MAX: '1000', TIMELINE_AWAY_DAYS: '1' },
-          own,
-        ],
-      }
-      const audience = await openAudience(harness, plan)
-      const { posts, acknowledged } = await publishUnderKills(harness, audience, plan)
-      const parked = await restAfterKills(harness)
+    test(
+      'processes that are killed while they deliver and trim leave no timeline with a gap',
+      async () => {
+        const { services } = harness
+        const own = { FEED_MAINTAINED: maintained.join() }
+        const plan = {
+          ...{ audiences: [50, 200, 400], kills, pauseMs: 60 },
+          // All processes follow the retention of the registrations.
+          variables: [
+            { ...own, INBOX_ENTRIES_MAX: '1', SIZED_BUCKET_ENTRIES_MAX: '1' },
+            { ...own, INBOX_ENTRIES_MAX: '1000', TIMELINE_AWAY_DAYS: '1' },
+            own,
+          ],
+        }
+        const audience = await openAudience(harness, plan)
+        const { posts, acknowledged } = await publishUnderKills(harness, audience, plan)
+        const parked = await restAfterKills(harness)
 
-      const there = new Set(posts.map(({ id }) => id))
-      expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
-      expect(posts.length).toBeGreaterThan(kills)
-      const { collections } = services
-      expect(await repeatsStored(collections)).toEqual([])
-      const { authors, readers } = audience
-      const sample = [...authors, ...readers.filter((_, n) => n % 16 === 0)]
-      const { problems, pending, served } = await comparedTimelines(services, sample, maintained)
-      expect([problems, pending]).toEqual([[], []])
-      // Below the floor, pages come from FANOUT_ON_READ.
-      expect([...served].sort()).toEqual(['FANOUT_ON_READ', ...maintained].sort())
-      const trimmed = await collections.inbox_floors.countDocuments({ floor: { $gt: lowestId } })
-      const summary = `${posts.length} posts, ${trimmed} inboxes trimmed, ${parked} parked`
-      noteFact(`L4, retention: ${kills} kills, ${summary}`)
-      expect(trimmed).toBeGreaterThan(0)
-      expect(await collections.outbox.countDocuments()).toBe(0)
-    }, 600_000)
+        const there = new Set(posts.map(({ id }) => id))
+        expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
+        expect(posts.length).toBeGreaterThan(kills)
+        const { collections } = services
+        expect(await repeatsStored(collections)).toEqual([])
+        const { authors, readers } = audience
+        const sample = [...authors, ...readers.filter((_, n) => n % 16 === 0)]
+        const { problems, pending, served } = await comparedTimelines(services, sample, maintained)
+        expect([problems, pending]).toEqual([[], []])
+        // Below the floor, pages come from FANOUT_ON_READ.
+        expect([...served].sort()).toEqual(['FANOUT_ON_READ', ...maintained].sort())
+        const trimmed = await collections.inbox_floors.countDocuments({ floor: { $gt: lowestId } })
+        const summary = `${posts.length} posts, ${trimmed} inboxes trimmed, ${parked} parked`
+        noteFact(`L4, retention: ${kills} kills, ${summary}`)
+        expect(trimmed).toBeGreaterThan(0)
+        expect(await collections.outbox.countDocuments()).toBe(0)
+      },
+      patient(600_000),
+    )
   },
   'a timelines cluster'() {
     const kills = lawKills(2)
     const separate = useSeparateTimelines({ maintained })
 
-    test('processes are killed, and the timelines cluster is lost in the middle: no timeline lacks a post or stores one twice', async () => {
-      const { services, set, database } = separate
-      const plan = {
-        ...{ audiences: [50, 200, 400], kills, pauseMs: 100 },
-        variables: [{ FEED_MAINTAINED: maintained.join(), TIMELINES_URI: set.uri }],
-        onKill: async (killed: number) => {
-          if (killed !== Math.ceil(kills / 2)) return
-          await set.kill()
-          await set.start('empty')
-        },
-      }
-      const audience = await openAudience(separate, plan)
-      // These deliveries have ended before the loss, so only a rebuild restores them.
-      for (const author of audience.authors) await services.posts.create(author, { text: 'early' })
-      await separate.rest()
-      const { posts, acknowledged } = await publishUnderKills(separate, audience, plan)
-      const { collections, clusterRepair, registry } = services
-      const isServed = async () => {
-        await clusterRepair.run().catch(() => {})
-        await restAfterKills(separate).catch(() => {})
-        const complete = [...(await registry.read()).values()].filter((one) => one.complete)
-        const left = await collections.outbox.countDocuments()
-        return complete.length === maintained.length && left === 0
-      }
-      await expect.poll(isServed, { timeout: 60_000, interval: 100 }).toBe(true)
+    test(
+      'processes are killed, and the timelines cluster is lost in the middle: no timeline lacks a post or stores one twice',
+      async () => {
+        const { services, set, database } = separate
+        const plan = {
+          ...{ audiences: [50, 200, 400], kills, pauseMs: 100 },
+          variables: [{ FEED_MAINTAINED: maintained.join(), TIMELINES_URI: set.uri }],
+          onKill: async (killed: number) => {
+            if (killed !== Math.ceil(kills / 2)) return
+            await set.kill()
+            await set.start('empty')
+          },
+        }
+        const audience = await openAudience(separate, plan)
+        // These deliveries have ended before the loss, so only a rebuild restores them.
+        for (const author of audience.authors)
+          await services.posts.create(author, { text: 'early' })
+        await separate.rest()
+        const { posts, acknowledged } = await publishUnderKills(separate, audience, plan)
+        const { collections, clusterRepair, registry } = services
+        const isServed = async () => {
+          await clusterRepair.run().catch(() => {})
+          await restAfterKills(separate).catch(() => {})
+          const complete = [...(await registry.read()).values()].filter((one) => one.complete)
+          const left = await collections.outbox.countDocuments()
+          return complete.length === maintained.length && left === 0
+        }
+        await expect.poll(isServed, { interval: 100 }).toBe(true)
 
-      const there = new Set(posts.map(({ id }) => id))
-      expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
-      expect(posts.length).toBeGreaterThan(kills)
-      noteFact(`L4, timelines cluster: ${kills} kills, ${posts.length} posts`)
-      expect(await storedProblems(collections, audience.expected(posts), 0)).toEqual([])
-      const { authors, readers } = audience
-      const sample = [...authors, ...readers.filter((_, n) => n % 16 === 0)]
-      const { problems, pending, served } = await comparedTimelines(services, sample, maintained)
-      expect([problems, pending]).toEqual([[], []])
-      expect([...served].sort()).toEqual([...maintained].sort())
-      // No timeline is in the database.
-      expect(await database.db.collection('inbox').estimatedDocumentCount()).toBe(0)
-    }, 600_000)
+        const there = new Set(posts.map(({ id }) => id))
+        expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
+        expect(posts.length).toBeGreaterThan(kills)
+        noteFact(`L4, timelines cluster: ${kills} kills, ${posts.length} posts`)
+        expect(await storedProblems(collections, audience.expected(posts), 0)).toEqual([])
+        const { authors, readers } = audience
+        const sample = [...authors, ...readers.filter((_, n) => n % 16 === 0)]
+        const { problems, pending, served } = await comparedTimelines(services, sample, maintained)
+        expect([problems, pending]).toEqual([[], []])
+        expect([...served].sort()).toEqual([...maintained].sort())
+        // No timeline is in the database.
+        expect(await database.db.collection('inbox').estimatedDocumentCount()).toBe(0)
+      },
+      patient(600_000),
+    )
   },
 }
 

@@ -4,6 +4,7 @@ import { clientErrorOf } from '../../src/db/errors.ts'
 import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -194,7 +195,7 @@ describe.each(share(3, mutations))('%s with an idempotency key', (mutation) => {
       else expect(code).toBe('UNAVAILABLE')
       const committed = failure.writeConcernError !== undefined || code === undefined
       // The server answers with a write concern error before a majority has the commit. Reads see it soon after.
-      await vi.waitFor(async () => expect(await effects()).toBe(committed ? 1 : 0))
+      await eventually(async () => expect(await effects()).toBe(committed ? 1 : 0))
       // The server aborts a transaction without a commit some seconds later. This aborts it now.
       for (const session of sessions) {
         await client.db('admin').command({ killSessions: [session] })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { useSeparateTimelines } from '../support/separate-timelines.ts'
@@ -37,21 +38,25 @@ describe('a timelines cluster that loses its data again and again', () => {
       await checkLaw(law, { name: 'L7, timelines cluster', histories, budgetMs })
       expect(tally.get('timelines lost')).toBeGreaterThan(0)
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 })
 
 describe.each(share(2, ['several processes and a timelines cluster']))('%s', () => {
   const separate = useSeparateTimelines({})
 
-  test('clients hold exactly their timelines after the cluster was lost in the middle, while workers are killed', async () => {
-    const rounds = Math.min(20, lawRuns(1))
-    const size = { followers: 300, rounds, burstMs: 2_500, starMs: 500 }
-    const run = { size, seed, timelines: separate.set }
-    const { costs, kills, tally } = await ProcessSimulation.run(separate, run)
-    const writes = JSON.stringify(Object.fromEntries([...tally].sort()))
-    noteFact(`L7 on two clusters, seed ${seed}: ${costs.polls} polls, ${kills} kills, ${writes}`)
-    expect(costs.polls).toBeGreaterThan(50)
-    expect(kills).toBeGreaterThan(0)
-  }, 600_000)
+  test(
+    'clients hold exactly their timelines after the cluster was lost in the middle, while workers are killed',
+    async () => {
+      const rounds = Math.min(20, lawRuns(1))
+      const size = { followers: 300, rounds, burstMs: 2_500, starMs: 500 }
+      const run = { size, seed, timelines: separate.set }
+      const { costs, kills, tally } = await ProcessSimulation.run(separate, run)
+      const writes = JSON.stringify(Object.fromEntries([...tally].sort()))
+      noteFact(`L7 on two clusters, seed ${seed}: ${costs.polls} polls, ${kills} kills, ${writes}`)
+      expect(costs.polls).toBeGreaterThan(50)
+      expect(kills).toBeGreaterThan(0)
+    },
+    patient(600_000),
+  )
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
@@ -52,7 +53,7 @@ describe.each(Object.entries(settings))('%s', (name, { asked, feed }) => {
       await checkLaw(law, { name: `L7, ${name}`, histories, budgetMs })
       expect(tally.size).toBeGreaterThan(0)
     },
-    budgetMs + 30_000,
+    patient(budgetMs + 30_000),
   )
 })
 

@@ -45,5 +45,5 @@ describe.each(share(3, Object.keys(pollFaults) as PollFault[]))('%s', (fault) =>
     )
     noteFact(`L7 in processes: ${fault}: ${String(failure).split('\n')[0]}`)
     expect(String(failure)).toContain('AssertionError')
-  }, 120_000)
+  })
 })

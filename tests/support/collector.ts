@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { afterAll, beforeAll, vi } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
+import { eventually } from './eventually.ts'
 
 /** A span as a collector received it. */
 export interface ReceivedSpan {
@@ -62,16 +63,13 @@ export function useCollector() {
     }),
     /** Waits until a trace has spans of all these names. @returns all its spans so far. */
     trace: (traceId: string, names: readonly string[]): Promise<readonly ReceivedSpan[]> =>
-      vi.waitFor(
-        () => {
-          const found = spans.filter((span) => span.traceId === traceId)
-          const missing = names.filter((name) => !found.some((span) => span.name === name))
-          if (missing.length === 0) return found
-          const there = found.map(({ name }) => name).join(', ')
-          throw new Error(`the trace has no ${missing.join(', ')}; it has ${there}`)
-        },
-        { timeout: 10_000, interval: 20 },
-      ),
+      eventually(() => {
+        const found = spans.filter((span) => span.traceId === traceId)
+        const missing = names.filter((name) => !found.some((span) => span.name === name))
+        if (missing.length === 0) return found
+        const there = found.map(({ name }) => name).join(', ')
+        throw new Error(`the trace has no ${missing.join(', ')}; it has ${there}`)
+      }),
     spans,
   }
 }

@@ -11,6 +11,7 @@ import { shapesFolder } from '../explained/statements/shapes.ts'
 import { binFolder } from './bin-folder.ts'
 import { compile } from './compile.ts'
 import { factsFile } from './facts.ts'
+import { patient } from './patience.ts'
 import { lawSeed } from './seed.ts'
 
 declare module 'vitest' {
@@ -31,7 +32,7 @@ interface RunMongo {
 const failpoints = ['--setParameter', 'enableTestCommands=1']
 const containerImage = 'mongo:8'
 const containerPort = 27_017
-const primaryMsMax = 60_000
+const primaryMsMax = patient(60_000)
 /** The least free bytes of a folder in memory for the databases of the tests. */
 const memoryBytesMin = 4 * 1024 ** 3
 

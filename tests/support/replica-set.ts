@@ -7,6 +7,7 @@ import { findMongod } from '../../src/dev/mongod/find.ts'
 import { replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { dbFolderOf, freePort, signalMongod, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from './bin-folder.ts'
+import { patient } from './patience.ts'
 
 /** A replica set of three members. Disposing of it kills them. */
 export interface ReplicaSet extends AsyncDisposable {
@@ -17,7 +18,7 @@ export interface ReplicaSet extends AsyncDisposable {
   readonly killSecondary: () => Promise<void>
 }
 
-const primaryMsMax = 60_000
+const primaryMsMax = patient(60_000)
 
 /** Starts three members, on a folder in memory if possible, and waits for their primary. */
 export async function replicaSet(): Promise<ReplicaSet> {

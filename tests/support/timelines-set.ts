@@ -6,12 +6,13 @@ import { findMongod } from '../../src/dev/mongod/find.ts'
 import { ensurePrimary, replicaSetName } from '../../src/dev/mongod/primary.ts'
 import { dbFolderOf, freePort, signalMongod, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from './bin-folder.ts'
+import { patient } from './patience.ts'
 
 const args = [
   ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '64'],
   ...['--setParameter', 'enableTestCommands=1'],
 ]
-const primaryMsMax = 60_000
+const primaryMsMax = patient(60_000)
 
 /** A replica set of one member, which can be lost. Disposing of it kills the member. */
 export interface TimelinesSet extends AsyncDisposable {

@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { edgesOf, TimelineScene, withResolvers } from '../support/timeline-scene.ts'
 
 test('a poll announces the new posts of others, and shows them when asked', async () => {
@@ -195,7 +196,7 @@ test('a list that was read after a change is dropped if the app itself has read 
   scene.posts = ['1']
   const release = scene.hold(/first/)
   const poll = scene.watch.poll()
-  await vi.waitFor(() => expect(scene.sent).toContain('{"first":20}'))
+  await eventually(() => expect(scene.sent).toContain('{"first":20}'))
   scene.posts = ['2', '1']
   scene.open()
   await release()
@@ -208,7 +209,7 @@ test('a post that is published while the list is read again stays, and is not an
   scene.posts = ['other']
   const release = scene.hold(/first/)
   const poll = scene.watch.poll()
-  await vi.waitFor(() => expect(scene.sent).toContain('{"first":20}'))
+  await eventually(() => expect(scene.sent).toContain('{"first":20}'))
   await scene.publish('own')
   await release()
   await poll

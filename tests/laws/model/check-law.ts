@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { noteFact } from '../../support/facts.ts'
+import { patient } from '../../support/patience.ts'
 import { lawSeed } from '../../support/seed.ts'
 
-/** How many histories show a law, and the time after which the law has failed, in milliseconds. */
+/** How many histories show a law, and the time after which a law hangs on a quiet machine, in milliseconds. */
 export interface LawOptions<T> {
   readonly name: string
   readonly histories: number
@@ -29,7 +30,7 @@ export async function checkLaw<T>(
   }
   const limits = {
     numRuns: histories,
-    interruptAfterTimeLimit: budgetMs,
+    interruptAfterTimeLimit: patient(budgetMs),
     markInterruptAsFailure: true,
     examples: [...examples],
     ...lawSeed(),

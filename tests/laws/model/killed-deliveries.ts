@@ -11,6 +11,7 @@ import {
   timeIdAt,
   type UserId,
 } from '../../../src/lib/ids.ts'
+import { patient } from '../../support/patience.ts'
 import { compiledProgram } from '../../support/process.ts'
 import { lawSeed } from '../../support/seed.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
@@ -156,7 +157,7 @@ class DeliveryProcesses implements AsyncDisposable {
 
   /** Waits until an author's process has acknowledged another post since the last call. */
   async acknowledgedAnother(): Promise<void> {
-    const giveUpAt = performance.now() + 60_000
+    const giveUpAt = performance.now() + patient(60_000)
     while (this.acknowledged.length <= this.seen) {
       if (performance.now() > giveUpAt) throw new Error(`no post follows the first ${this.seen}`)
       await sleep(10)

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { parsePostNodeId } from '../../../src/graphql/node-id.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
+import { patient } from '../../support/patience.ts'
 import { Poller } from '../../support/poller.ts'
 import type { ServicesHarness } from '../../support/services.ts'
 import type { TimelinesSet } from '../../support/timelines-set.ts'
@@ -161,7 +162,7 @@ export class ProcessSimulation {
   /** Waits until the processes have run all jobs. */
   private async rest(): Promise<void> {
     const { outbox } = this.harness.database.collections
-    const giveUpAt = performance.now() + 60_000 + this.options.size.followers * 10
+    const giveUpAt = performance.now() + patient(60_000 + this.options.size.followers * 10)
     for (;;) {
       const job = await outbox.findOne({})
       if (!job) return

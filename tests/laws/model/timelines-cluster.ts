@@ -9,6 +9,7 @@ import type { Db } from '../../../src/db/mongo.ts'
 import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
 import { placeId, placesIn } from '../../../src/feed/registry/place.ts'
 import type { Services } from '../../../src/services.ts'
+import { patient } from '../../support/patience.ts'
 import type { TestClock } from '../../support/services.ts'
 import type { Setting } from './setting.ts'
 
@@ -33,7 +34,7 @@ export interface ClusterSetting {
 }
 
 /** How long processes may take to find and repair a loss, in milliseconds. */
-const repairMsMax = 20_000
+const repairMsMax = patient(20_000)
 
 /**
  * Lets processes find a loss, as they do by themselves each second. Passes time only if a process that may be killed

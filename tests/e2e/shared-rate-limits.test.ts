@@ -28,6 +28,13 @@ beforeAll(async () => openAccounts(app.services, [ann, ben, cat, dan, eve, fay, 
 /** A quick mutation: tokens return while requests last. */
 const mute = (who: string) =>
   `mutation { muteUser(input: { user: { handle: "${who}"} }) { changed } }`
+/** A process limits by itself if the database takes more than half a second, so the test is tried again. */
+const onQuickDatabase = { retry: 5 }
+/** Makes all clients' last requests a time ago, however long they took. */
+const setLastRequests = (agoMs: number) =>
+  rateLimits().updateMany({}, [{ $set: { at: { $subtract: ['$$NOW', agoMs] } } }])
+/** How many mutations more a client may send after it has used its limit at a moment of the monotonic clock. */
+const returnedSince = (atMs: number) => Math.ceil((performance.now() - atMs) / 12_000) - 1
 const rateLimits = () => app.database.collections.rate_limits
 /** All documents, also those that no majority holds yet: rate limits wait for none. */
 const storedLimits = () => rateLimits().find({}, { readConcern: 'local' }).toArray()
@@ -50,32 +57,45 @@ test('a request costs one command more, and says what is left', async () => {
   ])
 })
 
-test('concurrent mutations of one client get exactly the limit, and other clients have their own', async () => {
-  const query = mute(ben)
-  const answers = await Promise.all(Array.from({ length: 12 }, () => app.send({ as: ann, query })))
-  const codes = answers.map(({ errors }) => errors[0]?.extensions.code ?? 'OK')
-  expect(codes.filter((code) => code === 'OK')).toHaveLength(5)
-  expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(7)
-  const refused = answers.find(({ status }) => status === 429)
-  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(refused?.headers.get('ratelimit-remaining')).toBe('0')
-  expect(await app.send({ as: ben, query: mute(ann) })).toMatchObject({ status: 200 })
-})
+test(
+  'concurrent mutations of one client get exactly the limit, and other clients have their own',
+  onQuickDatabase,
+  async () => {
+    await rateLimits().deleteMany({})
+    const query = mute(ben)
+    const begun = performance.now()
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => app.send({ as: ann, query })),
+    )
+    const codes = answers.map(({ errors }) => errors[0]?.extensions.code ?? 'OK')
+    expect(codes.filter((code) => code !== 'OK' && code !== 'RATE_LIMITED')).toEqual([])
+    const allowed = codes.filter((code) => code === 'OK').length
+    expect(allowed).toBeGreaterThanOrEqual(5)
+    expect(allowed).toBeLessThanOrEqual(5 + returnedSince(begun))
+    const refused = answers.find(({ status }) => status === 429)
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refused?.headers.get('ratelimit-remaining')).toBe('0')
+    expect(await app.send({ as: ben, query: mute(ann) })).toMatchObject({ status: 200 })
+  },
+)
 
-test('tokens return with the time of the server, up to those of a minute', async () => {
-  const query = mute(ben)
-  for (let n = 0; n < 5; n++) await app.send({ as: dan, query })
-  expect(await app.send({ as: dan, query })).toMatchObject({ status: 429 })
-  const shift = (ms: number) =>
-    rateLimits().updateMany({}, [{ $set: { at: { $subtract: ['$at', ms] } } }])
-  await shift(12_500)
-  expect(await app.send({ as: dan, query })).toMatchObject({ status: 200 })
-  expect(await app.send({ as: dan, query })).toMatchObject({ status: 429 })
-  await shift(3_600_000)
-  const answers = []
-  for (let n = 0; n < 6; n++) answers.push((await app.send({ as: dan, query })).status)
-  expect(answers).toEqual([200, 200, 200, 200, 200, 429])
-})
+test(
+  'tokens return with the time of the server, up to those of a minute',
+  onQuickDatabase,
+  async () => {
+    await rateLimits().deleteMany({})
+    const statuses = []
+    for (const agoMs of [0, 0, 0, 0, 0, 0, 12_500, 0, 3_600_000, 0, 0, 0, 0, 0]) {
+      await setLastRequests(agoMs)
+      statuses.push((await app.send({ as: dan, query: mute(ben) })).status)
+    }
+    expect(statuses).toEqual([
+      ...[200, 200, 200, 200, 200, 429],
+      ...[200, 429],
+      ...[200, 200, 200, 200, 200, 429],
+    ])
+  },
+)
 
 test('a refused mutation takes no cost, and a request beyond its cost is refused', async () => {
   const { collections } = app.database
@@ -108,21 +128,16 @@ test.each([
   ['does not answer', { blockMs: 1_500, times: 1 }],
 ])('when the database %s, the process limits by itself', async (_, how) => {
   const query = '{ user(handle: "ann") { name } }'
-  const left = async () => {
-    const answer = await app.send({ as: fay, query })
-    expect(answer).toMatchObject({ status: 200, errors: [] })
-    expect(answer.headers.get('ratelimit-limit')).toBe('10000')
-    return Number(answer.headers.get('ratelimit-remaining'))
-  }
-  for (let n = 0; n < 4; n++) await left()
-  const inDatabase = await left()
+  await rateLimits().updateMany({}, { $set: { cost: 0, at: new Date() } })
   await using _fault = await failCommand(app.database.client, {
     failCommands: ['findAndModify'],
     namespace: `${app.database.name}.rate_limits`,
     ...how,
   })
-  // The process has not counted what the database has.
-  expect(await left()).toBeGreaterThan(inDatabase)
+  const answer = await app.send({ as: fay, query })
+  expect(answer).toMatchObject({ status: 200, errors: [] })
+  // The database would say that nearly nothing is left.
+  expect(Number(answer.headers.get('ratelimit-remaining'))).toBeGreaterThan(9_900)
 })
 
 test('a store that fails is logged once in ten seconds, and never refuses within the limit of the process', async () => {
@@ -138,7 +153,8 @@ test('a store that fails is logged once in ten seconds, and never refuses within
   expect(lines).toEqual([expect.objectContaining({ level: 40, msg: 'rate limits are not shared' })])
 })
 
-test('two server processes share the limit of a client', async () => {
+test('two server processes share the limit of a client', onQuickDatabase, async () => {
+  await rateLimits().deleteMany({})
   await registerStrategies(app.services, ['FANOUT_ON_READ'])
   const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: app.database.name, PORT: '0' }
   const servers = [1, 2].map(() => feedline(['serve'], { ...env, ...limits }))
@@ -149,6 +165,7 @@ test('two server processes share the limit of a client', async () => {
   const headers = { 'content-type': 'application/json', authorization: `Dev ${gus}` }
   const statuses: number[] = []
   for (let n = 0; n < 8; n++) {
+    await setLastRequests(0)
     const { status } = await fetch(urls[n % 2] as string, { method: 'POST', headers, body })
     statuses.push(status)
   }

@@ -7,6 +7,7 @@ import { IdempotencyStore } from '../../src/db/idempotency.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Failpoint, type Failure, reserveFailpoint, useDatabase } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 
 const database = useDatabase()
 let failpoint: Failpoint
@@ -145,7 +146,7 @@ async function cuttable() {
   })
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   const { port: own } = proxy.address() as AddressInfo
-  const options = { directConnection: true, serverSelectionTimeoutMS: 200 }
+  const options = { directConnection: true, serverSelectionTimeoutMS: patient(1_000) }
   const client = await new MongoClient(`mongodb://127.0.0.1:${own}/`, options).connect()
   const cut = () => {
     proxy.close()
@@ -185,7 +186,7 @@ describe('without a server', () => {
   test('a command that waits too long for a connection means UNAVAILABLE', async () => {
     const narrow = await new MongoClient(database.uri, {
       maxPoolSize: 1,
-      waitQueueTimeoutMS: 20,
+      waitQueueTimeoutMS: patient(100),
       monitorCommands: true,
     }).connect()
     try {
@@ -196,7 +197,7 @@ describe('without a server', () => {
       const begun = once(narrow, 'commandStarted')
       const slow = db.command({
         find: 'things',
-        filter: { $where: 'sleep(1000) || true' },
+        filter: { $where: `sleep(${patient(1_000)}) || true` },
         limit: 1,
       })
       await begun

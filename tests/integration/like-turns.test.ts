@@ -1,3 +1,4 @@
+import type { CommandStartedEvent } from 'mongodb'
 import { expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
@@ -148,17 +149,23 @@ test('a post that held up a shared command is written alone until it is quick ag
   session.startTransaction()
   const lock = { $set: { lock: 1 } }
   await db.collection('posts').updateOne({ _id: toObjectId(post.id) }, lock, { session })
+  let updates = 0
+  const count = ({ commandName }: CommandStartedEvent) =>
+    void (commandName === 'update' && updates++)
+  client.on('commandStarted', count)
   const likes = [engagements.add('likes', ann, post)]
   // The combined command is given up after 200 ms, and the like is then sent alone.
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await expect.poll(() => updates).toBe(2)
+  client.off('commandStarted', count)
+  await new Promise((resolve) => setTimeout(resolve, 300))
   await session.abortTransaction()
   await session.endSession()
   await Promise.all(likes)
   const { commands } = await recorded(client, () =>
     Promise.all([engagements.add('likes', ben, post), engagements.add('likes', carl, other)]),
   )
-  const updates = commands.filter(
+  const sent = commands.filter(
     ({ name, collection }) => name === 'update' && collection === 'posts',
   )
-  expect(updates.map(({ command }) => command.updates.length)).toEqual([1, 1])
+  expect(sent.map(({ command }) => command.updates.length)).toEqual([1, 1])
 })

@@ -35,9 +35,12 @@ describe('worker', () => {
     const seen: unknown[] = []
     let now = 0
     let most = 0
+    const both = gate()
     const worker = newWorker({
       greet: async ({ n }) => {
         most = Math.max(most, ++now)
+        if (now === 2) both.open()
+        await both.opened
         await sleep(100)
         now--
         seen.push(n)

@@ -10,14 +10,14 @@ export type CreateUserMutationVariables = Exact<{
 }>;
 
 
-export type CreateUserMutation = { createUser: { clientMutationId: string | null, user: { bannerUrl: string | null, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } } | null };
+export type CreateUserMutation = { createUser: { clientMutationId: string | null, user: { bannerUrl: string | null, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null };
 
 export type UpdateUserMutationVariables = Exact<{
   input: Types.UpdateUserInput;
 }>;
 
 
-export type UpdateUserMutation = { updateUser: { clientMutationId: string | null, user: { bannerUrl: string | null, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } } | null };
+export type UpdateUserMutation = { updateUser: { clientMutationId: string | null, user: { bannerUrl: string | null, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null };
 
 export type DeleteUserMutationVariables = Exact<{
   input: Types.DeleteUserInput;
@@ -74,14 +74,14 @@ export type WriteCommentMutationVariables = Exact<{
 }>;
 
 
-export type WriteCommentMutation = { addComment: { commentEdge: { cursor: string, node: { viewerCanDelete: boolean, id: string, text: string, createdAt: string, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null }, post: { id: string, commentCount: number } | null } | null };
+export type WriteCommentMutation = { addComment: { commentEdge: { cursor: string, node: { viewerCanDelete: boolean, id: string, text: string, createdAt: string, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null } | null, post: { id: string, commentCount: number } | null } | null };
 
 export type PublishPostMutationVariables = Exact<{
   input: Types.CreatePostInput;
 }>;
 
 
-export type PublishPostMutation = { createPost: { timelineEdge: { cursor: string, node: { viewerCanDelete: boolean, id: string, text: string, createdAt: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null, width: number | null, height: number | null, blurhash: string | null }>, author: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } } | null }, viewer: { id: string, user: { id: string, followerCount: number | null, followingCount: number | null, postCount: number | null } | null } } | null };
+export type PublishPostMutation = { createPost: { timelineEdge: { cursor: string, node: { viewerCanDelete: boolean, id: string, text: string, createdAt: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null, width: number | null, height: number | null, blurhash: string | null }>, author: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } } | null } | null, viewer: { id: string, user: { id: string, followerCount: number | null, followingCount: number | null, postCount: number | null } | null } } | null };
 
 export type AddLikeMutationVariables = Exact<{
   input: Types.LikePostInput;
@@ -130,7 +130,7 @@ export type LikePostMutationVariables = Exact<{
 }>;
 
 
-export type LikePostMutation = { likePost: { clientMutationId: string | null, changed: boolean, likeEdge: { cursor: string, node: { id: string, createdAt: string, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null }, post: { id: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean } | null } | null };
+export type LikePostMutation = { likePost: { clientMutationId: string | null, changed: boolean, likeEdge: { cursor: string, node: { id: string, createdAt: string, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null } | null, post: { id: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean } | null } | null };
 
 export type UnlikePostMutationVariables = Exact<{
   input: Types.UnlikePostInput;
@@ -144,7 +144,7 @@ export type SharePostMutationVariables = Exact<{
 }>;
 
 
-export type SharePostMutation = { sharePost: { clientMutationId: string | null, changed: boolean, shareEdge: { cursor: string, node: { id: string, createdAt: string, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null }, post: { id: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean } | null } | null };
+export type SharePostMutation = { sharePost: { clientMutationId: string | null, changed: boolean, shareEdge: { cursor: string, node: { id: string, createdAt: string, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null } | null, post: { id: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean } | null } | null };
 
 export type UnsharePostMutationVariables = Exact<{
   input: Types.UnsharePostInput;
@@ -158,7 +158,7 @@ export type AddCommentMutationVariables = Exact<{
 }>;
 
 
-export type AddCommentMutation = { addComment: { clientMutationId: string | null, comment: { id: string, text: string, createdAt: string, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null }, commentEdge: { cursor: string, node: { id: string } | null }, post: { id: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean } | null } | null };
+export type AddCommentMutation = { addComment: { clientMutationId: string | null, comment: { id: string, text: string, createdAt: string, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, user: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null, commentEdge: { cursor: string, node: { id: string } | null } | null, post: { id: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean } | null } | null };
 
 export type DeleteCommentMutationVariables = Exact<{
   input: Types.DeleteCommentInput;
@@ -281,7 +281,7 @@ export type CreatePostMutationVariables = Exact<{
 }>;
 
 
-export type CreatePostMutation = { createPost: { clientMutationId: string | null, post: { id: string, text: string, createdAt: string, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null, width: number | null, height: number | null, blurhash: string | null }>, author: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } }, timelineEdge: { cursor: string, node: { id: string } | null }, viewer: { id: string, user: { id: string, followerCount: number | null, followingCount: number | null, postCount: number | null } | null } } | null };
+export type CreatePostMutation = { createPost: { clientMutationId: string | null, post: { id: string, text: string, createdAt: string, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null, width: number | null, height: number | null, blurhash: string | null }>, author: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } } | null, timelineEdge: { cursor: string, node: { id: string } | null } | null, viewer: { id: string, user: { id: string, followerCount: number | null, followingCount: number | null, postCount: number | null } | null } } | null };
 
 export type DeletePostMutationVariables = Exact<{
   input: Types.DeletePostInput;

@@ -10,25 +10,73 @@ import type { Tx } from './transaction.ts'
 export interface IdempotencyKey {
   readonly viewer: UserId
   readonly clientMutationId: string
-  /** SHA-256 of the mutation's name and input. */
+  /** SHA-256 of the mutation's name and input, whatever the order of the input's fields. */
   readonly fingerprint: Buffer
+  /** Fingerprints under which earlier releases stored the same mutation. Absent from a process of such a release. */
+  readonly earlier?: readonly Buffer[] | undefined
 }
 
-/** Derives the key of a viewer's mutation. Undefined without a `clientMutationId`. */
+interface MutationInput {
+  readonly clientMutationId?: string | undefined
+}
+
+/**
+ * Derives the key of a viewer's mutation. Undefined without a `clientMutationId`.
+ * @param input without the empty values that mean the same as absent.
+ * @param sent the input with them, by which earlier releases identified it.
+ */
 export const createIdempotencyKey = (
   viewer: UserId,
   mutation: string,
-  { clientMutationId, ...input }: { clientMutationId?: string | undefined },
-): IdempotencyKey | undefined =>
-  clientMutationId === undefined
-    ? undefined
-    : {
-        viewer,
-        clientMutationId,
-        fingerprint: createHash('sha256')
-          .update(JSON.stringify([mutation, input]))
-          .digest(),
-      }
+  { clientMutationId, ...input }: MutationInput,
+  { clientMutationId: _, ...sent }: MutationInput = input,
+): IdempotencyKey | undefined => {
+  if (clientMutationId === undefined) return undefined
+  const hash = (form: object) =>
+    createHash('sha256')
+      .update(JSON.stringify([mutation, form]))
+      .digest()
+  // Earlier releases kept the order in which their schema declared the fields. It differed for the groups of a follow.
+  const reversed = Object.fromEntries(Object.entries(sent).reverse())
+  return {
+    viewer,
+    clientMutationId,
+    fingerprint: hash(inOrder(input) as object),
+    earlier: [hash(sent), hash(reversed)],
+  }
+}
+
+/** The value with the fields of all objects in alphabetical order. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(fields.map(([name, field]) => [name, inOrder(field)]))
+}
+
+/** The fields of results that are stored. A repeat reads the rest again, so that what was deleted stays deleted. */
+const storedFields = ['changed', 'id', 'author', 'handle', 'entry', '_id', 'actor'] as const
+type StoredField = (typeof storedFields)[number]
+
+/** A first result as a repeat finds it: flags and ids, and no text. */
+export type FirstResult<T> = T extends object
+  ? {
+      readonly [Field in keyof T as Extract<Field, StoredField>]: Field extends 'entry'
+        ? FirstResult<T[Field]>
+        : T[Field]
+    } & { readonly isRepeat: true }
+  : T
+
+/** What is stored of a result, also of a result that an earlier release stored with its texts. */
+function withoutTexts(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null) return result
+  const fields = Object.entries(result).filter(([name]) =>
+    (storedFields as readonly string[]).includes(name),
+  )
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, name === 'entry' ? withoutTexts(value) : value]),
+  )
+}
 
 /** Number of records that one batch removes. */
 const removalBatchSize = 500
@@ -62,7 +110,7 @@ export class IdempotencyStore {
   async savedResult<T>(
     key: IdempotencyKey,
     after?: Tx,
-  ): Promise<{ readonly result: T } | undefined> {
+  ): Promise<{ readonly result: FirstResult<T> } | undefined> {
     const { viewer, clientMutationId } = key
     const id = { viewer: '$_id', since: '$createdAt', id: { $literal: clientMutationId } }
     const lookup = {
@@ -93,7 +141,7 @@ export class IdempotencyStore {
   async savedResults<T>(
     keys: readonly (IdempotencyKey | undefined)[],
     tx: Tx,
-  ): Promise<readonly ({ readonly result: T } | DomainError | undefined)[]> {
+  ): Promise<readonly ({ readonly result: FirstResult<T> } | DomainError | undefined)[]> {
     const accounts = await this.accountsOf(keys, tx)
     const idOf = (key: IdempotencyKey | undefined) => key && recordId(key, accounts.get(key.viewer))
     const ids = keys.flatMap((key) => idOf(key) ?? [])
@@ -116,7 +164,7 @@ export class IdempotencyStore {
   }
 
   /**
-   * Saves first results under the accounts that the caller's transaction sees. They exist if and only if it commits.
+   * Saves flags and ids of first results under the accounts that the caller's transaction sees. They exist if and only if it commits.
    * Two commands: accounts, unless {@link savedResults} read them, then records. No command without entries.
    */
   async saveResults(
@@ -130,7 +178,8 @@ export class IdempotencyStore {
     const at = new Date(this.now())
     const records = entries.flatMap(({ key, result }) => {
       const _id = recordId(key, accounts.get(key.viewer))
-      return _id ? [{ _id, fingerprint: new Binary(key.fingerprint), result, at }] : []
+      const stored = withoutTexts(result)
+      return _id ? [{ _id, fingerprint: new Binary(key.fingerprint), result: stored, at }] : []
     })
     if (records.length > 0) {
       await this.collections.idempotency_keys.insertMany(records, { session: tx.session })
@@ -226,11 +275,12 @@ const recordId = (
 function resultFor<T>(
   key: IdempotencyKey,
   { fingerprint, result }: IdempotencyKeyDoc,
-): { result: T } {
-  if (!key.fingerprint.equals(Buffer.from(fingerprint.buffer))) {
-    throw conflict()
-  }
-  return { result: result as T }
+): { result: FirstResult<T> } {
+  const first = Buffer.from(fingerprint.buffer)
+  if (![key.fingerprint, ...(key.earlier ?? [])].some((own) => own.equals(first))) throw conflict()
+  const stored = withoutTexts(result)
+  const isObject = typeof stored === 'object' && stored !== null
+  return { result: (isObject ? { ...stored, isRepeat: true } : stored) as FirstResult<T> }
 }
 
 const conflict = () =>

@@ -12,7 +12,7 @@ import {
   isUnreachable,
   noAnswer,
 } from './errors.ts'
-import type { IdempotencyKey, IdempotencyStore } from './idempotency.ts'
+import type { FirstResult, IdempotencyKey, IdempotencyStore } from './idempotency.ts'
 
 /** An open transaction: every command of a write carries it. */
 export interface Tx {
@@ -69,7 +69,8 @@ export class Transactions {
    * After a duplicate key, the next try reads the document of the other write.
    * The caller gets its answer within 8 s. A transaction that is open after that is never committed.
    * @param work writes only in the transaction, so a failed try leaves nothing.
-   * @param idempotencyKey stores the result in the same transaction. A repeat within a day returns it and runs nothing.
+   * @param idempotencyKey stores flags and ids of the result in the same transaction. A repeat within a day returns
+   *   them and runs nothing.
    * @param onCollision called with the error before each retry. If it throws, the run ends with that error.
    * @throws {DomainError} UNAVAILABLE after the deadline, with the cause. CONFLICT if the clientMutationId was used for
    *   another mutation or input.
@@ -78,9 +79,19 @@ export class Transactions {
    */
   async run<T>(
     work: (tx: Tx) => Promise<T>,
+    idempotencyKey?: undefined,
+    onCollision?: (error: unknown) => void,
+  ): Promise<T>
+  async run<T>(
+    work: (tx: Tx) => Promise<T>,
+    idempotencyKey: IdempotencyKey | undefined,
+    onCollision?: (error: unknown) => void,
+  ): Promise<T | FirstResult<T>>
+  async run<T>(
+    work: (tx: Tx) => Promise<T>,
     idempotencyKey?: IdempotencyKey,
     onCollision: (error: unknown) => void = () => {},
-  ): Promise<T> {
+  ): Promise<T | FirstResult<T>> {
     const state: TransactionState = { abandoned: false, committing: false }
     return within(
       this.bounds.answerMsMax,
@@ -97,7 +108,7 @@ export class Transactions {
     idempotencyKey: IdempotencyKey | undefined,
     onCollision: (error: unknown) => void,
     state: TransactionState,
-  ): Promise<T> {
+  ): Promise<T | FirstResult<T>> {
     // The wall clock may be set during the run.
     const giveUpAt = performance.now() + this.bounds.tryMsMax
     const before = idempotencyKey && (await this.idempotency.savedResult<T>(idempotencyKey))

@@ -19,6 +19,8 @@ import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 export interface EngagementChange {
   readonly changed: boolean
   readonly entry?: Engagement | undefined
+  /** Set if an earlier request made the write. */
+  readonly isRepeat?: boolean | undefined
 }
 
 /** The same, of a write that leaves an entry in the list. */
@@ -74,18 +76,34 @@ export class Engagements {
    * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
    * repeat changes nothing. The text of a kind with text passes the rules of posts.
    * Costs {@link OutlierLists.write}.
-   * @returns the new entry, or the entry that was already there.
+   * @returns the new entry, or the entry that was already there. A repeat of an earlier request reads its entry again, with
+   *   two commands more, and returns none if it was removed.
    * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
    */
   async add(
     kind: EngagementKind,
     actor: UserId,
     post: PostRef,
+    options?: AddOptions & { readonly idempotencyKey?: undefined },
+  ): Promise<AddedEngagement>
+  async add(
+    kind: EngagementKind,
+    actor: UserId,
+    post: PostRef,
+    options: AddOptions,
+  ): Promise<EngagementChange>
+  async add(
+    kind: EngagementKind,
+    actor: UserId,
+    post: PostRef,
     { text: given = '', idempotencyKey }: AddOptions = {},
-  ): Promise<AddedEngagement> {
+  ): Promise<EngagementChange> {
     const content = await this.checkText(kind, given)
     const added = await this.addEntry({ kind, actor, post, content, idempotencyKey })
-    return added as AddedEngagement
+    if (!added.entry || !added.isRepeat) return added
+    const key = entryKey(kind, actor, added.entry.id)
+    const [entry] = await this.parts.reader.entries([kind], [post], [key])
+    return { changed: added.changed, entry }
   }
 
   /** The text of an entry in its stored form. Undefined for a kind without text. @throws {DomainError} BAD_USER_INPUT. */
@@ -204,9 +222,9 @@ export class Engagements {
 function toChange(
   kind: EngagementKind,
   post: PostRef,
-  { changed, entry }: ListResult,
+  { changed, entry, isRepeat }: ListResult,
 ): EngagementChange {
-  return { changed, ...(entry ? { entry: toEngagement(kind, post, entry) } : {}) }
+  return { changed, isRepeat, ...(entry ? { entry: toEngagement(kind, post, entry) } : {}) }
 }
 
 function unlessGone(error: unknown): void {

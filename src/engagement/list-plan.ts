@@ -63,6 +63,8 @@ export type ListWrite = { readonly kind: EngagementKind } & (
 export interface ListResult {
   readonly changed: boolean
   readonly entry?: NewEntry | undefined
+  /** Set if an earlier request made the write: the entry then has no text, and may have been removed since. */
+  readonly isRepeat?: boolean
 }
 
 /** What is to become of one overflow document. */

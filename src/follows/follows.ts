@@ -80,7 +80,7 @@ export class Follows {
   ): Promise<readonly string[]> {
     const groups = checkGroups('input.groups', names)
     const { edges, stats, transactions } = this.parts
-    return transactions.run(async (tx) => {
+    await transactions.run(async (tx) => {
       await stats.change(tx, new Map([[actor, { guard: 1 }]]))
       const all = new Set([...(await this.groupsOf(actor, tx)), ...groups])
       if (all.size > groupsPerUserMax) {
@@ -89,8 +89,10 @@ export class Follows {
       if (!(await edges.setGroups(tx, actor, followee, groups))) {
         throw new DomainError('NOT_FOUND', `You do not follow "${followee}"`)
       }
-      return groups
+      return true
     }, idempotencyKey)
+    // A repeat has the same groups.
+    return groups
   }
 
   /** A page of each user's followers, newest first. One covered command. */

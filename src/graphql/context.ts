@@ -28,6 +28,8 @@ export class Context {
   readonly crowd: string | undefined
   /** What the rate limit leaves to the client. Undefined without a limit. */
   rateLimit: RateLimitState | undefined
+  /** The input of the mutation that runs, as it was sent. */
+  sentInput: unknown
 
   constructor(
     readonly services: Services,

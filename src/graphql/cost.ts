@@ -17,6 +17,7 @@ import {
 } from 'graphql'
 import { pageSizeMax } from '../lib/page.ts'
 import { pageSizeDefault } from './connection.ts'
+import { withoutEmpty } from './empty-values.ts'
 import {
   commandPrice,
   existence,
@@ -204,10 +205,11 @@ class Pricing {
     )
   }
 
-  /** The arguments of a field. None if one is invalid, because the field is then not executed. */
+  /** The arguments of a field, as its resolver gets them. None if one is invalid: the field is then not executed. */
   private argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): Arguments {
     try {
-      return getArgumentValues(definition, node, this.priced.variables)
+      const values = getArgumentValues(definition, node, this.priced.variables)
+      return withoutEmpty(definition.args, values)
     } catch {
       return {}
     }

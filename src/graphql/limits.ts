@@ -11,6 +11,7 @@ import {
 import { badInputs, DomainError } from '../errors.ts'
 import type { Context } from './context.ts'
 import { costOf, priceOperation } from './cost.ts'
+import { acceptEmptyVariables } from './empty-values.ts'
 import { requestError } from './errors.ts'
 import type { PersistedDocuments } from './persisted-documents.ts'
 import type { Charge, RateLimiter } from './rate-limit.ts'
@@ -98,7 +99,8 @@ export const costPlugin = (
         // Apollo stores a document whose operation is not refused here.
         if (!operation) throw requestError(noOperation(request.operationName))
         const definitions = operation.variableDefinitions ?? []
-        const given = request.variables ?? {}
+        const given = acceptEmptyVariables(schema, definitions, request.variables ?? {})
+        request.variables = given
         const { coerced, errors } = getVariableValues(schema, definitions, given)
         if (errors) throw requestError(badInputs(findWrongVariables(schema, definitions, given)))
         const fragments = document.definitions.filter((one) => one.kind === 'FragmentDefinition')

@@ -23,7 +23,7 @@ export const idLengthMax = 128
 const answerMsMax = 9_000
 
 /** The steps of a mutation, in order. */
-interface Steps<Parsers extends Checks, Result extends object> {
+interface Steps<Input extends MutationInput, Parsers extends Checks, Result extends object> {
   /** Parse the arguments that the service takes in another form. */
   readonly parse?: Parsers
   /**
@@ -32,8 +32,8 @@ interface Steps<Parsers extends Checks, Result extends object> {
    * @throws {DomainError} BAD_USER_INPUT.
    */
   readonly check?: (viewer: UserId) => unknown
-  /** The input in the idempotency key. Default: the input. */
-  readonly identify?: (parsed: ResultsOf<Parsers>) => object
+  /** What of the input is in the idempotency key. Default: all. */
+  readonly identify?: (input: Input, parsed: ResultsOf<Parsers>) => object
   /** Changes data. */
   readonly run: (call: ResultsOf<Parsers> & Call) => Promise<Result>
 }
@@ -51,11 +51,15 @@ interface Call {
  * @throws {DomainError} UNAUTHENTICATED; BAD_USER_INPUT that names all wrong arguments, without any effect; UNAVAILABLE
  *   after 9 s; the errors of the mutation.
  */
-export async function mutate<Parsers extends Checks, Result extends object>(
+export async function mutate<
+  Input extends MutationInput,
+  Parsers extends Checks,
+  Result extends object,
+>(
   ctx: Context,
   name: string,
-  input: MutationInput,
-  { parse, check, identify = () => input, run }: Steps<Parsers, Result>,
+  input: Input,
+  { parse, check, identify = (input) => input, run }: Steps<Input, Parsers, Result>,
 ): Promise<Result & { clientMutationId: string | null; viewer: object }> {
   const viewer = ctx.requireViewer()
   const checks = {
@@ -64,8 +68,9 @@ export async function mutate<Parsers extends Checks, Result extends object>(
   }
   const { parsed, clientMutationId } = await checkBeside(checks, () => check?.(viewer))
   try {
-    const identified = { ...identify(parsed), clientMutationId }
-    const idempotencyKey = createIdempotencyKey(viewer, name, identified)
+    const identified = { ...identify(input, parsed), clientMutationId }
+    const sent = identify((ctx.sentInput ?? input) as Input, parsed)
+    const idempotencyKey = createIdempotencyKey(viewer, name, identified, sent)
     const running = runToEnd(() => run({ ...parsed, viewer, idempotencyKey }))
     const result = await within(answerMsMax, running, unknownOutcome)
     return {
@@ -97,8 +102,8 @@ async function checkBeside<Of extends Checks>(
 function parseClientMutationId({ clientMutationId: id }: MutationInput): string | undefined {
   const argument = 'input.clientMutationId'
   if (id == null) return undefined
-  if (id === '' || id.length > idLengthMax) {
-    throw badInput(argument, `must be 1 to ${idLengthMax} characters`)
+  if (id.length > idLengthMax) {
+    throw badInput(argument, `must be at most ${idLengthMax} characters`)
   }
   // MongoDB stores every unpaired surrogate as the same character, so two different ids would be equal.
   const problem = unicodeProblem(id)

@@ -13,6 +13,9 @@ const postOptions = {
     'The post after the mutation, or null if the post does not exist or a block hides it.',
 }
 
+/** Part of the description of an object that a repeated mutation reads again. */
+const orNull = (noun: string) => `or null if the mutation is repeated after the ${noun} was deleted`
+
 @ObjectType({ simpleResolvers: true })
 class Payload {
   @Field(() => String, { nullable: true, description: 'The clientMutationId of the input.' })
@@ -41,8 +44,11 @@ export function payloadOf(mutation: string, Base: ClassType): ClassType {
 /** The base of the payloads of createUser and updateUser. */
 @ObjectType({ simpleResolvers: true })
 export class AccountPayload extends Payload {
-  @Field(() => User, { description: "The viewer's account." })
-  readonly user!: User
+  @Field(() => User, {
+    nullable: true,
+    description: `The viewer's account, ${orNull('account')}.`,
+  })
+  readonly user!: User | null
 
   @Field(() => Viewer, viewerOptions)
   readonly viewer!: Viewer
@@ -92,14 +98,14 @@ export class SetFollowGroupsPayload extends Payload {
 
 @ObjectType({ simpleResolvers: true, description: 'Result of createPost.' })
 export class CreatePostPayload extends Payload {
-  @Field(() => Post, { description: 'The new post.' })
-  readonly post!: Post
+  @Field(() => Post, { nullable: true, description: `The new post, ${orNull('post')}.` })
+  readonly post!: Post | null
 
   @Field(() => TimelineEdge, {
-    description:
-      "The edge of the new post in the viewer's home timeline, so that a client can insert it there. Its place is the first, unless others posted at the same time.",
+    nullable: true,
+    description: `The edge of the new post in the viewer's home timeline, so that a client can insert it there, ${orNull('post')}. Its place is the first, unless others posted at the same time.`,
   })
-  readonly timelineEdge!: TimelineEdge
+  readonly timelineEdge!: TimelineEdge | null
 
   @Field(() => Viewer, viewerOptions)
   readonly viewer!: Viewer
@@ -121,10 +127,11 @@ export function addPayloadOf(kind: EngagementKind): ClassType {
   const AddPayload = payloadOf(add.mutation, key === 'actor' ? ChangePayload : Payload)
   const fields = AddPayload.prototype
   if (key === '_id') {
-    Field(() => engagementTypes[kind].node, { description: `The new ${noun}.` })(fields, entry)
+    const description = `The new ${noun}, ${orNull(noun)}.`
+    Field(() => engagementTypes[kind].node, { nullable: true, description })(fields, entry)
   }
-  const edgeDescription = `The edge of the ${noun} in the list of the post, so that a client can insert it there.`
-  Field(() => engagementTypes[kind].edge, { description: edgeDescription })(fields, edge)
+  const description = `The edge of the ${noun} in the list of the post, so that a client can insert it there, ${orNull(noun)}.`
+  Field(() => engagementTypes[kind].edge, { nullable: true, description })(fields, edge)
   Field(() => Post, postOptions)(fields, 'post')
   return AddPayload
 }

@@ -6,6 +6,7 @@ import {
   printSchema,
 } from 'graphql'
 import { buildSchemaSync } from 'type-graphql'
+import { ignoreEmptyArguments } from './empty-values.ts'
 import { AccountResolver } from './resolvers/account.resolver.ts'
 import { engagementResolvers } from './resolvers/engagement.resolver.ts'
 import { MutualsResolver, SuggestionsResolver } from './resolvers/people.resolver.ts'
@@ -49,6 +50,7 @@ export function createSchema(): GraphQLSchema {
       'Mutations change data as the viewer. Several mutations in one request run one after another.',
   })
   markOneOfInputs(schema)
+  ignoreEmptyArguments(schema)
   traceRootFields(schema)
   return schema
 }

@@ -36,6 +36,11 @@ export interface PostsParts {
   readonly validators: readonly ContentValidator[]
 }
 
+type GivenContent = {
+  readonly text: string
+  readonly attachments?: readonly GivenAttachment[] | undefined
+}
+
 /** The posts (seed 1's content service), each found by author and id, which is the shard key. */
 export class Posts {
   constructor(private readonly parts: PostsParts) {}
@@ -44,16 +49,27 @@ export class Posts {
    * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter
    * and the job that delivers the post. This process delivers to a small audience before it answers; workers deliver to
    * larger ones.
+   * @returns the post. A repeat reads it again, with one command more, and returns undefined for a deleted post.
    * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
    */
+  async create(actor: UserId, given: GivenContent): Promise<Post>
   async create(
     actor: UserId,
-    given: { text: string; attachments?: readonly GivenAttachment[] | undefined },
+    given: GivenContent,
+    idempotencyKey: IdempotencyKey | undefined,
+  ): Promise<Post | undefined>
+  async create(
+    actor: UserId,
+    given: GivenContent,
     idempotencyKey?: IdempotencyKey,
-  ): Promise<Post> {
+  ): Promise<Post | undefined> {
     const { outbox, publishing } = this.parts
     const content = await this.checkContent(given)
-    return outbox.runInline((jobs) => publishing.publish(actor, { content, idempotencyKey, jobs }))
+    const published = await outbox.runInline((jobs) =>
+      publishing.publish(actor, { content, idempotencyKey, jobs }),
+    )
+    if (!('isRepeat' in published)) return published
+    return (await this.byRefs([published])).get(published.id)
   }
 
   /** The content in its stored form. @throws {DomainError} BAD_USER_INPUT that names what a validator refuses. */

@@ -5,7 +5,7 @@ import { Contended, lockedAgain } from '../db/collisions.ts'
 import { deadlineOf, isLate, type Timed } from '../db/deadline.ts'
 import { type Batch, GroupCommit, type GroupCommitBounds, type Turn } from '../db/group-commit.ts'
 import { HotKeys } from '../db/hot-keys.ts'
-import { findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
+import { type FirstResult, findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
@@ -58,7 +58,8 @@ interface AuthoredPost {
   readonly post: NewPost
 }
 
-type Published = Post | Error
+/** A repeat of an earlier mutation has only the reference of the post, which may be deleted. */
+export type Published = Post | FirstResult<Post>
 
 /** The parts that {@link Publishing} works with. */
 export interface PublishingParts {
@@ -76,12 +77,12 @@ export interface PublishingParts {
  * those of other processes. Those of several authors share commands. If that fails, each author publishes alone.
  */
 export class Publishing {
-  private readonly commits: GroupCommit<NewPost, Post>
-  private readonly hotKeys: HotKeys<NewPost, Post>
+  private readonly commits: GroupCommit<NewPost, Published>
+  private readonly hotKeys: HotKeys<NewPost, Published>
 
   constructor(private readonly parts: PublishingParts) {
     const { collections, outbox, transactions, now } = parts
-    this.hotKeys = new HotKeys<NewPost, Post>(collections, transactions, {
+    this.hotKeys = new HotKeys<NewPost, Published>(collections, transactions, {
       name: 'posts',
       isLate,
       now,
@@ -106,12 +107,12 @@ export class Publishing {
    * transaction also delivers the posts, and three more for posts with a clientMutationId.
    * @throws {DomainError} NOT_FOUND without an account; UNAVAILABLE if too many posts wait.
    */
-  async publish(author: UserId, post: NewPost): Promise<Post> {
+  async publish(author: UserId, post: NewPost): Promise<Published> {
     return this.commits.submit(author, { ...post, deadline: deadlineOf(this.parts.now()) })
   }
 
   /** Publishes the posts of up to 16 authors at a time together, and those of hot or failed authors author by author. */
-  private commitTurn(batches: readonly Batch<NewPost>[]): Turn<Post> {
+  private commitTurn(batches: readonly Batch<NewPost>[]): Turn<Published> {
     const now = this.parts.now()
     const shared = batches.filter(
       ({ key, ops }) => !this.hotKeys.isHot(key) && !ops.some((post) => isLate(post, now)),
@@ -137,7 +138,7 @@ export class Publishing {
    */
   private async publishTogether(
     batches: readonly Batch<NewPost>[],
-  ): Promise<readonly (readonly Published[])[] | undefined> {
+  ): Promise<readonly (readonly (Published | Error)[])[] | undefined> {
     const posts = batches.flatMap(({ key, ops }) => authored(key, ops))
     let mayBeCommitted = false
     const publish = async (tx: Tx) => {
@@ -148,7 +149,7 @@ export class Publishing {
     try {
       const published = await this.parts.transactions.run(publish, undefined, endFirstTry)
       let next = 0
-      return batches.map(({ ops }) => ops.map(() => published[next++] as Published))
+      return batches.map(({ ops }) => ops.map(() => published[next++] as Published | Error))
     } catch (error) {
       const hasEnded = error instanceof Contended
       // A commit without an answer may have changed something. After its time, the run may still be under way.
@@ -161,7 +162,7 @@ export class Publishing {
     author: UserId,
     batch: readonly NewPost[],
     onCollision: (error: unknown) => void,
-  ): Promise<readonly Published[]> {
+  ): Promise<readonly (Published | Error)[]> {
     const [first, ...more] = batch
     if (!first) return []
     if (more.length === 0) return [await this.commitOne(author, first, onCollision)]
@@ -174,7 +175,7 @@ export class Publishing {
     author: UserId,
     post: NewPost,
     onCollision: (error: unknown) => void,
-  ): Promise<Post> {
+  ): Promise<Published> {
     const alone = async (tx: Tx) => {
       const [published] = await this.insert(tx, [{ author, post }])
       if (!published) throw noAccount()
@@ -189,7 +190,10 @@ export class Publishing {
   }
 
   /** Publishes posts in order. @returns the result of each; a repeat has the result of the first. */
-  private async publishAll(tx: Tx, batch: readonly AuthoredPost[]): Promise<readonly Published[]> {
+  private async publishAll(
+    tx: Tx,
+    batch: readonly AuthoredPost[],
+  ): Promise<readonly (Published | Error)[]> {
     const { idempotency } = this.parts.transactions
     const keys = batch.map(({ post }) => post.idempotencyKey)
     const firsts = await idempotency.savedResults<Post>(keys, tx)
@@ -197,12 +201,12 @@ export class Publishing {
     const fresh = batch.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
     const published = await this.insert(tx, fresh)
     const made = new Map(fresh.map((one, at) => [one, published[at] ?? noAccount()]))
-    const results: Published[] = []
+    const results: (Published | Error)[] = []
     for (const [at, one] of batch.entries()) {
       const [first, repeated] = [firsts[at], repeats[at]]
       const known = first instanceof Error ? first : first?.result
       const before = typeof repeated === 'number' ? results[repeated] : repeated
-      results.push(known ?? before ?? (made.get(one) as Published))
+      results.push(known ?? before ?? (made.get(one) as Post | Error))
     }
     const remembered = [...made].flatMap(([{ post }, result]) =>
       post.idempotencyKey && !(result instanceof Error)

@@ -1,7 +1,7 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
-import type { IdempotencyKey } from '../db/idempotency.ts'
+import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
@@ -25,7 +25,7 @@ export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
   readonly createdAt: Date
 }
 
-/** The profile of an account. An absent field is not changed. Null, or an empty bio, removes it. */
+/** The profile of an account. An absent field is not changed. Null, or an empty text, removes it. */
 export interface Profile extends Readonly<Partial<Record<OptionalField, string | null>>> {
   readonly name?: string | undefined
 }
@@ -68,14 +68,21 @@ export class Users {
 
   /**
    * Creates the account of `actor`. One transaction of three commands.
+   * @returns the account. A repeat reads it again, with one command more, and returns undefined for a deleted account.
    * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle has an account, or a deleted one that is still being removed;
    *   BAD_USER_INPUT.
    */
+  async create(actor: UserId, profile: Profile & { name: string }): Promise<User>
+  async create(
+    actor: UserId,
+    profile: Profile & { name: string },
+    idempotencyKey: IdempotencyKey | undefined,
+  ): Promise<User | undefined>
   async create(
     actor: UserId,
     profile: Profile & { name: string },
     idempotencyKey?: IdempotencyKey,
-  ): Promise<User> {
+  ): Promise<User | undefined> {
     const { collections, stats, transactions, reserved, now } = this.parts
     if (reserved.has(actor)) throw new DomainError('FORBIDDEN', `The handle "${actor}" is reserved`)
     const { name, ...rest } = this.checkProfile(actor, profile)
@@ -85,25 +92,31 @@ export class Users {
       createdAt: new Date(now()),
       ...presentFields(rest),
     }
-    return transactions.run(async (tx) => {
+    const created = await transactions.run(async (tx) => {
       await this.mustBeFree(actor, tx)
       await collections.users.insertOne(doc, { session: tx.session })
       await stats.open(tx, [actor])
       return toUser(doc)
     }, idempotencyKey)
+    return this.currentOf(created)
   }
 
   /**
    * Changes the given fields of the profile. A repeat changes nothing. One transaction of two commands.
+   * @returns as {@link create}.
    * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
    */
-  async update(actor: UserId, profile: Profile, idempotencyKey?: IdempotencyKey): Promise<User> {
+  async update(
+    actor: UserId,
+    profile: Profile,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<User | undefined> {
     const changes = Object.entries(this.checkProfile(actor, profile)).map(([field, value]) => [
       field,
       value === null ? '$$REMOVE' : { $literal: value },
     ])
     const { collections, transactions } = this.parts
-    return transactions.run(async (tx) => {
+    const changed = await transactions.run(async (tx) => {
       const updated = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
         [{ $set: { ...Object.fromEntries(changes), _id: '$_id' } }],
@@ -113,6 +126,7 @@ export class Users {
       await raiseVersions(collections, changesOfAccounts([actor]), tx)
       return toUser(updated)
     }, idempotencyKey)
+    return this.currentOf(changed)
   }
 
   /**
@@ -202,6 +216,12 @@ export class Users {
     })
   }
 
+  /** The account of a result, which a repeat reads again. */
+  private async currentOf(result: User | FirstResult<User>): Promise<User | undefined> {
+    if (!('isRepeat' in result)) return result
+    return (await this.byIds([result.handle])).get(result.handle)
+  }
+
   /** The name in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
   private checkName(actor: UserId, name: string): string {
     const { reserved } = this.parts
@@ -244,7 +264,7 @@ function trimmed(argument: string, given: string, rules: TextRules): string {
 }
 
 function checkUrl(argument: string, given: string | null): string | null {
-  if (given === null) return null
+  if (given === null || given === '') return null
   const { url, problem } = checkedUrl(given)
   if (problem !== undefined) throw badInput(argument, problem)
   return url

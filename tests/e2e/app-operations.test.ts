@@ -11,7 +11,7 @@ test('an app reads and writes its pages with the documents of its own', async ()
   const follow = await ask('app-alice', operations.AddFollowDocument, { input: bob })
   expect(follow.result).toMatchObject({ user: { viewerFollows: true, followerCount: 1 } })
   const published = await ask('app-bob', operations.PublishPostDocument, { input: { text: 'new' } })
-  const post = published.createPost.timelineEdge.node
+  const post = published.createPost.timelineEdge?.node
   const { timeline } = await ask('app-alice', operations.HomeTimelineDocument, { first: 5 })
   expect(timeline.edges.map(({ node }) => node)).toEqual([
     { ...post, viewerCanDelete: false, author: { ...post?.author, viewerFollows: true } },
@@ -27,7 +27,7 @@ test('an app reads and writes its pages with the documents of its own', async ()
   expect(opened).toMatchObject({
     text: 'new',
     commentCount: 1,
-    comments: { edges: [{ node: { id: addComment.commentEdge.node?.id, text: 'yes' } }] },
+    comments: { edges: [{ node: { id: addComment.commentEdge?.node?.id, text: 'yes' } }] },
   })
   const { user } = await ask('app-alice', operations.ProfilePageDocument, { handle: 'app-bob' })
   expect(user).toMatchObject({ followerCount: 1, posts: { edges: [{ node: { text: 'new' } }] } })

@@ -2,7 +2,7 @@ import * as operations from '@feedline/client'
 import { expect, test } from 'vitest'
 import { kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { errorCodes } from '../../src/errors.ts'
-import { useOperations } from '../support/executed-operations.ts'
+import { existing, useOperations } from '../support/executed-operations.ts'
 import { ownEntryDocuments } from '../support/mutation-cases.ts'
 import { filesByTest, readOperations } from '../support/written-operations.ts'
 
@@ -69,7 +69,8 @@ test('a post with attachments is published, found by its id, listed and deleted'
     { url: 'https://example.com/', kind: 'LINK' as const },
   ]
   const input = { text: 'Look', attachments }
-  const { post } = (await ask('poster', operations.CreatePostDocument, { input })).createPost
+  const { createPost } = await ask('poster', operations.CreatePostDocument, { input })
+  const post = existing(createPost.post)
   expect(post.text).toBe('Look')
   expect(post.author.handle).toBe('poster')
   const absent = { alt: null, width: null, height: null, blurhash: null }
@@ -116,7 +117,7 @@ test('likes, shares and comments are counted, listed and removed', async () => {
   const { user } = await ask('idol', operations.LikedPostsDocument, { handle: 'admirer' })
   expect(user?.likedPosts.edges).toMatchObject([{ node: { id, likeCount: 2 } }])
 
-  const gone = { input: { commentId: comment.id } }
+  const gone = { input: { commentId: existing(comment).id } }
   const { deleteComment } = await ask('idol', operations.DeleteCommentDocument, gone)
   expect(deleteComment).toMatchObject({ changed: true, post: { commentCount: 0 } })
   const { unlikePost } = await ask('admirer', operations.UnlikePostDocument, { input })

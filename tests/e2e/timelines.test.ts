@@ -20,7 +20,7 @@ const [reader, author, loud] = [handle('reader'), handle('author'), handle('loud
 const fans = Array.from({ length: 5 }, (_, n) => handle(`fan${n}`))
 
 const publish = async (as: string, text: string) =>
-  (await app.ask(as, operations.CreatePostDocument, { input: { text } })).createPost.post.id
+  (await app.ask(as, operations.CreatePostDocument, { input: { text } })).createPost.post?.id ?? ''
 
 const follow = (as: string, other: string) =>
   app.ask(as, operations.FollowUserDocument, { input: { user: { handle: other } } })

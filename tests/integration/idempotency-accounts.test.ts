@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { createIdempotencyKey } from '../../src/db/idempotency.ts'
+import type { Post } from '../../src/posts/post.ts'
 import { handle, useServices } from '../support/services.ts'
 
 const harness = useServices()
 const ann = handle('ann')
-const post = (text: string) => {
+const post = async (text: string) => {
   const key = createIdempotencyKey(ann, 'createPost', { clientMutationId: 'x', ...{ text } })
-  return harness.services.posts.create(ann, { text }, key)
+  return (await harness.services.posts.create(ann, { text }, key)) as Post
 }
 
 test('idempotency keys end with the account: the next owner of the handle starts without any', async () => {

@@ -17,8 +17,8 @@ async function newAuthors(count: number): Promise<{ prefix: string; authors: Use
   return { prefix, authors }
 }
 
-const publish = (author: UserId, text = 'hello', idempotencyKey?: IdempotencyKey) =>
-  harness.services.posts.create(author, { text }, idempotencyKey)
+const publish = async (author: UserId, text = 'hello', idempotencyKey?: IdempotencyKey) =>
+  (await harness.services.posts.create(author, { text }, idempotencyKey)) as PostRef
 
 /** Publishes a post of each author at once. */
 const publishAtOnce = (authors: readonly UserId[]) =>

@@ -2,6 +2,12 @@ import * as operations from '@feedline/client'
 import { getOperationAST } from 'graphql'
 import { useApp } from './app.ts'
 
+/** A new object of a payload, which is null only for a repeated mutation. */
+export function existing<Node>(node: Node | null): Node {
+  if (node === null) throw new Error('the payload has no object')
+  return node
+}
+
 /** Gives a test file a server, and requests with the operations of schema/operations. */
 export function useOperations() {
   const app = useApp()
@@ -32,8 +38,10 @@ export function useOperations() {
     ask(follower, operations.FollowUserDocument, { input: { user: { handle } } })
 
   /** Publishes a post. @returns the post. */
-  const publish = async (author: string, text: string) =>
-    (await ask(author, operations.CreatePostDocument, { input: { text } })).createPost.post
+  const publish = async (author: string, text: string) => {
+    const { createPost } = await ask(author, operations.CreatePostDocument, { input: { text } })
+    return existing(createPost.post)
+  }
 
   return { app, ask, open, follow, publish, executed }
 }

@@ -104,13 +104,13 @@ function createActions(client: ApolloClient) {
         if (!data?.createPost) return
         const { timelineEdge, viewer } = data.createPost
         cache.updateQuery({ query: documents.HomeTimelineDocument }, (held) => {
-          const timeline = withEdge(held?.timeline ?? undefined, timelineEdge)
+          const timeline = timelineEdge && withEdge(held?.timeline ?? undefined, timelineEdge)
           return timeline && { timeline }
         })
         if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
       },
     })
-    return data?.createPost?.timelineEdge.node?.id
+    return data?.createPost?.timelineEdge?.node?.id
   }
   // #endregion
 

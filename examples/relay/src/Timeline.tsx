@@ -78,7 +78,7 @@ export function Timeline({ group }: { group: string | undefined }) {
   const publish = async (text: string, clientMutationId: string) => {
     const connections = timeline ? [timeline.__id] : []
     const { createPost } = await create({ text, clientMutationId }, { connections })
-    return createPost?.timelineEdge.node?.id
+    return createPost?.timelineEdge?.node?.id
   }
   // #endregion
   // A follow invalidates the store, and its answer may come while this page is open.

@@ -31,7 +31,7 @@ function createActions(client: Client) {
     /** Resolves to the id of the post. */
     publish: async (text: string, clientMutationId: string) => {
       const data = await send(documents.PublishPostDocument, { text, clientMutationId })
-      return data?.createPost?.timelineEdge.node?.id
+      return data?.createPost?.timelineEdge?.node?.id
     },
     addComment: (postId: string, text: string, clientMutationId: string) =>
       send(documents.WriteCommentDocument, { postId, text, clientMutationId }),

@@ -112,8 +112,9 @@ const deletePost = (result: documents.DeletePostMutation, _args: unknown, cache:
 
 const addComment = (result: documents.WriteCommentMutation, _args: unknown, cache: Cache) => {
   const { commentEdge, post } = result.addComment ?? {}
+  if (!commentEdge) return
   const [first] = pagesOf(cache, `Post:${post?.id}`, 'comments')
-  const edge = `CommentEdge:${commentEdge?.cursor}`
+  const edge = `CommentEdge:${commentEdge.cursor}`
   if (first) cache.link(first.page, 'edges', [edge, ...edgesOf(cache, first.page)])
 }
 

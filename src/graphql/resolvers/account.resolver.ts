@@ -1,8 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import { badInput } from '../../errors.ts'
-import { noAccount } from '../../users/stats.ts'
-import type { User as CoreUser } from '../../users/users.ts'
 import type { Context } from '../context.ts'
 import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
@@ -34,7 +32,7 @@ export class AccountResolver {
         user: await users.create(viewer, input, idempotencyKey),
       }),
     })
-    return { ...result, user: await presentOwn(ctx, result.user, info) }
+    return { ...result, user: await presentOwn(ctx, info) }
   }
 
   @Mutation(() => UpdateUserPayload, {
@@ -54,7 +52,7 @@ export class AccountResolver {
         user: await users.update(viewer, { ...input, name }, idempotencyKey),
       }),
     })
-    return { ...result, user: await presentOwn(ctx, result.user, info) }
+    return { ...result, user: await presentOwn(ctx, info) }
   }
 
   @Mutation(() => DeleteUserPayload, {
@@ -81,15 +79,6 @@ function parseNewName(given: string | null | undefined): string | undefined {
   return given
 }
 
-/**
- * The account as the mutation left it, also for a repeat of an earlier mutation.
- * @throws {DomainError} NOT_FOUND if the account was deleted since.
- */
-async function presentOwn(ctx: Context, user: CoreUser, info: GraphQLResolveInfo) {
-  const selection = selectionOf(info).of('user')
-  if (!selection.isSelected) return user
-  const presented = await presentUser(ctx, user.handle, selection)
-  if (!presented) throw noAccount()
-  const { bio, avatarUrl, bannerUrl } = user
-  return Object.assign(presented, { ...user, bio, avatarUrl, bannerUrl })
-}
+/** The viewer's account after the mutation. Null if it was deleted since. */
+const presentOwn = (ctx: Context, info: GraphQLResolveInfo) =>
+  presentUser(ctx, ctx.requireViewer(), selectionOf(info).of('user'))

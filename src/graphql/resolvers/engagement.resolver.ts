@@ -86,7 +86,7 @@ function addResolverOf(kind: EngagementKind) {
         presentEngagement(ctx, entry, selection.of(names.edge, 'node')),
         presentPost(ctx, ref, selection.of('post')),
       ])
-      const edge = { cursor: cursorOf(entry.place), node: edgeNode }
+      const edge = entry && { cursor: cursorOf(entry.place), node: edgeNode }
       return { ...result, post, [names.entry]: node, [names.edge]: edge }
     }
   }
@@ -163,7 +163,11 @@ async function presentPost(ctx: Context, post: PostRef, selection: Selection) {
   return (await presentPostRefs(ctx, [post], selection)).get(post) ?? null
 }
 
-async function presentEngagement(ctx: Context, entry: Engagement, selection: Selection) {
-  if (!selection.isSelected) return null
+async function presentEngagement(
+  ctx: Context,
+  entry: Engagement | undefined,
+  selection: Selection,
+) {
+  if (!entry || !selection.isSelected) return null
   return (await presentEngagements(ctx, [entry], selection)).get(entry)
 }

@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
-import { noAccount } from '../../users/stats.ts'
 import type { Context } from '../context.ts'
 import { CreatePostInput, DeletePostInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
@@ -30,14 +29,15 @@ export class PostResolver {
         post: await posts.create(viewer, content, idempotencyKey),
       }),
     })
+    if (!post) return { ...result, post: null, timelineEdge: null }
     const selection = selectionOf(info)
     const [presented, inTimeline] = await Promise.all([
       presentPosts(ctx, [post], selection.of('post')),
       presentPosts(ctx, [post], selection.of('timelineEdge', 'node')),
     ])
-    if (!presented.has(post)) throw noAccount()
-    const timelineEdge = { cursor: cursorOf(post.id), node: inTimeline.get(post) }
-    return { ...result, post: presented.get(post), timelineEdge }
+    const node = inTimeline.get(post)
+    const timelineEdge = node ? { cursor: cursorOf(post.id), node } : null
+    return { ...result, post: presented.get(post) ?? null, timelineEdge }
   }
 
   @Mutation(() => DeletePostPayload, {

@@ -109,12 +109,11 @@ async function mutateOther<Result extends object>(
   input: UserInput,
   { check, run }: OtherSteps<Result>,
 ) {
-  const { user, ...rest } = input
   const { other, ...result } = await mutate(ctx, info.fieldName, input, {
-    parse: { other: () => parseUserRef('input.user', user) },
+    parse: { other: () => parseUserRef('input.user', input.user) },
     ...(check && { check }),
     // A user is the same input by id, by handle, and under the name that the field had before.
-    identify: ({ other }) => ({ handle: other, ...rest }),
+    identify: ({ user: _, ...rest }, { other }) => ({ handle: other, ...rest }),
     run: async ({ viewer, other, idempotencyKey }) => ({
       ...(await run(viewer, other, idempotencyKey)),
       other,

@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<f7d10ab668bd14fe036ed2adc8f17a62>>
+ * @generated SignedSource<<1658f8d5d2bf8d72aa37283a67247aa7>>
  * @relayHash 994482f75376c0659150844bd9a083f7
  * @lightSyntaxTransform
  */
@@ -28,7 +28,7 @@ export type PostPageAddCommentMutation$data = {
       readonly node: {
         readonly " $fragmentSpreads": FragmentRefs<"PostPage_comment">;
       } | null | undefined;
-    };
+    } | null | undefined;
     readonly post: {
       readonly commentCount: number;
       readonly id: string;

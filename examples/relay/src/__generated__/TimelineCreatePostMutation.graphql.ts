@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<1f2f915fc1c06320b2f733938a3c402a>>
+ * @generated SignedSource<<5d080ecc15231e6fc170faeb315c1462>>
  * @relayHash dfd82807e347c22c484d9266211afce1
  * @lightSyntaxTransform
  */
@@ -38,7 +38,7 @@ export type TimelineCreatePostMutation$data = {
         readonly id: string;
         readonly " $fragmentSpreads": FragmentRefs<"Post_post">;
       } | null | undefined;
-    };
+    } | null | undefined;
     readonly viewer: {
       readonly id: string;
       readonly user: {

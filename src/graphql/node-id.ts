@@ -43,8 +43,8 @@ export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'
 /** The cursor of a place in a list. It stays valid after the item at this place is deleted. */
 export const cursorOf = (id: TimeId): string => encodeOpaque('Cursor', id)
 
-/** @throws {DomainError} BAD_USER_INPUT if `text` is not a global id. */
-export function parseNodeId(argument: string, text: string): NodeRef {
+/** The object that a global id names. Undefined if `text` is not a global id of this server. */
+export function findNodeRef(text: string): NodeRef | undefined {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   const [name = '', post = '', key = ''] = parts
   const handle = parseUserId(name)
@@ -60,7 +60,14 @@ export function parseNodeId(argument: string, text: string): NodeRef {
       return { type: 'Engagement', kind, post: ref, key }
     }
   }
-  throw badInput(argument, 'is not an id of this server')
+  return undefined
+}
+
+/** @throws {DomainError} BAD_USER_INPUT if `text` is not a global id. */
+function parseNodeId(argument: string, text: string): NodeRef {
+  const ref = findNodeRef(text)
+  if (!ref) throw badInput(argument, 'is not an id of this server')
+  return ref
 }
 
 const isKeyOf = (kind: EngagementKind, key: string): boolean =>

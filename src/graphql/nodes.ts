@@ -7,11 +7,16 @@ import { presentUsers, presentViewer } from './present-users.ts'
 import type { Selection } from './selection.ts'
 
 /**
- * Reads users, posts and their engagement, in the order of `refs`. Null for an object that does not exist, also if a post
- * exists under another author, for an object that a block hides, and for another viewer. Reads all objects of a type
- * together.
+ * Reads users, posts and their engagement, in the order of `given`. Null for an object that does not exist, also if a post
+ * exists under another author, for an object that a block hides, for another viewer, and for no reference. Reads all
+ * objects of a type together.
  */
-export async function readNodes(ctx: Context, refs: readonly NodeRef[], selection: Selection) {
+export async function readNodes(
+  ctx: Context,
+  given: readonly (NodeRef | undefined)[],
+  selection: Selection,
+) {
+  const refs = given.filter((ref) => ref !== undefined)
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
   const postRefs = refs.flatMap((ref) => (ref.type === 'Post' ? [ref.post] : []))
   const entries = refs.flatMap((ref) => (ref.type === 'Engagement' ? [ref] : []))
@@ -20,7 +25,8 @@ export async function readNodes(ctx: Context, refs: readonly NodeRef[], selectio
     readPosts(ctx, postRefs, selection),
     readEngagements(ctx, entries, selection),
   ])
-  return refs.map((ref) => {
+  return given.map((ref) => {
+    if (!ref) return null
     if (ref.type === 'User') return users.get(ref.handle) ?? null
     if (ref.type === 'Viewer') return ref.handle === ctx.viewer ? presentViewer(ref.handle) : null
     if (ref.type === 'Post') return posts.get(postNodeId(ref.post)) ?? null

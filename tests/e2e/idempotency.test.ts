@@ -1,4 +1,5 @@
 import { print } from 'graphql'
+import { BSON } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
@@ -21,6 +22,11 @@ const id = 'the-id'
 const names = Object.keys(cases) as Name[]
 
 beforeAll(() => openAccounts(app.services, [thirdUser]))
+
+const leave = async ({ viewer }: Pair) => {
+  await app.services.users.delete(viewer)
+  await app.rest()
+}
 
 const send = (name: Name, as: UserId | undefined, input: Input, clientMutationId?: string | null) =>
   app.send({
@@ -94,16 +100,27 @@ describe.each(share(4, names))('%s', (name) => {
       const first = await result(name, pair.viewer, input, id)
       await undo(pair)
       const undone = await state(pair)
-      const { changed, groups, post, comment, deletedPostId } = first
-      const { name: as, bio } = first.user ?? {}
-      expect(await result(name, pair.viewer, input, id)).toMatchObject({
+      const { changed, groups, deletedPostId } = first
+      const repeated = await result(name, pair.viewer, input, id)
+      expect(repeated).toMatchObject({
         ...(changed === undefined ? {} : { changed }),
         ...(groups === undefined ? {} : { groups }),
-        ...(name === 'createPost' ? { post } : {}),
-        ...(comment === undefined ? {} : { comment }),
         ...(deletedPostId === undefined ? {} : { deletedPostId }),
-        ...(/createUser|updateUser/.test(name) ? { user: { name: as, bio } } : {}),
+        ...(/createUser|updateUser/.test(name)
+          ? { user: { name: 'Later', bio: 'Written later' } }
+          : {}),
       })
+      for (const gone of [
+        'post',
+        'timelineEdge',
+        'comment',
+        'commentEdge',
+        'likeEdge',
+        'shareEdge',
+      ]) {
+        const isGone = !/^(un|delete)/.test(name) && (gone !== 'post' || name === 'createPost')
+        if (gone in first && isGone) expect(repeated[gone], gone).toBeNull()
+      }
       expect(await state(pair)).toEqual(undone)
     },
   )
@@ -164,11 +181,11 @@ describe.each(share(4, names))('%s', (name) => {
     expect(errors[0]?.extensions.code).toBe('UNAUTHENTICATED')
   })
 
-  test('an idempotency key that is empty, too long or not Unicode is refused, and nothing changes', async () => {
+  test('an idempotency key that is too long or not Unicode is refused, and nothing changes', async () => {
     const pair = await newPair(app)
     const input = await ready(pair)
     const before = await state(pair)
-    for (const wrong of ['', 'x'.repeat(129), 'half a pair \ud83d']) {
+    for (const wrong of ['x'.repeat(129), 'half a pair \ud83d']) {
       const { errors } = await send(name, pair.viewer, input, wrong)
       expect(errors[0]?.extensions).toMatchObject({
         code: 'BAD_USER_INPUT',
@@ -198,10 +215,6 @@ const isGone = (mutation: Name): Failing => ({
   repair: () => openAccounts(app.services, [handle(`gone-${mutation.toLowerCase()}`)]),
 })
 const openAgain = ({ viewer }: Pair) => openAccounts(app.services, [viewer])
-const leave = async ({ viewer }: Pair) => {
-  await app.services.users.delete(viewer)
-  await app.rest()
-}
 const failing: readonly (Failing & { readonly prepare?: (pair: Pair) => unknown })[] = [
   { name: 'createUser', input: { name: 'Taken' }, code: 'CONFLICT', repair: leave },
   {
@@ -247,12 +260,87 @@ test.each(failing)(
 
 test('without an idempotency key, a repeated mutation applies again', async () => {
   const pair = await newPair(app)
-  const texts = [undefined, undefined, null, null]
-  for (const none of texts) {
+  const keys = [undefined, undefined, null, '']
+  for (const none of keys) {
     const { errors } = await send('createPost', pair.viewer, { text: 'Again' }, none)
     expect(errors).toEqual([])
   }
   expect(await state(pair)).toMatchObject({ viewer: { posts: 4, remembered: 0 } })
+})
+
+describe('what the record of a mutation holds', () => {
+  const marker = 'zqmarkerqz'
+
+  /** An input with the marker in every text of it. */
+  const marked = (value: unknown, name = ''): unknown => {
+    if (Array.isArray(value)) return value.map((item) => marked(item, name))
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, marked(one, key)]))
+    }
+    if (typeof value !== 'string' || /^(kind|handle|blurhash)$|Id$/.test(name)) return value
+    return /url$/i.test(name) ? `https://${marker}.example/${marker}` : `${marker} ${value}`
+  }
+  const image = { url: 'x', kind: 'IMAGE', alt: 'x', width: 1, height: 1, blurhash: '' }
+  const full: Partial<Record<Name, object>> = {
+    createUser: { bio: 'x', avatarUrl: 'x', bannerUrl: 'x' },
+    updateUser: { bio: 'x', avatarUrl: 'x', bannerUrl: 'x' },
+    createPost: { attachments: [image, { ...image, kind: 'VIDEO' }] },
+  }
+
+  test.each(names)('%s: no text of the input, and at most 400 bytes', async (name) => {
+    const pair = await newPair(app)
+    const input = { ...(await cases[name].ready(pair)), ...full[name] }
+    await result(name, pair.viewer, marked(input) as Input, id)
+    const { idempotency_keys } = app.services.collections
+    const [record, ...more] = await idempotency_keys.find({ '_id.viewer': pair.viewer }).toArray()
+    expect(more).toEqual([])
+    const bytes = BSON.serialize(record ?? {})
+    expect(Buffer.from(bytes).toString('latin1')).not.toContain(marker)
+    expect(Buffer.from(bytes).toString('latin1')).not.toContain(pair.other)
+    expect(bytes.length).toBeLessThanOrEqual(400)
+  })
+
+  test('the texts that an earlier release stored are not answered after the post was deleted', async () => {
+    const pair = await newPair(app)
+    const first = await result('createPost', pair.viewer, { text: 'Kept' }, id)
+    const { idempotency_keys } = app.services.collections
+    const [author, post] = JSON.parse(Buffer.from(first.post.id, 'base64url').toString()).slice(1)
+    await idempotency_keys.updateOne(
+      { '_id.viewer': pair.viewer },
+      { $set: { result: { id: post, author, text: 'Kept', attachments: [], likeCount: 7 } } },
+    )
+    expect(await result('createPost', pair.viewer, { text: 'Kept' }, id)).toEqual(first)
+    await cases.createPost.undo(pair)
+    const { post: gone, timelineEdge } = await result(
+      'createPost',
+      pair.viewer,
+      { text: 'Kept' },
+      id,
+    )
+    expect([gone, timelineEdge]).toEqual([null, null])
+  })
+})
+
+test('a repeat may order its fields otherwise, write them in the document, or leave out empty ones', async () => {
+  const pair = await newPair(app)
+  const inputs: readonly object[] = [
+    { name: 'A', bio: null, avatarUrl: '' },
+    { avatarUrl: null, name: 'A' },
+    { bannerUrl: '', bio: '', name: 'A' },
+  ]
+  await leave(pair)
+  const literal = (input: object) =>
+    `{ ${Object.entries(input).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)} }`
+  for (const input of inputs) {
+    const given = { ...input, clientMutationId: 'any order' }
+    const reversed = Object.fromEntries(Object.entries(given).reverse())
+    for (const form of [given, reversed]) {
+      const query = `mutation { createUser(input: ${literal(form)}) { user { name } } }`
+      const answer = { data: { createUser: { user: { name: 'A' } } }, errors: [] }
+      expect(await app.send({ as: pair.viewer, query })).toMatchObject(answer)
+      await result('createUser', pair.viewer, form, 'any order')
+    }
+  }
 })
 
 test('equal inputs match in any notation, also within one request', async () => {

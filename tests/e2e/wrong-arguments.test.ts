@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { postNodeId } from '../../src/graphql/node-id.ts'
+import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import { encodeOpaque } from '../../src/lib/opaque.ts'
 import { useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -7,6 +8,7 @@ import { handle, openAccounts } from '../support/services.ts'
 const app = useApp({ BLOCKED_WORDS: 'spam' })
 const [me, you] = [handle('me'), handle('you')]
 const late = handle('late')
+const tooLong = 'x'.repeat(129)
 let postId = ''
 beforeAll(async () => {
   await openAccounts(app.services, [me, you])
@@ -40,7 +42,7 @@ describe('a mutation reports every wrong argument at once, and sends no command'
       ...post({
         text: 'x'.repeat(301),
         attachments: [{ ...image, url: 'x', alt: 'a\u0000' }, image, { ...image, url: 'ftp://a' }],
-        clientMutationId: '',
+        clientMutationId: tooLong,
       }),
       names: [
         'input.clientMutationId',
@@ -63,19 +65,17 @@ describe('a mutation reports every wrong argument at once, and sends no command'
     },
     {
       name: 'updateUser',
-      query: `mutation { updateUser(input: { name: null, bio: "${'x'.repeat(257)}", clientMutationId: "" }) { user { id } } }`,
+      query: `mutation { updateUser(input: { name: null, bio: "${'x'.repeat(257)}", clientMutationId: "${tooLong}" }) { user { id } } }`,
       names: ['input.name', 'input.clientMutationId', 'input.bio'],
     },
     {
       name: 'addComment',
-      query:
-        'mutation { addComment(input: { postId: "x", text: "", clientMutationId: "" }) { comment { id } } }',
+      query: `mutation { addComment(input: { postId: "x", text: "", clientMutationId: "${tooLong}" }) { comment { id } } }`,
       names: ['input.postId', 'input.clientMutationId', 'input.text'],
     },
     {
       name: 'likePost',
-      query:
-        'mutation { likePost(input: { postId: "x", clientMutationId: "" }) { clientMutationId } }',
+      query: `mutation { likePost(input: { postId: "x", clientMutationId: "${tooLong}" }) { clientMutationId } }`,
       names: ['input.postId', 'input.clientMutationId'],
     },
     {
@@ -86,8 +86,7 @@ describe('a mutation reports every wrong argument at once, and sends no command'
     },
     {
       name: 'deleteComment',
-      query:
-        'mutation { deleteComment(input: { commentId: "x", clientMutationId: "" }) { changed } }',
+      query: `mutation { deleteComment(input: { commentId: "x", clientMutationId: "${tooLong}" }) { changed } }`,
       names: ['input.commentId', 'input.clientMutationId'],
     },
   ])('$name', async ({ query, names, as = me, ...rest }) => {
@@ -114,19 +113,18 @@ describe('a mutation reports every wrong argument at once, and sends no command'
 
 describe('a list reports every wrong argument at once', () => {
   const edges = '{ edges { cursor } }'
-  const wrongEnds = 'first: -1, after: "x", before: ""'
+  const wrongEnds = 'first: -1, after: "x", before: "y"'
 
   test.each([
     [
-      `{ timeline(${wrongEnds}, group: "", strategy: SIZED_BUCKETS) ${edges} }`,
+      `{ timeline(${wrongEnds}, group: " ", strategy: SIZED_BUCKETS) ${edges} }`,
       ['first', 'after', 'before', 'strategy', 'group'],
     ],
     [
-      '{ timelineNews(since: "x", group: "", strategy: SIZED_BUCKETS) { count } }',
+      '{ timelineNews(since: "x", group: " ", strategy: SIZED_BUCKETS) { count } }',
       ['since', 'strategy', 'group'],
     ],
-    ['{ whyInTimeline(post: "x", group: "") { code } }', ['post', 'group']],
-    ['{ nodes(ids: ["x", "y", ""]) { id } }', ['ids.0', 'ids.1', 'ids.2']],
+    ['{ whyInTimeline(post: "x", group: " ") { code } }', ['post', 'group']],
     [`{ viewer { groups(${wrongEnds}) ${edges} } }`, ['first', 'after', 'before']],
     [`{ viewer { mutes(${wrongEnds}) ${edges} } }`, ['first', 'after', 'before']],
     [`{ viewer { suggestions(${wrongEnds}) ${edges} } }`, ['first', 'after', 'before']],
@@ -146,7 +144,7 @@ describe('a list reports every wrong argument at once', () => {
   )
 
   test('of a user in a group of the viewer', async () => {
-    const query = `{ user(handle: "me") { following(last: 101, after: "x", group: "") ${edges} } }`
+    const query = `{ user(handle: "me") { following(last: 101, after: "x", group: " ") ${edges} } }`
     expect((await refusal(query)).names).toEqual(['last', 'after', 'group'])
   })
 
@@ -174,14 +172,61 @@ test('first and last together are refused with what to do, and other fields of t
   expect(errors).toEqual([])
 })
 
-test('a hundred wrong ids are listed, and the message is cut', async () => {
+test('many wrong arguments are listed, and the message is cut', async () => {
+  const urls = Array(4).fill({ url: 'x', kind: 'IMAGE', blurhash: 'x', width: -1, height: -1 })
   const { errors } = await app.send({
     as: me,
-    query: 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }',
-    variables: { ids: Array(100).fill('x') },
+    query: 'mutation ($input: CreatePostInput!) { createPost(input: $input) { clientMutationId } }',
+    variables: { input: { text: 'x', attachments: urls } },
   })
-  expect(errors[0]?.extensions.arguments).toHaveLength(100)
+  expect(errors[0]?.extensions.arguments).toHaveLength(16)
   expect(errors[0]?.message).toHaveLength(400)
+})
+
+describe('an id that is no id of this server', () => {
+  const texts = [
+    'x',
+    '',
+    ' ',
+    'null',
+    'a'.repeat(513),
+    encodeOpaque('User'),
+    encodeOpaque('Uszer', 'me'),
+  ]
+
+  test('is null in its place, and everything else is answered', async () => {
+    const query = `query ($ids: [ID!]!, $id: ID!) {
+      nodes(ids: $ids) { id } node(id: $id) { id } viewer { handle } }`
+    for (const id of texts) {
+      const { data, errors } = await app.send({
+        as: me,
+        query,
+        variables: { ids: [id, postId, ...texts], id },
+      })
+      expect(errors).toEqual([])
+      expect(data).toEqual({
+        nodes: [null, { id: postId }, ...texts.map(() => null)],
+        node: null,
+        viewer: { handle: me },
+      })
+    }
+  })
+
+  test('alone sends no command', async () => {
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
+    const variables = { ids: texts }
+    const { commands } = await recorded(app.database.client, () => app.send({ query, variables }))
+    expect(commands).toEqual([])
+  })
+
+  test('of a post, or of another type, is refused where a post is asked for, and the rest is answered', async () => {
+    for (const id of [...texts, userNodeId(you)]) {
+      const query = 'query ($id: ID!) { post(id: $id) { id } viewer { handle } }'
+      const { names, data } = await refusal(query, { id })
+      expect(names).toEqual(['id'])
+      expect(data).toEqual({ post: null, viewer: { handle: me } })
+    }
+  })
 })
 
 test('an argument that graphql-js refuses is listed too', async () => {

@@ -3,16 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect } from '../../src/db/client.ts'
 import type { MongoClient } from '../../src/db/mongo.ts'
+import { createSchema } from '../../src/graphql/schema.ts'
 import { runCommand } from '../support/command-line.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { type FeedlineProcess, feedline } from '../support/process.ts'
 import { earlierRelease } from './migrations/earlier-release.ts'
+import { repeatMutations, textMutations } from './migrations/mixed-mutations.ts'
 import { MixedWorld } from './migrations/mixed-world.ts'
 
 /** The last commit with schema version 2: writes raise no versions. */
 const previous = 'e68b159'
 const changesOfTest = 20
+const mutationNames = Object.keys(createSchema().getMutationType()?.getFields() ?? {}).toSorted()
 let client: MongoClient
 let folder = ''
 beforeAll(async () => {
@@ -124,6 +127,34 @@ describe(`a server of ${previous} beside this release`, () => {
     await Promise.all([stop(current), stop(next)])
     await db.dropDatabase()
   })
+
+  test('each mutation that it acknowledged has the same answer when it is repeated at this release', async () => {
+    const mixed = await openMixed()
+    const current = await mixed.start()
+    const { repeats } = await repeatMutations(mixed.old, current, mixed.old, 'upgraded')
+    expect(repeats.map(({ name }) => name).toSorted()).toEqual(mutationNames)
+    for (const { name, first, repeated } of repeats) {
+      expect(Object.keys(first), name).toEqual(['payload'])
+      expect(repeated, name).toEqual(first)
+    }
+    await Promise.all([stop(current), stop(mixed.old)])
+    await mixed.db.dropDatabase()
+  }, 60_000)
+
+  test('a mutation that this release acknowledged is made once when it is repeated there, and answered where its result is no text', async () => {
+    const mixed = await openMixed()
+    const current = await mixed.start()
+    const { repeats, user } = await repeatMutations(current, mixed.old, mixed.old, 'returned')
+    expect(repeats.map(({ name }) => name).toSorted()).toEqual(mutationNames)
+    for (const { name, first, repeated } of repeats) {
+      expect(Object.keys(first), name).toEqual(['payload'])
+      if (textMutations.includes(name)) expect(Object.keys(repeated), name).toEqual(['code'])
+      else expect(repeated, name).toEqual(first)
+    }
+    expect(user).toEqual({ posts: { edges: [{ node: { text: 'a post', commentCount: 1 } }] } })
+    await Promise.all([stop(current), stop(mixed.old)])
+    await mixed.db.dropDatabase()
+  }, 60_000)
 
   test('a mark that is set while it still writes leaves stale pages, so the test above can fail', async () => {
     const mixed = await openMixed()

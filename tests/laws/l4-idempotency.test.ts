@@ -35,7 +35,8 @@ async function newScene(mutation: Mutation) {
   const count = async (user: UserId) => (await stats.byIds([user])).get(user)
   const makers: Record<Mutation, () => Scene | Promise<Scene>> = {
     follow: () => ({
-      run: (idempotencyKey) => services.follows.follow(ann, ben, idempotencyKey),
+      run: async (idempotencyKey) =>
+        (await services.follows.follow(ann, ben, idempotencyKey)).changed,
       effects: async () =>
         agreed(
           await collections.followers.countDocuments({ follower: ann, user: ben }),

@@ -1,7 +1,7 @@
 import { type EngagementKind, engagementKinds, kinds } from '../../src/engagement/kinds.ts'
 import {
   engagementNodeId,
-  parseNodeId,
+  findNodeRef,
   postNodeId,
   userNodeId,
   viewerNodeId,
@@ -76,8 +76,8 @@ export class BlockedWorld {
 
   /** The key of the comment of `actor` on the user's post. */
   commentOf(user: UserId, actor: UserId): string {
-    const ref = parseNodeId('id', this.idOf('Comment', user, actor))
-    return ref.type === 'Engagement' ? ref.key : ''
+    const ref = findNodeRef(this.idOf('Comment', user, actor))
+    return ref?.type === 'Engagement' ? ref.key : ''
   }
 
   /** The global id of a user, a user's post, or the engagement of `actor` with the user's post. */
@@ -103,7 +103,8 @@ export function objectsIn(value: unknown, place: string): Shown[] {
 
 /** Whether an object is one that a block between the viewer and `hidden` hides, or the hidden user. */
 export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): boolean {
-  const ref = parseNodeId('id', object.id)
+  const ref = findNodeRef(object.id)
+  if (!ref) throw new Error(`${object.id} is no id`)
   if (ref.type === 'User' || ref.type === 'Viewer') return ref.handle === hidden
   if (ref.type === 'Post') return ref.post.author === hidden
   const isBy = (user: UserId) => ref.key === user || object.text?.startsWith(`by ${user} `)

@@ -16,7 +16,7 @@ const run = (clientMutationId: string) =>
   )
 
 // BSON would store every half of a surrogate pair as U+FFFD, and so take two ids for one.
-test.each(['\ud800', '\ud801', 'a\udc00', '', 'a'.repeat(129)])(
+test.each(['\ud800', '\ud801', 'a\udc00', 'a'.repeat(129)])(
   'the clientMutationId %j is refused',
   async (id) => {
     await expect(run(id)).rejects.toMatchObject({

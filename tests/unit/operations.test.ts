@@ -1,5 +1,6 @@
-import { Kind } from 'graphql'
+import { Kind, parse, validate } from 'graphql'
 import { expect, test } from 'vitest'
+import { requireId } from '../../scripts/require-id.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { filesByTest, readFileNames, readOperations } from '../support/written-operations.ts'
 
@@ -22,4 +23,16 @@ test('every file of schema/operations that has operations has a test that execut
   const tested: string[] = Object.values(filesByTest).flat()
   const untested = (await readFileNames()).filter((name) => !tested.includes(name))
   expect(await readOperations(untested)).toEqual([])
+})
+
+test('a selection without the id of an object that has one is found, also behind a fragment', () => {
+  const problemsOf = (text: string) =>
+    validate(schema, parse(text), [requireId]).map(({ message }) => message)
+  expect(problemsOf('{ viewer { handle } }')).toEqual(['"viewer" selects no id of its Viewer'])
+  expect(problemsOf('{ me: viewer { id: handle user { name } } }')).toHaveLength(2)
+  expect(problemsOf('{ viewer { ...A } } fragment A on Viewer { handle }')).toHaveLength(1)
+  expect(problemsOf('{ node(id: "x") { ... on Post { text author { name } } } }')).toHaveLength(2)
+  expect(problemsOf('{ viewer { ...A } } fragment A on Viewer { ...B } fragment B on Viewer { id }'))
+    .toEqual([])
+  expect(problemsOf('{ node(id: "x") { ... on Post { id } } limits { pageSizeMax } }')).toEqual([])
 })

@@ -1,9 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, ID, Info, Query, Resolver } from 'type-graphql'
-import { badInput, checkEach, type ErrorCode, errorCodes } from '../../errors.ts'
+import { badInput, type ErrorCode, errorCodes } from '../../errors.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { Context } from '../context.ts'
-import { parseHandle, parseNodeId, parsePostNodeId } from '../node-id.ts'
+import { findNodeRef, parseHandle, parsePostNodeId } from '../node-id.ts'
 import { readNodes } from '../nodes.ts'
 import { presentUser } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
@@ -50,21 +50,21 @@ export class QueryResolver {
   @Query(() => Node, {
     nullable: true,
     description:
-      'The object with this global id, or null if it was deleted or the viewer may not see it.',
+      'The object with this global id, or null if it was deleted, the viewer may not see it, or the text is no global id.',
   })
   async node(
     @Arg('id', () => ID, { description: 'The global id of the object.' }) id: string,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const [found] = await readNodes(ctx, [parseNodeId('id', id)], selectionOf(info))
+    const [found] = await readNodes(ctx, [findNodeRef(id)], selectionOf(info))
     return found
   }
 
   @Query(() => [Node], {
     nullable: 'items',
     description:
-      'The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see.',
+      'The objects with these global ids, in the same order. Null replaces a deleted object, an object that the viewer may not see, and a text that is no global id.',
   })
   async nodes(
     @Arg('ids', () => [ID], { description: 'At most 100 global ids.' }) ids: string[],
@@ -72,8 +72,7 @@ export class QueryResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     if (ids.length > pageSizeMax) throw badInput('ids', `must contain at most ${pageSizeMax} ids`)
-    const refs = checkEach(ids, (id, at) => parseNodeId(`ids.${at}`, id))
-    return readNodes(ctx, refs, selectionOf(info))
+    return readNodes(ctx, ids.map(findNodeRef), selectionOf(info))
   }
 
   @Query(() => RateLimit, {

@@ -99,7 +99,7 @@ const otherIds = {
 }
 
 const cursors: readonly string[] = [
-  ...['', ' ', 'x', '0', 'null', '😀', '\u0000', id, existingPost, '{"$gt":""}', 'Y3Vyc29y'],
+  ...[' ', 'x', '0', 'null', '😀', '\u0000', id, existingPost, '{"$gt":""}', 'Y3Vyc29y'],
   ...[
     ['Cursor'],
     ['Cursor', ''],
@@ -130,9 +130,8 @@ const texts = [
   `a${'\u0301'.repeat(40_000)}`,
 ]
 const names = ['', ' ', '\u200b', 'a\nb', '\u202eann', 'x'.repeat(65), ...texts]
-const keys = ['', '\ud800', 'k'.repeat(129), 'k'.repeat(80_000)]
+const keys = ['\ud800', 'k'.repeat(129), 'k'.repeat(80_000)]
 const urls = [
-  '',
   'x',
   'javascript:alert(1)',
   'data:text/html,x',
@@ -162,19 +161,14 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
     ...['', ' ', '\ud800', '\u0000', 'g'.repeat(65)].map((name) => [name]),
   ],
   attachments: [
-    ...urls.map((url) => [{ url, kind: 'IMAGE' }]),
+    ...['', ...urls].map((url) => [{ url, kind: 'IMAGE' }]),
     Array(5).fill({ url: 'https://a.example', kind: 'IMAGE' }),
     ...[
       { alt: 'x'.repeat(6_000) },
-      ...[0, -1, 65_536, 2_147_483_647].flatMap((pixels) => [
-        { width: pixels },
-        { height: pixels },
-      ]),
-      ...['', ' ', '\ud800', '\u0000', 'LEHV6n', 'é'.repeat(6), '~'.repeat(80_000)].map(
-        (blurhash) => ({
-          blurhash,
-        }),
-      ),
+      ...[-1, 65_536, 2_147_483_647].flatMap((pixels) => [{ width: pixels }, { height: pixels }]),
+      ...[' ', '\ud800', '\u0000', 'LEHV6n', 'é'.repeat(6), '~'.repeat(80_000)].map((blurhash) => ({
+        blurhash,
+      })),
     ].map((fields) => [{ url: 'https://a.example', kind: 'IMAGE', ...fields }]),
   ],
 }
@@ -225,18 +219,19 @@ const argumentContents: Readonly<Record<string, readonly unknown[]>> = {
   last: [-1, pageSizeMax + 1, 2_147_483_647, -2_147_483_648],
   after: cursors,
   before: cursors,
-  since: [...cursors, encodeOpaque('Cursor', id), ...wrongPollCursors],
-  id: [...forgedIds, 1e308],
-  ids: [...forgedIds.map((one) => [one]), Array(pageSizeMax + 1).fill(existingPost)],
+  since: ['', ...cursors, encodeOpaque('Cursor', id), ...wrongPollCursors],
+  'Query.post(id)': [...forgedIds, 1e308],
+  'Query.node(id)': [],
+  ids: [Array(pageSizeMax + 1).fill(existingPost)],
   post: [...forgedIds, otherIds.user, otherIds.comment, otherIds.like],
   handle: handles,
-  group: ['', ' ', '\ud800', '\u0000', 'g'.repeat(65), 'g'.repeat(80_000)],
+  group: [' ', '\ud800', '\u0000', 'g'.repeat(65), 'g'.repeat(80_000)],
 }
 
 const leaves: readonly Attack[] = allArguments.flatMap(({ name, argument, query, type }) => {
   const inner = getNamedType(type)
   if (!isLeafType(inner) || !['Int', 'String', 'ID'].includes(inner.name)) return []
-  const wrong = argumentContents[argument]
+  const wrong = argumentContents[argument] ?? argumentContents[name]
   if (!wrong) throw new Error(`no wrong contents of ${name}`)
   return wrong.map((value) =>
     documentAttack(`${name}: ${short(value)}`, query, answersOf(name), {
@@ -265,6 +260,16 @@ const ends: readonly Attack[] = allArguments
     ),
   )
 
+/** Texts that are no ids are null in their place. */
+const forged: readonly Attack[] = forgedIds.map((text) =>
+  documentAttack(
+    `no id: ${short(text)}`,
+    'query ($v: ID!) { node(id: $v) { id } nodes(ids: [$v, $v]) { id } }',
+    { answer: '200 OK', commandsMax: 0 },
+    { v: text },
+  ),
+)
+
 /** Ids of objects that do not exist, whose parts are right. */
 const absent: readonly Attack[] = [
   ['User', 'nobody'],
@@ -289,5 +294,6 @@ export const contentAttacks: readonly Attack[] = [
   ...leaves,
   ...ends,
   ...pollEnds(extremeCursors),
+  ...forged,
   ...absent,
 ]

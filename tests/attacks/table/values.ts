@@ -24,10 +24,13 @@ const prototypes = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
 
 /** The JSON values that a type refuses. */
 function wrongValues(type: GraphQLInputType): readonly unknown[] {
-  if (isNonNullType(type)) return [null, ...wrongValues(type.ofType)]
+  if (isNonNullType(type)) {
+    const empty = isEnumType(type.ofType) ? [''] : []
+    return [null, ...empty, ...wrongValues(type.ofType)]
+  }
   if (isListType(type))
     return [...wrongValues(type.ofType).map((value) => [value]), [[[{}]]], ...operators]
-  if (isEnumType(type)) return ['', 'X', 1, true, [], {}, ...prototypes, ...operators]
+  if (isEnumType(type)) return ['X', 1, true, [], {}, ...prototypes, ...operators]
   if (isInputObjectType(type) && type.isOneOf) {
     const fields = Object.values(type.getFields())
     const both = Object.fromEntries(fields.map((field) => [field.name, 'ben']))

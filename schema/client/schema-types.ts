@@ -13,7 +13,7 @@ export type Scalars = {
 
 /** Input of addComment. */
 export type AddCommentInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -78,7 +78,7 @@ export type AttachmentKind =
 
 /** Input of blockUser. */
 export type BlockUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The other user. */
   user: UserRef;
@@ -140,7 +140,7 @@ export type CommentEdge = {
 export type CreatePostInput = {
   /** The attachments of the post, at most four. */
   attachments?: InputMaybe<Array<AttachmentInput>>;
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The text of the post, at most 300 characters and 3,000 bytes. It may be empty if the post has an attachment. */
   text: Scalars['String']['input'];
@@ -167,7 +167,7 @@ export type CreateUserInput = {
   bannerUrl?: InputMaybe<Scalars['String']['input']>;
   /** A short text about the user, at most 256 characters. */
   bio?: InputMaybe<Scalars['String']['input']>;
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name: Scalars['String']['input'];
@@ -186,7 +186,7 @@ export type CreateUserPayload = {
 
 /** Input of deleteComment. */
 export type DeleteCommentInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the comment. */
   commentId: Scalars['ID']['input'];
@@ -207,7 +207,7 @@ export type DeleteCommentPayload = {
 
 /** Input of deletePost. */
 export type DeletePostInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -228,7 +228,7 @@ export type DeletePostPayload = {
 
 /** Input of deleteUser. */
 export type DeleteUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
 };
 
@@ -370,7 +370,7 @@ export type FollowGroupEdge = {
 
 /** Input of followUser. */
 export type FollowUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The other user. */
   user: UserRef;
@@ -424,7 +424,7 @@ export type LikeEdge = {
 
 /** Input of likePost. */
 export type LikePostInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -681,7 +681,7 @@ export type MutationUpdateUserArgs = {
 
 /** Input of muteUser. */
 export type MuteUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The other user. */
   user: UserRef;
@@ -819,9 +819,9 @@ export type Query = {
   errorMeaning: Scalars['String']['output'];
   /** The limits of this server. Sends no command to the database. */
   limits: Limits;
-  /** The object with this global id, or null if it was deleted or the viewer may not see it. */
+  /** The object with this global id, or null if it was deleted, the viewer may not see it, or the text is no global id. */
   node?: Maybe<Node>;
-  /** The objects with these global ids, in the same order. Null replaces a deleted object, and an object that the viewer may not see. */
+  /** The objects with these global ids, in the same order. Null replaces a deleted object, an object that the viewer may not see, and a text that is no global id. */
   nodes: Array<Maybe<Node>>;
   /** The post with this global id, or null if it was deleted or a block hides it. */
   post?: Maybe<Post>;
@@ -919,7 +919,7 @@ export type RateLimit = {
 
 /** Input of setFollowGroups. */
 export type SetFollowGroupsInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** At most ten group names of at most 64 characters each. An empty list removes the followee from all groups. */
   groups: Array<Scalars['String']['input']>;
@@ -975,7 +975,7 @@ export type ShareEdge = {
 
 /** Input of sharePost. */
 export type SharePostInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -1112,7 +1112,7 @@ export type TimelineReasonCode =
 
 /** Input of unblockUser. */
 export type UnblockUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The other user. */
   user: UserRef;
@@ -1133,7 +1133,7 @@ export type UnblockUserPayload = {
 
 /** Input of unfollowUser. */
 export type UnfollowUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The other user. */
   user: UserRef;
@@ -1154,7 +1154,7 @@ export type UnfollowUserPayload = {
 
 /** Input of unlikePost. */
 export type UnlikePostInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -1175,7 +1175,7 @@ export type UnlikePostPayload = {
 
 /** Input of unmuteUser. */
 export type UnmuteUserInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The other user. */
   user: UserRef;
@@ -1196,7 +1196,7 @@ export type UnmuteUserPayload = {
 
 /** Input of unsharePost. */
 export type UnsharePostInput = {
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The global id of the post. */
   postId: Scalars['ID']['input'];
@@ -1215,15 +1215,15 @@ export type UnsharePostPayload = {
   post?: Maybe<Post>;
 };
 
-/** Input of updateUser. Absent fields stay unchanged. */
+/** Input of updateUser. Absent fields stay unchanged. An empty text removes a field. */
 export type UpdateUserInput = {
-  /** The picture of the user, an http or https URL of at most 2,048 characters. Null removes it. */
+  /** The picture of the user, an http or https URL of at most 2,048 characters. Null or an empty text removes it. */
   avatarUrl?: InputMaybe<Scalars['String']['input']>;
-  /** The wide picture above the profile, an http or https URL of at most 2,048 characters. Null removes it. */
+  /** The wide picture above the profile, an http or https URL of at most 2,048 characters. Null or an empty text removes it. */
   bannerUrl?: InputMaybe<Scalars['String']['input']>;
-  /** A short text about the user, at most 256 characters. Null removes it. */
+  /** A short text about the user, at most 256 characters. Null or an empty text removes it. */
   bio?: InputMaybe<Scalars['String']['input']>;
-  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing. */
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name?: InputMaybe<Scalars['String']['input']>;
@@ -1353,7 +1353,7 @@ export type UserEdge = {
   node?: Maybe<User>;
 };
 
-/** A user, named by the global id or by the handle. Set exactly one. */
+/** A user, named by the global id or by the handle. Set exactly one. In a variable, an empty other one is absent. */
 export type UserRef =
   /** The handle of the user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. Any case and a leading "@" are accepted. */
   { handle: Scalars['String']['input']; id?: never; }

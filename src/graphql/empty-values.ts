@@ -64,6 +64,8 @@ function valueWithoutEmpty(type: GraphQLInputType, value: unknown): unknown {
     return value.map((item) => valueWithoutEmpty(nullable.ofType, item))
   }
   if (!isInputObjectType(nullable) || typeof value !== 'object' || value === null) return value
+  // Its only member names something, empty or not.
+  if (nullable.isOneOf) return value
   return withoutEmpty(Object.values(nullable.getFields()), value as Values, nullable.name)
 }
 

@@ -10,7 +10,7 @@ export class MutationInput {
   @Field(() => String, {
     nullable: true,
     description:
-      'Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result and changes nothing.',
+      'Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key.',
   })
   readonly clientMutationId?: string | null
 }
@@ -40,7 +40,7 @@ export class CreateUserInput extends MutationInput {
   readonly bannerUrl?: string | null
 }
 
-@InputType({ description: 'Input of updateUser. Absent fields stay unchanged.' })
+@InputType({ description: 'Input of updateUser. Absent fields stay unchanged. An empty text removes a field.' })
 export class UpdateUserInput extends MutationInput {
   @Field(() => String, {
     nullable: true,
@@ -51,14 +51,14 @@ export class UpdateUserInput extends MutationInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'A short text about the user, at most 256 characters. Null removes it.',
+    description: 'A short text about the user, at most 256 characters. Null or an empty text removes it.',
   })
   readonly bio?: string | null
 
-  @Field(() => String, { nullable: true, description: `${avatarDescription}. Null removes it.` })
+  @Field(() => String, { nullable: true, description: `${avatarDescription}. Null or an empty text removes it.` })
   readonly avatarUrl?: string | null
 
-  @Field(() => String, { nullable: true, description: `${bannerDescription}. Null removes it.` })
+  @Field(() => String, { nullable: true, description: `${bannerDescription}. Null or an empty text removes it.` })
   readonly bannerUrl?: string | null
 }
 
@@ -76,7 +76,7 @@ export function inputOf<Input extends MutationInput>(
 }
 
 @Extensions({ isOneOf: true })
-@InputType({ description: 'A user, named by the global id or by the handle. Set exactly one.' })
+@InputType({ description: 'A user, named by the global id or by the handle. Set exactly one. In a variable, an empty other one is absent.' })
 export class UserRef {
   @Field(() => ID, { nullable: true, description: 'The global id of the user.' })
   readonly id?: string | null

@@ -28,7 +28,8 @@ for (const type of Object.values(schema.getTypeMap())) {
   if (!isObjectType(type) || type.name.startsWith('__')) continue
   for (const field of Object.values(type.getFields())) {
     field.resolve = (_, args) => {
-      if (field.args.length > 0) received[`${type.name}.${field.name}`] = structuredClone({ ...args })
+      if (field.args.length > 0)
+        received[`${type.name}.${field.name}`] = structuredClone({ ...args })
       return isListType(getNullableType(field.type)) ? [] : { __typename: 'Post' }
     }
   }
@@ -74,7 +75,13 @@ const cases = allArguments.flatMap(({ name, argument, query, type }) => {
   const input = getNullableType(schema.getType(String(getNullableType(type))) ?? type)
   const own = isNonNullType(type)
     ? []
-    : emptiesOf(type).map((empty) => ({ name, key: argument, query, empty: { v: empty }, absent: {} }))
+    : emptiesOf(type).map((empty) => ({
+        name,
+        key: argument,
+        query,
+        empty: { v: empty },
+        absent: {},
+      }))
   if (!isInputObjectType(input)) return own
   return [...own, ...inputCases(input, name, (v) => ({ query, variables: { v } }))]
 })

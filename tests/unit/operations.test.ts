@@ -32,7 +32,8 @@ test('a selection without the id of an object that has one is found, also behind
   expect(problemsOf('{ me: viewer { id: handle user { name } } }')).toHaveLength(2)
   expect(problemsOf('{ viewer { ...A } } fragment A on Viewer { handle }')).toHaveLength(1)
   expect(problemsOf('{ node(id: "x") { ... on Post { text author { name } } } }')).toHaveLength(2)
-  expect(problemsOf('{ viewer { ...A } } fragment A on Viewer { ...B } fragment B on Viewer { id }'))
-    .toEqual([])
+  expect(
+    problemsOf('{ viewer { ...A } } fragment A on Viewer { ...B } fragment B on Viewer { id }'),
+  ).toEqual([])
   expect(problemsOf('{ node(id: "x") { ... on Post { id } } limits { pageSizeMax } }')).toEqual([])
 })

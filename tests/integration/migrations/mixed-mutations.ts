@@ -9,7 +9,13 @@ export interface Repeat {
 }
 
 /** The mutations whose result holds a text, which is not stored. */
-export const textMutations = ['createUser', 'updateUser', 'setFollowGroups', 'createPost', 'addComment']
+export const textMutations = [
+  'createUser',
+  'updateUser',
+  'setFollowGroups',
+  'createPost',
+  'addComment',
+]
 
 async function send(url: string, as: string, query: string) {
   const headers = { 'content-type': 'application/json', authorization: `Dev ${as}` }
@@ -46,7 +52,11 @@ export async function repeatMutations(
     repeats.push(repeat)
     return repeat.first as { readonly payload: Record<string, { readonly id: string }> }
   }
-  await send(first.url, other, 'mutation { createUser(input: { name: "Other" }) { user { name } } }')
+  await send(
+    first.url,
+    other,
+    'mutation { createUser(input: { name: "Other" }) { user { name } } }',
+  )
   await mutate('createUser', 'bio: null name: "First"', 'user { name bio }')
   await mutate('updateUser', 'bio: "new" name: "Second"', 'user { name bio }')
   for (const name of ['followUser', 'setFollowGroups', 'unfollowUser', 'muteUser', 'unmuteUser']) {

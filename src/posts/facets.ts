@@ -1,6 +1,7 @@
 import type { FacetDoc } from '../db/collections.ts'
 import { parseUserId, type UserId } from '../lib/ids.ts'
-import { findAddresses, type Part, unspacedScripts, urlOf } from './links.ts'
+import { joined, unspaced } from './characters.ts'
+import { findAddresses, inOrder, outsideOf, urlOf } from './links.ts'
 
 /** A mention, hashtag or link in a text. */
 export type Facet = FacetDoc
@@ -8,19 +9,17 @@ export type Facet = FacetDoc
 /** The most facets of a text. */
 export const facetsMax = 10
 
-/** Marks of words, without those that only choose the form of an emoji. */
-const marks = String.raw`[\p{M}--[\ufe0e\ufe0f\u20e3]]`
-/** Characters that make one word with a handle beside them. */
-const joined = String.raw`[[\p{L}\p{N}_]--[${unspacedScripts}]]|${marks}|[@＠]`
-
 /** An "@" with all characters after it that a handle may have, if no address of e-mail can end there. */
-const mention = new RegExp(String.raw`(?<!${joined})[@＠]([a-zA-Z0-9][a-zA-Z0-9_.\-]*)`, 'gv')
-const unspacedBefore = new RegExp(`[${unspacedScripts}]$`, 'v')
-const joinedAfter = new RegExp(`^(?:${joined}|://)`, 'v')
+const mention = new RegExp(String.raw`(?<!${joined}|[@＠])[@＠]([a-zA-Z0-9][a-zA-Z0-9_.\-]*)`, 'gv')
+const unspacedBefore = new RegExp(`[${unspaced}]$`, 'v')
+const joinedAfter = new RegExp(String.raw`^(?:${joined}|[@＠]|:\/\/)`, 'v')
 
-/** Letters, marks, numbers and underscores, with the joiners that some scripts need between letters. */
+/** Punctuation, joiners and separators that words of some languages have between letters, not at an end. */
+const inside = String.raw`·・･゠～〜־\u200c\u200d\u180e`
+/** Punctuation that belongs to the word before it: of Hebrew, Tibetan, Japanese and Cyrillic. */
+const appended = `׳״་༌〃゛゜ꙿ`
 const hashtag = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_#＃&]|${marks})[#＃]([\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_]|[\u200c\u200d](?=\p{L}))*)`,
+  String.raw`(?<![${joined}[${unspaced}]#＃&])[#＃]([\p{L}\p{N}\p{Pc}](?:[\p{L}\p{M}\p{N}\p{Pc}${appended}]|[${inside}](?=[\p{L}\p{M}\p{N}\p{Pc}]))*)`,
   'gv',
 )
 
@@ -46,34 +45,33 @@ export function findFacets(text: string): Facet[] {
   return inCodePoints(text, apart.sort(inOrder).slice(0, facetsMax))
 }
 
-const inOrder = (a: Part, b: Part): number => a.start - b.start
-
-/** Whether a part overlaps none of others. Call it with parts in order. */
-function outsideOf(others: readonly Part[]): (part: Part) => boolean {
-  let at = 0
-  return ({ start, end }) => {
-    while ((others[at]?.end ?? Infinity) <= start) at++
-    return (others[at]?.start ?? Infinity) >= end
-  }
-}
-
 function findMentions(text: string): Facet[] {
   return [...text.matchAll(mention)].flatMap(({ index: start, 1: run = '' }) => {
-    const end = start + 1 + lengthOfHandle(run)
-    const handle = parseHandle(text.slice(start, end))
+    const handle = writtenHandle(run)
+    const end = start + 1 + handle.length
     // Without a space before it, a domain is the end of an address of e-mail.
     const isAddress =
-      handle?.includes('.') && unspacedBefore.test(text.slice(Math.max(0, start - 2), start))
-    const isOne = handle && !isAddress && !joinedAfter.test(text.slice(end, end + 3))
+      /[^.]\.[^.]/.test(run) && unspacedBefore.test(text.slice(Math.max(0, start - 2), start))
+    const isOne =
+      parseHandle(`@${handle}`) && !isAddress && !joinedAfter.test(text.slice(end, end + 3))
     return isOne ? [{ kind: 'MENTION', start, end }] : []
   })
 }
 
-/** Without the punctuation at the end. */
-function lengthOfHandle(run: string): number {
-  let length = run.length
-  while ('_.-'.includes(run.charAt(length - 1))) length--
-  return length
+/** Two separators in a row, such as an ellipsis or a dash. No handle that a person would write has them. */
+const separators = /[.-]{2}/
+const handleLengthMax = 64
+
+/** The longest beginning of a run that is a handle before punctuation. Empty, if it is too long and has no punctuation. */
+function writtenHandle(run: string): string {
+  let handle = run.split(separators, 1)[0] ?? ''
+  // "@bob.Thanks" begins a sentence. "@Bob.Lee" does not.
+  if (!/^[^a-z.]*[A-Z]/.test(handle)) handle = handle.split(/\.(?=[A-Z])/, 1)[0] ?? ''
+  if (handle.length > handleLengthMax) {
+    const cuts = ['.', '-'].map((separator) => handle.lastIndexOf(separator, handleLengthMax))
+    handle = handle.slice(0, Math.max(0, ...cuts))
+  }
+  return handle.replace(/[_.-]+$/, '')
 }
 
 const findHashtags = (text: string): Facet[] =>
@@ -116,7 +114,8 @@ export function nameFacets(
 ): NamedFacet[] {
   if (facets.length === 0) return []
   const points = [...text]
-  return facets.map(({ kind, start, end }) => {
+  const whole = facets.some((facet) => mayBeCut(facet, points)) ? findFacets(text) : facets
+  return whole.map(({ kind, start, end }) => {
     const written = points.slice(start, end).join('')
     return {
       ...{ kind, start, end },
@@ -125,4 +124,13 @@ export function nameFacets(
       url: kind === 'LINK' ? (urlOf(written) ?? null) : null,
     }
   })
+}
+
+/** Whether an earlier release may have stored a link with a part of the host that the text shows. */
+function mayBeCut({ kind, start, end }: Facet, points: readonly string[]): boolean {
+  if (kind !== 'LINK') return false
+  const [, scheme = '', rest = ''] =
+    /^(https?:\/\/)?(.*)/is.exec(points.slice(start, end).join('')) ?? []
+  const isBegun = scheme === '' && /\P{White_Space}/u.test(points[start - 1] ?? '')
+  return isBegun || (!/[/?#]/.test(rest) && /\P{White_Space}/u.test(points[end] ?? ''))
 }

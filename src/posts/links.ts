@@ -1,6 +1,7 @@
-import { LinkifyIt } from 'linkify-it'
 import tlds from 'tlds' with { type: 'json' }
-import { checkedUrl } from '../lib/url.ts'
+import { checkedUrl, parseUrl } from '../lib/url.ts'
+import { dot, joined, sentence, unspaced } from './characters.ts'
+import { lengthOfPath } from './link-paths.ts'
 
 /** A part of a text, in UTF-16 code units. `end` is exclusive. */
 export interface Part {
@@ -8,61 +9,164 @@ export interface Part {
   readonly end: number
 }
 
-/** A part that nothing else may overlap: a link, or an address that is none, such as one of e-mail. */
+/** A part that nothing else may overlap: a link, or a URL that is none. */
 export interface AddressPart extends Part {
   readonly isLink: boolean
 }
 
-/** Finds URLs with `http://` or `https://`, domains without them, and addresses of e-mail. */
-const linkify = new LinkifyIt({ fuzzyLink: true, fuzzyEmail: true, urlAuth: true, tlds })
-  .add('ftp:')
-  .add('//')
+const topLevelDomains: ReadonlySet<string> = new Set(tlds)
+/** The most characters of a domain. */
+const hostLengthMax = 253
 
-/** The scripts that write words without spaces, or append particles to them, as the inside of a class of characters. */
-export const unspacedScripts = [
-  ...['Han', 'Hiragana', 'Katakana', 'Bopomofo', 'Hangul'],
-  ...['Thai', 'Lao', 'Khmer', 'Myanmar', 'Tibetan'],
-]
-  .map((script) => String.raw`\p{Script_Extensions=${script}}`)
-  .join('')
+const http = String.raw`[hH][tT][tT][pP][sS]?:\/\/`
+/** All that a browser may read as a part of a host, but punctuation that no registry accepts. */
+const hostCharacter = String.raw`[[\p{L}\p{M}\p{N}\p{S}\p{Cf}\p{Co}\p{Cn}_\-·・׳״་${dot}]--[$+<=>\^\x60\|~]]`
+/** A row of them, up to a URL that begins after a letter of a script without spaces. */
+const host = `(?:(?!(?<=[${unspaced}])${http})${hostCharacter})+`
 
-/** Characters that end an address, and that one may follow: of such scripts, emoji, and invisible characters. */
-const outside = new RegExp(
-  String.raw`[${unspacedScripts}\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\p{Cf}\p{Variation_Selector}]`,
-  'gu',
+const urls = new RegExp(`(?<!${joined})${http}`, 'gv')
+const domains = new RegExp(String.raw`(?<=^|[\p{White_Space}${sentence}<>\|])(?<!:)${host}`, 'gv')
+/** Where no word is before a domain but one of a script without spaces, with punctuation after it. */
+const domainStart = new RegExp(
+  String.raw`(?<=(?:^|[\p{White_Space}<>\|])${sentence}*|[${unspaced}]${sentence}+)`,
+  'vy',
 )
+const authority = new RegExp(String.raw`(\[[\da-fA-F:.]+\]|${host})(?::\d{1,5})?`, 'vy')
+/** What belongs to the sentence, or to nothing that is seen. */
+const hostEnd = new RegExp(String.raw`[${dot}\p{Cf}\p{Variation_Selector}]+$`, 'v')
+/** An existing top-level domain, if it is one, right before a letter of a script without spaces. */
+const topLevelBefore = new RegExp(String.raw`^([a-zA-Z]+|xn--[\w\-]+)[${unspaced}]`, 'v')
 
-/** Punctuation at the end of a URL that belongs to the sentence around it. */
-const trailing = '.,:;!?*~@&\'"\\'
+/** The end of a sentence, or of a part of it, so that no browser would read on. */
+const close = new RegExp(String.raw`[${sentence}${dot}]*(?:\p{White_Space}|$)`, 'vy')
+/** What may follow a complete domain: "'s", what no host contains, and words in a script without spaces. */
+const goesOn = new RegExp(
+  String.raw`['’]s${close.source}|[<>\^\|]|[${sentence}--:]*(?:[${unspaced}]|${http})`,
+  'vy',
+)
+const pairs = '()[]{}<>«»“”‘’‚‘„“‹›「」『』（）［］｛｝【】〔〕《》〈〉""\'\'``'
 
 /**
- * The links and other addresses of a text, in order. Linear in its length.
+ * The links of a text, and the URLs that are none, in order. Linear in its length.
  *
- * A domain without a scheme is a link if its top-level domain exists and is in lower case, and no "#" precedes it.
+ * A link has the host that a browser reads in the text. Where that is in doubt, the URL is no link to its next space.
+ * A domain without a scheme is a link if its top-level domain exists and is in lower case.
  */
 export function findAddresses(text: string): AddressPart[] {
-  const plain = text.replace(outside, (characters) => ' '.repeat(characters.length))
-  const found = linkify.match(plain) ?? []
-  return found.flatMap(({ schema, index: start, lastIndex }) => {
-    if (schema === 'mailto:') return [{ start, end: lastIndex, isLink: false }]
-    const end = withoutTrailing(text, lastIndex)
-    const written = text.slice(start, end)
-    if (schema === '' && !isDomain(written, text.charAt(start - 1))) return []
-    return [{ start, end, isLink: urlOf(written) !== undefined }]
+  const parts: AddressPart[] = []
+  const endOfLink = ends(text)
+  let at = 0
+  for (const { index: start, 0: scheme } of text.matchAll(urls)) {
+    if (start < at) continue
+    const link = endOfLink(start, start + scheme.length)
+    at = link ?? endOf(/\P{White_Space}*/uy, text, start)
+    parts.push({ start, end: at, isLink: link !== undefined })
+  }
+  const endOfDomain = ends(text)
+  const bare = [...text.matchAll(domains)].flatMap(({ index: start, 0: { length } }) => {
+    const end = text.slice(start, start + length).includes('.') ? endOfDomain(start) : undefined
+    return end === undefined ? [] : [{ start, end, isLink: true }]
   })
+  return [...parts, ...bare.filter(outsideOf(parts))].sort(inOrder)
+}
+
+export const inOrder = (a: Part, b: Part): number => a.start - b.start
+
+/** Whether a part overlaps none of others. Call it with parts in order. */
+export function outsideOf(others: readonly Part[]): (part: Part) => boolean {
+  let at = 0
+  return ({ start, end }) => {
+    while ((others[at]?.end ?? Infinity) <= start) at++
+    return (others[at]?.start ?? Infinity) >= end
+  }
 }
 
 /** The URL of a link in the form that a browser sends. Undefined if the text is none, or one with a password. */
 export const urlOf = (written: string): string | undefined =>
   checkedUrl(/^https?:\/\//i.test(written) ? written : `https://${written}`).url
 
-function withoutTrailing(text: string, from: number): number {
-  let end = from
-  while (trailing.includes(text.charAt(end - 1))) end--
-  return end
+const isPair = (before: string, after: string): boolean =>
+  before !== '' && after !== '' && pairs.indexOf(before + after) % 2 === 0
+
+function endOf(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from
+  return from + (pattern.exec(text)?.[0].length ?? 0)
 }
 
-function isDomain(written: string, before: string): boolean {
-  const topLevel = /^[^/?#:]*\.([^/?#:.]+)/.exec(written)?.[1] ?? ''
-  return before !== '#' && before !== '＃' && topLevel === topLevel.toLowerCase()
+function startsWith(pattern: RegExp, text: string, from: number): boolean {
+  pattern.lastIndex = from
+  return pattern.test(text)
+}
+
+/** Finds the ends of the links of a text, in its order. A link without a scheme has no place for its host. */
+function ends(text: string): (start: number, hostStart?: number) => number | undefined {
+  let userEnd = -1
+  /** Whether all before an "@" would be the name of a user. */
+  const isUser = (at: number): boolean => {
+    if (userEnd < at) userEnd = endOf(/[^\p{White_Space}/?#\\@]*/uy, text, at)
+    return text.charAt(userEnd) === '@'
+  }
+  return (start, hostStart) => {
+    const from = hostStart ?? start
+    authority.lastIndex = from
+    const [whole, name] = authority.exec(text) ?? []
+    if (whole === undefined || name === undefined || name.length > hostLengthMax) return undefined
+    const next = from + whole.length
+    const hasPath = /[/?#]/.test(text.charAt(next))
+    const hasPort = whole !== name
+    const shown = hasPath || hasPort ? name : withoutParticle(name.replace(hostEnd, ''))
+    const inPair = isPair(text.charAt(start - 1), text.charAt(next))
+    const isShown =
+      hostStart === undefined
+        ? isDomain(shown) && !hasPort && (inPair || startsWith(domainStart, text, start))
+        : isHost(shown)
+    if (!isShown) return undefined
+    const isWhole =
+      hasPath ||
+      startsWith(close, text, next) ||
+      (!isUser(next) && (inPair || (isComplete(shown) && startsWith(goesOn, text, next))))
+    if (!isWhole) return undefined
+    const end = hasPath ? next + lengthOfPath(text, next) : from + (hasPort ? whole : shown).length
+    return urlOf(text.slice(start, end)) === undefined ? undefined : end
+  }
+}
+
+/** Without the letters of a script without spaces that follow an existing top-level domain. No domain ends so. */
+function withoutParticle(name: string): string {
+  const label = labelsOf(name).at(-1) ?? ''
+  const topLevel = topLevelBefore.exec(label)?.[1] ?? ''
+  return isTopLevel(topLevel) ? name.slice(0, topLevel.length - label.length) : name
+}
+
+const labelsOf = (name: string): string[] => name.split(new RegExp(`[${dot}]`))
+const isTopLevel = (label: string): boolean =>
+  topLevelDomains.has(label.toLowerCase()) || /^xn--[\w-]+$/i.test(label)
+const isComplete = (name: string): boolean =>
+  isTopLevel(labelsOf(name).at(-1) ?? '') || /^[\d.]+$/.test(name)
+
+/** The full stop of a sentence, if the top-level domain after it does not exist. */
+const isSentence = new RegExp(`[[${dot}]--\\.]`, 'v')
+
+/** Whether a browser reads a host as it is written, not as a number, or with parts that are encoded or empty. */
+function isHost(name: string): boolean {
+  const read = parseUrl(`http://${name}`)?.hostname
+  if (read === undefined) return false
+  if (name.startsWith('[')) return true
+  const labels = labelsOf(name)
+  if (labels.length > 1 && labels.at(-1) === '') labels.pop()
+  return (
+    (/[^\p{ASCII}]/u.test(name) ? !/^[\d.]+$/.test(read) : read === name.toLowerCase()) &&
+    (!isSentence.test(name) || isComplete(name)) &&
+    labels.every((label) => /^[^-]+(?:-+[^-]+)*$/.test(label)) &&
+    /^[\p{L}\p{M}\p{N}-]+$/u.test(labels.at(-1) ?? '')
+  )
+}
+
+const plain = new RegExp(String.raw`^[[\p{L}\p{M}\p{N}_.\-]--[${unspaced}]]+$`, 'v')
+
+/** Whether a text without a scheme is a domain, and not the end of one sentence with the next one. */
+function isDomain(name: string): boolean {
+  const [topLevel = '', ...more] = labelsOf(name).reverse()
+  const exists = topLevel === topLevel.toLowerCase() && isTopLevel(topLevel)
+  return exists && more.length > 0 && plain.test(name) && isHost(name)
 }

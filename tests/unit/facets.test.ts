@@ -26,15 +26,36 @@ describe('a mention', () => {
     ['＠bob', [mention('＠bob')]],
     ['مرحبا @bob\u200f', [mention('@bob')]],
     [`@${'a'.repeat(64)}`, [mention(`@${'a'.repeat(64)}`)]],
+    [`@${'a'.repeat(40)}.${'b'.repeat(40)}`, [mention(`@${'a'.repeat(40)}`)]],
+    ['thanks @bob...see you', [mention('@bob')]],
+    [
+      '@bob.Thanks @bob.smith @BOB.LEE',
+      [mention('@bob'), mention('@bob.smith'), mention('@BOB.LEE', 'bob.lee')],
+    ],
+    ['@1st.Thanks @42.Then', [mention('@1st'), mention('@42')]],
+    [
+      '@bob--see @cat.-see @dan-.see @eve…see',
+      ['@bob', '@cat', '@dan', '@eve'].map((one) => mention(one)),
+    ],
+    ["@bob. @cat- @dan's @eve’s", ['@bob', '@cat', '@dan', '@eve'].map((one) => mention(one))],
+    [
+      '@bob,@ann @cat/x @dan_lee @eve.bsky.social',
+      ['@bob', '@ann', '@cat', '@dan_lee', '@eve.bsky.social'].map((one) => mention(one)),
+    ],
+    ['ที่@bobครับ ខ្មែរ@annជា နှင့်@catနှင့်', ['@bob', '@ann', '@cat'].map((one) => mention(one))],
+    ['、@BOB。日本@bob...さん', [mention('@BOB', 'bob'), mention('@bob')]],
   ])('is found in %j', (text, expected) => {
     expect(found(text)).toEqual(expected)
   })
 
   test.each([
     ['an address of e-mail', 'bob@example.com <bob.lee+x@example.com> mailto:b@c.d'],
-    ['an address of e-mail in another script', 'почта@example.com 用户@example.com'],
-    ['an address of another server', '@bob@example.social'],
-    ['a longer word', '@bobé @bob\u0301 @bobж @bob_ a@bob é@bob _@bob'],
+    [
+      'an address of e-mail in another script',
+      'почта@example.com 用户@example.com 用户@example.Com',
+    ],
+    ['an address of another server', '@bob@example.social @bob＠example.org'],
+    ['a longer word', '@bobé @bob\u0301 @bobж @bob_ @bob_. a@bob é@bob _@bob'],
     ['letters that are equal in upper case alone', '@ſ @ſam'],
     ['a handle that is too long', `@${'a'.repeat(65)}`],
     ['no handle', '@ @. @-a @_a @é @@bob'],
@@ -55,12 +76,24 @@ describe('a hashtag', () => {
     ['#e\u0328\u0301', ['#e\u0328\u0301']],
     ['❤️#love 1️⃣#one', ['#love', '#one']],
     ['＃タグ', ['＃タグ']],
+    ['#スター・ウォーズ #ｽﾀｰ･ｳｫｰｽﾞ', ['#スター・ウォーズ', '#ｽﾀｰ･ｳｫｰｽﾞ']],
+    ['#col·lecció #奥黛丽·赫本', ['#col·lecció', '#奥黛丽·赫本']],
+    ['#メ～テレ #メ〜テレ #ゲ゠ム', ['#メ～テレ', '#メ〜テレ', '#ゲ゠ム']],
+    ['#各〃 #あ゛ #云々 #学問のすゝめ', ['#各〃', '#あ゛', '#云々', '#学問のすゝめ']],
+    ['#עַל־יְדֵי #וכו׳ #מ״כ', ['#עַל־יְדֵי', '#וכו׳', '#מ״כ']],
+    ['#བོད་སྐད་ #བོད་སྐད', ['#བོད་སྐད་', '#བོད་སྐད']],
+    ['#র‍্যাব #ශ්‍රීලංකා', ['#র‍্যাব', '#ශ්‍රීලංකා']],
+    ['#ᠬᠠᠨ\u180eᠠ', ['#ᠬᠠᠨ\u180eᠠ']],
+    ['#برنامه_نویسی #日本＿語', ['#برنامه_نویسی', '#日本＿語']],
+    ['#映画・ #col· #すごい〜', ['#映画', '#col', '#すごい']],
+    ['#a・#b (#c)#d', ['#a', '#b', '#c', '#d']],
+    ["#l'amour #tag-tag #tag.", ['#l', '#tag', '#tag']],
   ])('is found in %j', (text, expected) => {
     expect(found(text)).toEqual(expected.map(hashtag))
   })
 
   test.each([
-    ['digits only', '#1 #2024 #１２３ #1_ #_'],
+    ['digits only', '#1 #2024 #１２３ #1_ #_ #1·2 #·a'],
     ['a word', 'C#x issue#a é#a'],
     ['an entity of HTML', '&#x27;'],
     ['a heading', '##title #a#b'],
@@ -80,7 +113,27 @@ describe('a link', () => {
     ['“https://example.com/a”…', [link('https://example.com/a')]],
     ['https://example.com/?q=a,b&c=d#e!', [link('https://example.com/?q=a,b&c=d#e')]],
     ['HTTPS://Example.com', [link('HTTPS://Example.com', 'https://example.com/')]],
-    ['https://例え.jp', []],
+    ['https://例え.jp', [link('https://例え.jp', 'https://xn--r8jz45g.jp/')]],
+    [
+      '見て、https://www.ร้าน.com/x',
+      [link('https://www.ร้าน.com/x', 'https://www.xn--q3ct9b5e.com/x')],
+    ],
+    ['https://shop.日本.jp/', [link('https://shop.日本.jp/', 'https://shop.xn--wgv71a.jp/')]],
+    ['https://i❤.ws/', [link('https://i❤.ws/', 'https://xn--i-7iq.ws/')]],
+    ['https://example。com/', [link('https://example。com/', 'https://example.com/')]],
+    ['http://col·lecció.cat', [link('http://col·lecció.cat', 'http://xn--collecci-ioa91d.cat/')]],
+    [
+      'http://[::1]:3000/a http://127.0.0.1/',
+      [link('http://[::1]:3000/a'), link('http://127.0.0.1/')],
+    ],
+    ['https://example.com:8080/a', [link('https://example.com:8080/a')]],
+    ['https://a_b.example.com/', [link('https://a_b.example.com/')]],
+    [
+      'https://example.com./a https://example.com.',
+      [link('https://example.com./a'), link('https://example.com', 'https://example.com/')],
+    ],
+    ['bücher.de', [link('bücher.de', 'https://xn--bcher-kva.de/')]],
+    ['مرحبا https://example.com/\u200f.', [link('https://example.com/')]],
     ['https://bücher.de/ä', [link('https://bücher.de/ä', 'https://xn--bcher-kva.de/%C3%A4')]],
     ['見てhttps://example.comを', [link('https://example.com', 'https://example.com/')]],
     ['https://example.com/a。次', [link('https://example.com/a')]],
@@ -100,9 +153,64 @@ describe('a link', () => {
     ['another scheme', 'ftp://example.com javascript:alert(1) //example.com'],
     ['no top-level domain', 'node.js e.g. 1.2 a.b 127.0.0.1'],
     ['two sentences', 'It ended.So what? Hello.World'],
+    ['a user before the host', 'https://bank.com@evil.com/ https://bank.com:日@evil.com/'],
+    ['a backslash after the host', 'https://bank.com\\@evil.com https://bank.com\\a'],
+    ['a host with an encoded part', 'https://ex%61mple.com/ https://bank.com%2eevil.com/'],
+    ['a number that is an address', 'http://0x7f.1/ http://2130706433/ http://１２７.0.0.1/'],
+    ['a host with an empty or a hyphened part', 'https://a..com https://-a.com/ https://a-.com/'],
+    ['a host with hidden directions or joiners', 'https://a\u202eb.com/ https://a\u200db.com/'],
+    ['a port that is none', 'https://example.com:99999/ https://example.com:a'],
+    ['a word right after the punctuation', 'https://bank.com,evil.com https://bank.com)evil/'],
+    ['a sentence that a browser reads as a part of the host', 'https://example.com。次の文'],
+    ['a word of a script without spaces before a domain', '詳しくはexample.com ดูexample.com'],
+    ['an emoji beside a domain', '👉example.com https://example.com🎉'],
     ['a URL that is too long', `https://example.com/${'a'.repeat(2_048)}`],
   ])('is not found in %s', (_, text) => {
     expect(found(text)).toEqual([])
+  })
+})
+
+describe('a link ends before', () => {
+  const example = link('https://example.com', 'https://example.com/')
+  test.each([
+    [
+      'letters of a script without spaces',
+      'https://example.comを見て、次に https://example.com에서',
+      2,
+    ],
+    ['punctuation of such a script', '见https://example.com，以及（https://example.com）。', 2],
+    [
+      'brackets and quotes',
+      '(https://example.com)x <https://example.com> "https://example.com"',
+      3,
+    ],
+    [
+      'punctuation and a space',
+      'https://example.com, https://example.com… https://example.com?',
+      3,
+    ],
+    ['the end of a possessive', "https://example.com's https://example.com’s.", 2],
+    ['another URL', 'https://example.com、https://example.comとhttps://example.com', 3],
+    ['a word of such a script that begins a path', 'https://example.com/を', 1],
+  ])('%s', (_, text, count) => {
+    const [only] = found(text)
+    const expected = only?.[1] === example[1] ? example : link('https://example.com/')
+    expect(found(text)).toEqual(Array(count).fill(expected))
+  })
+
+  test.each([
+    [
+      'https://ja.wikipedia.org/wiki/日本_(曖昧さ回避)、',
+      'https://ja.wikipedia.org/wiki/日本_(曖昧さ回避)',
+    ],
+    ['https://fa.wikipedia.org/wiki/می‌خواهم.', 'https://fa.wikipedia.org/wiki/می‌خواهم'],
+    ['https://example.com/?q=日本&r=서울)', 'https://example.com/?q=日本&r=서울'],
+    ['https://en.wikipedia.org/wiki/A–B', 'https://en.wikipedia.org/wiki/A–B'],
+    ['https://example.com/aを', 'https://example.com/a'],
+    ['https://example.com/a(b', 'https://example.com/a'],
+    ['https://example.com/a)b', 'https://example.com/a'],
+  ])('what is no part of its path: %s', (text, part) => {
+    expect(found(text).map(([, written]) => written)).toEqual([part])
   })
 })
 

@@ -53,7 +53,7 @@ export type Attachment = {
 
 /** An attachment of a new post. */
 export type AttachmentInput = {
-  /** Alternative text of the attachment, at most 1,000 characters. */
+  /** Alternative text of the attachment, at most 2,000 characters. */
   alt?: InputMaybe<Scalars['String']['input']>;
   /** The BlurHash of the image or video, 6 to 166 characters, for a preview while it loads. */
   blurhash?: InputMaybe<Scalars['String']['input']>;

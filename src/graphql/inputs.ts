@@ -114,7 +114,7 @@ export class AttachmentInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'Alternative text of the attachment, at most 1,000 characters.',
+    description: 'Alternative text of the attachment, at most 2,000 characters.',
   })
   readonly alt?: string | null
 

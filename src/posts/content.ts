@@ -38,7 +38,7 @@ export const textRules: TextRules = {
   bytesMax: 3_000,
 }
 /** The rules of an alternative text. */
-export const altRules: TextRules = { ...textRules, graphemesMax: 1_000, bytesMax: 5_000 }
+export const altRules: TextRules = { ...textRules, graphemesMax: 2_000, bytesMax: 12_000 }
 /** Number of attachments of a post. */
 export const attachmentsMax = 4
 /** The most pixels of an attachment in one direction: those of the largest JPEG. */

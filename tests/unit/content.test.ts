@@ -2,8 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { limits } from '../../src/graphql/limits.ts'
+import { urlLengthMax } from '../../src/lib/url.ts'
 import {
   type Attachment,
+  altRules,
   checkContent,
   contentValidators,
   loadValidators,
@@ -129,11 +132,22 @@ describe('attachments', () => {
     expect((await check('a', [{ ...image, url }])).attachments).toEqual([{ ...image, url: stored }])
   })
 
-  test('an alternative text has at most 1,000 characters', async () => {
-    const alt = 'a'.repeat(1_000)
-    expect(await check('a', [{ ...image, alt }])).toMatchObject({ attachments: [{ alt }] })
-    const given = check('a', [{ ...image, alt: `${alt}a` }])
-    await expect(given).rejects.toMatchObject(refused('input.attachments.0.alt'))
+  test.each(['a', 'é', '界', 'กำ', '😀'])(
+    'an alternative text has at most 2,000 characters, such as %s',
+    async (character) => {
+      const alt = character.repeat(2_000)
+      expect(await check('a', [{ ...image, alt }])).toMatchObject({ attachments: [{ alt }] })
+      const given = check('a', [{ ...image, alt: `${alt}a` }])
+      await expect(given).rejects.toMatchObject(refused('input.attachments.0.alt'))
+    },
+  )
+
+  test('the most and largest contents fit into a request', async () => {
+    const url = 'https://a.example/'.padEnd(urlLengthMax, 'x')
+    const alt = '\n'.repeat(1_000) + '\u0316'.repeat((altRules.bytesMax - 1_000) / 2)
+    const content = await check('€'.repeat(300), Array(4).fill({ ...image, url, alt }))
+    const body = JSON.stringify({ query: 'x'.repeat(5_000), variables: { input: content } })
+    expect(Buffer.byteLength(body)).toBeLessThan(limits.bodyBytes)
   })
 })
 

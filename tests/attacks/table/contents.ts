@@ -164,7 +164,8 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
     ...['', ...urls].map((url) => [{ url, kind: 'IMAGE' }]),
     Array(5).fill({ url: 'https://a.example', kind: 'IMAGE' }),
     ...[
-      { alt: 'x'.repeat(6_000) },
+      { alt: 'x'.repeat(2_001) },
+      { alt: '\u0301'.repeat(6_001) },
       ...[-1, 65_536, 2_147_483_647].flatMap((pixels) => [{ width: pixels }, { height: pixels }]),
       ...[' ', '\ud800', '\u0000', 'LEHV6n', 'é'.repeat(6), '~'.repeat(80_000)].map((blurhash) => ({
         blurhash,

@@ -1,3 +1,5 @@
+import { lookAlikeForms } from './look-alikes.ts'
+
 /** An emoji, which a skin tone or a choice of presentation may follow. */
 const pictograph = String.raw`\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?`
 /** Emoji with their invisible joiners, variation selectors and tags. */
@@ -22,73 +24,41 @@ const spelling = new RegExp(
 /** Also characters that Unicode counts as visible, but that show nothing: a braille blank, annotation marks. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/u
 
+/** Letters and digits, also those of scripts that Unicode counts as symbols, such as Braille, and emoji. */
+const legibleForms = [
+  String.raw`[\p{L}\p{N}\p{Extended_Pictographic}\p{Regional_Indicator}]`,
+  String.raw`[\p{So}--\p{Script=Common}]`,
+  String.raw`\p{RGI_Emoji}`,
+]
+const legible = new RegExp(legibleForms.join('|'), 'v')
+
 /** The most marks above and below one letter. Biblical Hebrew needs five. */
 const marksMax = 5
 const stackedMarks = new RegExp(String.raw`[\p{Mn}\p{Me}]{${marksMax + 1}}`, 'u')
 
 /**
  * Why a text cannot be a display name, or undefined. Refuses characters that show nothing, because two names that look
- * the same would differ. Accepts them where a script or an emoji needs them.
+ * the same would differ, but accepts them where a script or an emoji needs them. Refuses names of punctuation alone.
  * @param name in Unicode NFC.
  */
 export function nameProblem(name: string): string | undefined {
   const plain = name.replace(emoji, ' ').replace(spelling, '')
   if (invisible.test(plain)) return 'must not contain invisible characters'
+  if (name.trim() !== '' && !legible.test(name)) return 'must contain a letter, a digit or an emoji'
   if (stackedMarks.test(plain)) return `must not have more than ${marksMax} marks on one letter`
   return undefined
 }
-
-/** The letters that look like each Latin letter or like a digit, in lower case. */
-const lookAlikes: Readonly<Record<string, string>> = {
-  a: 'аαɑ4@',
-  b: 'ьƅ',
-  c: 'сϲ',
-  d: 'ԁ',
-  e: 'еεє3',
-  g: 'ɡց',
-  h: 'һհ',
-  i: 'іιıɩlӏ1|',
-  j: 'јϳ',
-  k: 'кκ',
-  m: 'мμ',
-  n: 'пηո',
-  o: 'оοօ0',
-  p: 'рρ',
-  q: 'ԛգ',
-  r: 'гᴦ',
-  s: 'ѕ5$',
-  t: 'тτ',
-  u: 'υսц',
-  v: 'νѵ',
-  w: 'ԝωш',
-  x: 'хχ',
-  y: 'уγү',
-}
-const latinOf = new Map(
-  Object.entries(lookAlikes).flatMap(([latin, others]) => [...others].map((one) => [one, latin])),
-)
-
-/** The form in which names that look alike are equal. */
-const foldName = (name: string): string =>
-  [
-    ...name
-      .normalize('NFKD')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}@|$]/gu, ''),
-  ]
-    .map((letter) => latinOf.get(letter) ?? letter)
-    .join('')
 
 /** The names that no user may take, because others would believe that the user speaks for the service. */
 export class ReservedNames {
   private readonly folded: ReadonlySet<string>
 
   constructor(words: readonly string[]) {
-    this.folded = new Set(words.map(foldName).filter((folded) => folded !== ''))
+    this.folded = new Set(words.flatMap(lookAlikeForms).filter((form) => form !== ''))
   }
 
   /** Whether a handle or display name is reserved, or looks like a reserved name. */
   has(name: string): boolean {
-    return this.folded.has(foldName(name))
+    return lookAlikeForms(name).some((form) => this.folded.has(form))
   }
 }

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
+import skeletons from 'unhomoglyph/data.json' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
+import { readCommonConfig } from '../../src/config.ts'
 import { nameProblem, ReservedNames } from '../../src/users/names.ts'
+import { scripts } from '../support/scripts.ts'
 import { lawSeed } from '../support/seed.ts'
+
+/** The reserved handles of the standard configuration. */
+const standard = readCommonConfig({ MONGODB_URI: 'mongodb://a' }).config.users.reservedHandles
 
 describe('display names', () => {
   test.each([
@@ -58,6 +64,31 @@ describe('display names', () => {
     expect(nameProblem(name.normalize('NFC'))).toBe('must not contain invisible characters')
   })
 
+  test.each(['.', '-', '___', '…', '!?', '—', '。', '|', '$', '+', '←', '·', '★', '( )'])(
+    'the name %s, of punctuation alone, is refused',
+    (name) => {
+      expect(nameProblem(name)).toBe('must contain a letter, a digit or an emoji')
+    },
+  )
+
+  test.each(['7', '٧', 'ⅷ', '山', 'ー', '👍', '❤', '🇩🇪', '#️⃣', '⠁⠝⠝', '(a)', '-1-'])(
+    'the name %s is accepted for one letter, digit or emoji',
+    (name) => {
+      expect(nameProblem(name)).toBeUndefined()
+    },
+  )
+
+  test('words of letters, marks and digits of each script are accepted', () => {
+    const refused = scripts.flatMap(({ name, letters, others }) =>
+      [...letters, ...others.map((one) => letters[0] + one)]
+        .map((word) => word.normalize('NFC'))
+        // A filler shows nothing.
+        .filter((word) => nameProblem(word) !== undefined && !/\p{DI}/u.test(word))
+        .map((word) => `${name}: ${word}`),
+    )
+    expect(refused).toEqual([])
+  })
+
   test('a name with more than five marks on a letter is refused', () => {
     expect(nameProblem(`x${'\u0316'.repeat(5)}`)).toBeUndefined()
     expect(nameProblem(`x${'\u0316'.repeat(6)}`)).toMatch(/5 marks/)
@@ -110,6 +141,92 @@ describe('reserved names', () => {
       expect(reserved.has(name)).toBe(false)
     },
   )
+
+  test.each([
+    ...['АDМІN', 'ΑDΜΙΝ', 'ᎪᎠᎷᎥN', 'ꓮꓓꓟꓲꓠ', 'аԁmіո', 'ɑdmın', 'adrnin', 'ADRNIN', 'aԁⅿiɴ', 'ᴀᴅᴍɪɴ'],
+    ...['🅐🅓🅜🅘🅝', '🅰🅳🅼🅸🅽', '🄰🄳🄼🄸🄽', '🇦🇩🇲🇮🇳', 'Ⓐⓓⓜⓘⓝ', '⒜⒟⒨⒤⒩', '𝐀𝕕𝔪𝒾𝚗', 'ADMIИ', 'αdmïñ', 'ađmįń'],
+    ...['@dm1n', '|admin|', '°admin°', '「admin」', 'a•d•m•i•n'],
+    ...['ЅUРРОRТ', 'ѕuррoгt', 'ꜱᴜᴘᴘᴏʀᴛ', '$upp0rt', 'supp0r7', 'ѕυρρσгτ', 'ꓢꓴꓑꓑꓳꓣꓔ', 'ⓢⓤⓟⓟⓞⓡⓣ'],
+    ...['ОFFІСІАL', 'оffісіаӏ', 'offiсial', 'offіcіа1', 'ЯООТ', 'гооt', 'ᖇOOT', 'rооτ'],
+  ])('%s looks like a reserved name', (name) => {
+    expect(reserved.has(name.normalize('NFC'))).toBe(true)
+  })
+
+  test('a reserved name with any letter replaced by one that UTS 39 takes for it is reserved', () => {
+    const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
+    const word = new ReservedNames([letters])
+    const missed = Object.entries(skeletons).flatMap(([other, prototype]) => {
+      const look = prototype.normalize('NFKD').replace(/\p{M}/gu, '')
+      const written = look === 'rn' ? 'm' : look.toLowerCase()
+      const place = written === 'l' ? letters.indexOf('i') : letters.indexOf(written)
+      const name = `${letters.slice(0, place)}${other}${letters.slice(place + written.length)}`
+      return place < 0 || written === '' || word.has(name) ? [] : [`${other} for ${look}`]
+    })
+    expect(missed).toEqual([])
+  })
+
+  test('ordinary names of each script are not reserved', () => {
+    const all = new ReservedNames(standard)
+    const names = [
+      ...[
+        'Ann',
+        'Róbert',
+        'Madeleine',
+        'Adina',
+        'Damian',
+        'Armin',
+        'Api Ara',
+        'Modesto',
+        'Helga',
+        'Stefan',
+      ],
+      ...[
+        'Анна',
+        'Мария',
+        'Максим',
+        'Ольга',
+        'Роман',
+        'Модест',
+        'Οδυσσέας',
+        'Μαρία',
+        'Ρόδη',
+        'Արմեն',
+      ],
+      ...[
+        'მარიამ',
+        'שרה',
+        'מודי',
+        'محمد',
+        'إدمون',
+        'आदित्य',
+        'অনিক',
+        'மோகன்',
+        'สมชาย',
+        'ຄຳ',
+        'កុសល',
+        'မောင်',
+      ],
+      ...[
+        '山田太郎',
+        'さくら',
+        'アドミン',
+        '김철수',
+        '王伟',
+        'ሰላም',
+        'ᏣᎳᎩ',
+        'ᐃᓄᒃ',
+        'ꆈꌠ',
+        'བསྟན་འཛིན',
+        'ⵜⴰⵏⵉⵔⵜ',
+        'ߒߞߏ',
+      ],
+    ]
+    expect(names.filter((name) => all.has(name))).toEqual([])
+    const words = scripts.flatMap(({ letters }) =>
+      letters.flatMap((letter, at) => [letter, `${letter}${letters[(at * 7) % letters.length]}a`]),
+    )
+    expect(words.filter((name) => all.has(name))).toEqual([])
+  })
 
   test('no words reserve no name', () => {
     const none = new ReservedNames([])

@@ -238,3 +238,15 @@ test('facets that were stored are named as they are, and missing ones are found'
   expect(nameFacets(text, stored)).toEqual([{ ...stored[0], handle: 'bob', tag: null, url: null }])
   expect(nameFacets(text).map(({ handle }) => handle)).toEqual(['ann', 'bob'])
 })
+
+test.each([
+  ['https://shop.日本.jp/ @bob', 0, 12],
+  ['a https://i❤.ws', 2, 11],
+  ['詳しくはexample.com', 4, 15],
+  ['https://example。com/', 0, 15],
+])(
+  'a link to a part of the host of %j that an earlier release stored is not shown',
+  (text, start, end) => {
+    expect(nameFacets(text, [{ kind: 'LINK', start, end }])).toEqual(nameFacets(text))
+  },
+)

@@ -56,6 +56,11 @@ export interface Example {
 /** Builds an example, and gives a test file the real server and browsers on it. */
 export function useExample(name: string): Example {
   const app = useApp()
+  return { app, open: useBrowsers(name, app) }
+}
+
+/** Builds an example, and gives a test file browsers on it, which use a server that runs from `beforeAll` on. */
+export function useBrowsers(name: string, app: { readonly url: string }): Example['open'] {
   let browser: Browser
   const sites: Site[] = []
   beforeAll(async () => {
@@ -104,5 +109,5 @@ export function useExample(name: string): Example {
       },
     }
   }
-  return { app, open }
+  return open
 }

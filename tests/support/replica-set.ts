@@ -16,12 +16,19 @@ export interface ReplicaSet extends AsyncDisposable {
   readonly setReplicating: (on: boolean) => Promise<void>
   /** Kills one of the two secondaries, which stays down. */
   readonly killSecondary: () => Promise<void>
+  /** Stops the processes of all members, or of the primary alone. @returns what lets them go on. */
+  readonly pause: (members: 'all' | 'primary') => Promise<() => void>
+  /** Waits until the first member is the primary, as before any election. */
+  readonly settle: () => Promise<void>
 }
 
 const primaryMsMax = patient(60_000)
 
-/** Starts three members, on a folder in memory if possible, and waits for their primary. */
-export async function replicaSet(): Promise<ReplicaSet> {
+/**
+ * Starts three members, on a folder in memory if possible, and waits for their primary, which is the first.
+ * @param isElectable whether another member takes over while the first is away. Default: none does.
+ */
+export async function replicaSet({ isElectable = false } = {}): Promise<ReplicaSet> {
   const folder = await mkdtemp(join('/dev/shm', 'feedline-set-')).catch(() =>
     mkdtemp(join(tmpdir(), 'feedline-set-')),
   )
@@ -46,7 +53,7 @@ export async function replicaSet(): Promise<ReplicaSet> {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    await initiate(hosts)
+    await initiate(hosts, isElectable ? 1 : 0)
   } catch (error) {
     await end()
     throw error
@@ -66,27 +73,49 @@ export async function replicaSet(): Promise<ReplicaSet> {
       if (last) signalMongod(last.pid, 'SIGKILL')
       await last?.ended
     },
+    pause: async (which) => {
+      const host = which === 'primary' ? await primaryOf(hosts) : undefined
+      const paused = members.filter((_, n) => host === undefined || hosts[n] === host)
+      for (const { pid } of paused) signalMongod(pid, 'SIGSTOP')
+      return () => {
+        for (const { pid } of paused) signalMongod(pid, 'SIGCONT')
+      }
+    },
+    settle: () => firstIsPrimary(hosts),
     [Symbol.asyncDispose]: end,
   }
 }
 
-/** The first member becomes the primary: the others have no priority. */
-async function initiate(hosts: readonly string[]): Promise<void> {
+/** The first member becomes the primary: the others have a lower priority. */
+async function initiate(hosts: readonly string[], otherPriority: 0 | 1): Promise<void> {
   const [first = ''] = hosts
-  const members = hosts.map((host, _id) => ({ _id, host, priority: _id === 0 ? 1 : 0 }))
+  const members = hosts.map((host, _id) => ({ _id, host, priority: _id === 0 ? 2 : otherPriority }))
   const settings = { heartbeatIntervalMillis: 200, electionTimeoutMillis: 2_000 }
-  const giveUpAt = performance.now() + primaryMsMax
   let initiated = false
-  while (performance.now() < giveUpAt) {
-    try {
-      if (!initiated) {
-        await onMember(first, { replSetInitiate: { _id: replicaSetName, members, settings } })
-        initiated = true
-      }
-      if ((await onMember(first, { hello: 1 })).isWritablePrimary) return
-    } catch {
-      // Not up yet.
+  await succeeds(async () => {
+    if (!initiated) {
+      await onMember(first, { replSetInitiate: { _id: replicaSetName, members, settings } })
+      initiated = true
     }
+    return true
+  })
+  await firstIsPrimary(hosts)
+}
+
+const firstIsPrimary = ([first = '']: readonly string[]) =>
+  succeeds(async () => (await onMember(first, { hello: 1 })).isWritablePrimary)
+
+async function primaryOf(hosts: readonly string[]): Promise<string> {
+  const [member = ''] = hosts
+  return (await onMember(member, { hello: 1 })).primary
+}
+
+/** Repeats `check` until it is true. */
+async function succeeds(check: () => Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + primaryMsMax
+  while (performance.now() < giveUpAt) {
+    // A member may not be up yet.
+    if (await check().catch(() => false)) return
     await sleep(100)
   }
   throw new Error('the replica set has no primary')

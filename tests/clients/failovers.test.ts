@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { feedline } from '../support/process.ts'
+import { type ReplicaSet, replicaSet } from '../support/replica-set.ts'
+import { hasChromium } from './chromium.ts'
+import { exampleNames, useBrowsers, type Viewer } from './example.ts'
+
+const pausedMs = 12_000
+/** What a request may take beside the pause, in milliseconds. */
+const patienceMs = 60_000
+const failures = [
+  ['the database is paused for 12 s', 'all'],
+  ['the primary is paused for 12 s, and another member takes over', 'primary'],
+] as const
+
+let set: ReplicaSet
+let client: MongoClient
+const server = { url: '' }
+let users = 0
+
+beforeAll(async () => {
+  set = await replicaSet({ isElectable: true })
+  client = await MongoClient.connect(set.uri)
+  const process = feedline(['serve'], { MONGODB_URI: set.uri, PORT: '0' })
+  const [, url = ''] = await process.says(/GraphQL: (http:\S+)\/graphql/)
+  server.url = url
+})
+afterEach(() => set.settle())
+afterAll(async () => {
+  await client?.close()
+  await set?.[Symbol.asyncDispose]()
+})
+
+async function createUser(): Promise<string> {
+  users++
+  const handle = `user${users}`
+  const query = 'mutation { createUser(input: { name: "User" }) { viewer { id } } }'
+  const answer = await fetch(`${server.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Dev ${handle}` },
+    body: JSON.stringify({ query }),
+  })
+  expect(await answer.json()).not.toHaveProperty('errors')
+  return handle
+}
+
+/** The texts of the posts of a user in the database. */
+const storedPosts = async (author: string) => {
+  const posts = client.db('feedline').collection('posts').find({ author })
+  return (await posts.toArray()).map(({ text }) => text)
+}
+
+/** Runs `work` while members are paused, which go on after 12 s. */
+async function pausing<T>(members: 'all' | 'primary', work: () => Promise<T>): Promise<T> {
+  const resume = await set.pause(members)
+  try {
+    const result = work()
+    result.catch(() => undefined)
+    await sleep(pausedMs)
+    resume()
+    return await result
+  } finally {
+    resume()
+  }
+}
+
+/** Counts the alerts that the page shows from now on, also those that disappear. */
+async function countAlerts({ page }: Viewer): Promise<() => Promise<number>> {
+  await page.evaluate(`
+    window.alertCount = 0
+    new MutationObserver((changes) => {
+      for (const { addedNodes } of changes) {
+        for (const node of addedNodes) {
+          if (node.matches?.('[role=alert]') || node.querySelector?.('[role=alert]')) window.alertCount++
+        }
+      }
+    }).observe(document.body, { subtree: true, childList: true })
+  `)
+  return () => page.evaluate('window.alertCount')
+}
+
+describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
+  const open = useBrowsers(name, server)
+
+  test.each(failures)('%s: a post that is sent meanwhile appears once, and no error', {
+    timeout: 3 * patienceMs,
+  }, async (_, members) => {
+    const handle = await createUser()
+    const viewer = await open(handle, { polls: false })
+    const { page, shows } = viewer
+    await page.getByText('No posts yet').waitFor()
+    const alertCount = await countAlerts(viewer)
+    await page.getByRole('textbox', { name: 'What is new?' }).fill('once')
+    await pausing(members, async () => {
+      await page.getByRole('button', { name: 'Post', exact: true }).click()
+      await page.getByTestId('post').waitFor({ timeout: pausedMs + patienceMs })
+    })
+    expect(await alertCount()).toBe(0)
+    await shows(['once'])
+    expect(await storedPosts(handle)).toEqual(['once'])
+    await page.reload()
+    await shows(['once'])
+  })
+
+  test('the database is paused for 12 s: a page that is opened meanwhile appears, and no error', {
+    timeout: 3 * patienceMs,
+  }, async () => {
+    const handle = await createUser()
+    const viewer = await open(handle, { polls: false })
+    const { page } = viewer
+    await page.getByText('No posts yet').waitFor()
+    const alertCount = await countAlerts(viewer)
+    await pausing('all', async () => {
+      await page.getByRole('link', { name: 'Profile' }).click()
+      const heading = page.getByRole('heading', { level: 1, name: 'User' })
+      await heading.waitFor({ timeout: pausedMs + patienceMs })
+    })
+    expect(await alertCount()).toBe(0)
+  })
+})

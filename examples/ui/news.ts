@@ -78,8 +78,11 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
   /** The posts that pages have brought, while posts are being published. */
   private brought = new Set<string>()
   private readonly listeners = new Set<() => void>()
+  private readonly timeline: Timeline<Page>
 
-  constructor(private readonly timeline: Timeline<Page>) {}
+  constructor(timeline: Timeline<Page>) {
+    this.timeline = timeline
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener)
@@ -122,7 +125,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
       const added = new Set(idsOf(page))
       missing = missing.filter((id) => !added.has(id))
       base = page.pollCursor
-      since = page.pageInfo.hasPreviousPage ? base : undefined
+      since = page.pageInfo.hasPreviousPage && base !== since ? base : undefined
     }
     if (missing.length > 0) await this.reload()
   }
@@ -167,7 +170,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     while (page?.pageInfo.hasNextPage && page.pageInfo.endCursor && page.edges.length < wanted) {
       const first = Math.min(pageMax, wanted - page.edges.length)
       const next = await this.timeline.read({ first, after: page.pageInfo.endCursor })
-      if (!next) break
+      if (!next || next.pageInfo.endCursor === page.pageInfo.endCursor) break
       page = { ...page, edges: [...page.edges, ...next.edges], pageInfo: next.pageInfo }
     }
     return page

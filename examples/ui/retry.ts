@@ -10,6 +10,8 @@ export const triesMax = 8
 const [firstMs, longestMs] = [300, 4_000]
 /** Who is asked to wait longer is told so instead. */
 const patienceMs = 30_000
+/** Only browsers say that they are offline. */
+const browser: { readonly navigator?: { readonly onLine?: boolean } } = globalThis
 
 /**
  * The pause before a failed request is sent again, in milliseconds. Undefined if it is not sent again.
@@ -17,7 +19,7 @@ const patienceMs = 30_000
  * @param tries how often it was sent.
  */
 export function retryPause(failures: readonly Extensions[], tries: number): number | undefined {
-  if (tries >= triesMax || globalThis.navigator?.onLine === false) return
+  if (tries >= triesMax || browser.navigator?.onLine === false) return
   const temporary = failures.filter(({ code }) => code === 'UNAVAILABLE' || code === 'RATE_LIMITED')
   if (failures.length > 0 && temporary.length === 0) return
   const seconds = temporary.map(({ retryAfterSeconds = 0 }) => Number(retryAfterSeconds) || 0)

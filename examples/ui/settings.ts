@@ -1,8 +1,8 @@
 const setting = (name: string): string =>
   document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? ''
 
-/** The address of the GraphQL server. */
-export const serverUrl = setting('feedline-server')
+/** The address of the GraphQL server. Default: the server of the page. */
+export const serverUrl = setting('feedline-server') || '/graphql'
 
-/** The time between two polls, in milliseconds. */
+/** The pause between two polls, in milliseconds. 0 if it is not set: polling.ts has a default. */
 export const pollMs = Number(setting('feedline-poll-seconds')) * 1_000

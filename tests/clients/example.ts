@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
@@ -17,8 +18,8 @@ export const exampleNames = readdirSync(examplesFolder).filter((name) =>
 /** How often the apps poll, unless a test polls by itself, in seconds. */
 const pollSeconds = 1
 const never = 86_400
-/** How long a test waits for what it expects to see, in milliseconds. */
-const waitMs = 20_000
+/** How long a test waits for what it expects to see, in milliseconds. A failed request is repeated for 25 s. */
+const waitMs = 40_000
 
 export interface OpenOptions {
   /** The path to open. Default: the home timeline. */
@@ -91,6 +92,7 @@ export function useBrowsers(name: string, app: { readonly url: string }): Exampl
     page.on('dialog', (dialog) => dialog.accept())
     const traffic = await TrafficWatch.open(page)
     await page.goto(`${sites[polls ? 0 : 1]?.url}${path}`)
+    let polledAt = 0
     const posts = page.getByTestId('post')
     const texts = () => page.getByTestId('post-text').allTextContents()
     return {
@@ -104,6 +106,9 @@ export function useBrowsers(name: string, app: { readonly url: string }): Exampl
       post: (text) => posts.filter({ has: page.getByText(text, { exact: true }) }),
       shows: (expected) => expect.poll(texts, { timeout: waitMs }).toEqual(expected),
       poll: async () => {
+        // Two polls never begin within a second.
+        await sleep(polledAt + 1_050 - Date.now())
+        polledAt = Date.now()
         await page.evaluate("window.dispatchEvent(new Event('online'))")
         await traffic.settle()
       },

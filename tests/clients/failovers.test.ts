@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
+import type { Locator } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { feedline } from '../support/process.ts'
 import { type ReplicaSet, replicaSet } from '../support/replica-set.ts'
@@ -65,6 +66,15 @@ async function pausing<T>(members: 'all' | 'primary', work: () => Promise<T>): P
   }
 }
 
+/** Waits for what the user should see, and fails at an error. */
+async function appears({ alert }: Viewer, expected: Locator): Promise<void> {
+  await expected
+    .or(alert)
+    .first()
+    .waitFor({ timeout: pausedMs + patienceMs })
+  expect(await alert.allTextContents()).toEqual([])
+}
+
 /** Counts the alerts that the page shows from now on, also those that disappear. */
 async function countAlerts({ page }: Viewer): Promise<() => Promise<number>> {
   await page.evaluate(`
@@ -83,25 +93,29 @@ async function countAlerts({ page }: Viewer): Promise<() => Promise<number>> {
 describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const open = useBrowsers(name, server)
 
-  test.each(failures)('%s: a post that is sent meanwhile appears once, and no error', {
-    timeout: 3 * patienceMs,
-  }, async (_, members) => {
-    const handle = await createUser()
-    const viewer = await open(handle, { polls: false })
-    const { page, shows } = viewer
-    await page.getByText('No posts yet').waitFor()
-    const alertCount = await countAlerts(viewer)
-    await page.getByRole('textbox', { name: 'What is new?' }).fill('once')
-    await pausing(members, async () => {
-      await page.getByRole('button', { name: 'Post', exact: true }).click()
-      await page.getByTestId('post').waitFor({ timeout: pausedMs + patienceMs })
-    })
-    expect(await alertCount()).toBe(0)
-    await shows(['once'])
-    expect(await storedPosts(handle)).toEqual(['once'])
-    await page.reload()
-    await shows(['once'])
-  })
+  test.each(failures)(
+    '%s: a post that is sent meanwhile appears once, and no error',
+    {
+      timeout: 3 * patienceMs,
+    },
+    async (_, members) => {
+      const handle = await createUser()
+      const viewer = await open(handle, { polls: false })
+      const { page, shows } = viewer
+      await page.getByText('No posts yet').waitFor()
+      const alertCount = await countAlerts(viewer)
+      await page.getByRole('textbox', { name: 'What is new?' }).fill('once')
+      await pausing(members, async () => {
+        await page.getByRole('button', { name: 'Post', exact: true }).click()
+        await appears(viewer, page.getByTestId('post'))
+      })
+      expect(await alertCount()).toBe(0)
+      await shows(['once'])
+      expect(await storedPosts(handle)).toEqual(['once'])
+      await page.reload()
+      await shows(['once'])
+    },
+  )
 
   test('the database is paused for 12 s: a page that is opened meanwhile appears, and no error', {
     timeout: 3 * patienceMs,
@@ -113,9 +127,50 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     const alertCount = await countAlerts(viewer)
     await pausing('all', async () => {
       await page.getByRole('link', { name: 'Profile' }).click()
-      const heading = page.getByRole('heading', { level: 1, name: 'User' })
-      await heading.waitFor({ timeout: pausedMs + patienceMs })
+      await appears(viewer, page.getByRole('heading', { level: 1, name: 'User' }))
     })
     expect(await alertCount()).toBe(0)
   })
+
+  test.each([
+    ['UNAVAILABLE', 503, 12],
+    ['RATE_LIMITED', 429, 4],
+  ])(
+    '%s: a post that the server refuses at once, with status %d and for %d s, appears once, and no error',
+    {
+      timeout: 3 * patienceMs,
+    },
+    async (code, status, seconds) => {
+      const handle = await createUser()
+      const viewer = await open(handle, { polls: false })
+      const { page, shows } = viewer
+      await page.getByText('No posts yet').waitFor()
+      const alertCount = await countAlerts(viewer)
+      const bodies: (string | null)[] = []
+      const endAt = Date.now() + seconds * 1_000
+      // A server that is asked to wait says for how long. An overloaded one hopes for the next second.
+      const retryAfterSeconds = code === 'RATE_LIMITED' ? seconds : 1
+      await page.route('**/graphql', async (route) => {
+        const body = route.request().postData()
+        if (!body?.includes('createPost(')) return route.fallback()
+        bodies.push(body)
+        if (Date.now() > endAt) return route.fallback()
+        const errors = [{ message: 'Refused', extensions: { code, retryAfterSeconds } }]
+        await route.fulfill({
+          status,
+          contentType: 'application/graphql-response+json',
+          headers: { 'access-control-allow-origin': '*' },
+          body: JSON.stringify({ errors }),
+        })
+      })
+      await page.getByRole('textbox', { name: 'What is new?' }).fill('once')
+      await page.getByRole('button', { name: 'Post', exact: true }).click()
+      await appears(viewer, page.getByTestId('post'))
+      expect(await alertCount()).toBe(0)
+      await shows(['once'])
+      expect(await storedPosts(handle)).toEqual(['once'])
+      expect(new Set(bodies).size).toBe(1)
+      if (code === 'RATE_LIMITED') expect(bodies).toHaveLength(2)
+    },
+  )
 })

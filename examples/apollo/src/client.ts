@@ -7,11 +7,13 @@ import {
   type Reference,
   ServerError,
 } from '@apollo/client'
+import { CombinedGraphQLErrors } from '@apollo/client/errors'
 import { SetContextLink } from '@apollo/client/link/context'
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
 import { RetryLink } from '@apollo/client/link/retry'
 import { relayStylePagination } from '@apollo/client/utilities'
-import { serverUrl } from '@feedline/example-ui'
+import { retryPause, serverUrl } from '@feedline/example-ui'
+import { tap } from 'rxjs'
 
 type Edge = { readonly node: Reference; readonly cursor?: string }
 
@@ -66,25 +68,48 @@ const persisted = new PersistedQueryLink({
 })
 // #endregion
 
+// #region apollo-retries
+const pauseAfter = (tries: number, error: unknown) => {
+  if (CombinedGraphQLErrors.is(error)) {
+    return retryPause(
+      error.errors.map(({ extensions }) => extensions ?? {}),
+      tries,
+    )
+  }
+  // A proxy without a server behind it answers with 502 to 504. Its other answers do not change by a repeat.
+  const hasNoServer = !ServerError.is(error) || [502, 503, 504].includes(error.statusCode)
+  return hasNoServer ? retryPause([], tries) : undefined
+}
+
+/** A repeated mutation has the same clientMutationId, so it takes effect once. */
+const retries = [
+  new RetryLink({
+    attempts: (tries, _operation, error) => pauseAfter(tries, error) !== undefined,
+    delay: (tries, _operation, error) => pauseAfter(tries, error) ?? 0,
+  }),
+  // RetryLink sees what is thrown. An answer with errors is a result, also with status 503.
+  new ApolloLink((operation, forward) =>
+    forward(operation).pipe(
+      tap((result) => {
+        const failed = result.errors && new CombinedGraphQLErrors(result)
+        if (failed && pauseAfter(1, failed) !== undefined) throw failed
+      }),
+    ),
+  ),
+]
+// #endregion
+
 // #region apollo-client
 /** A client of a viewer. Each viewer has a cache of their own. */
 export function createClient(handle: string): ApolloClient {
   const signIn = new SetContextLink(({ headers }) => {
     return { headers: { ...headers, authorization: `Dev ${handle}` } }
   })
-  // A repeated mutation has the same clientMutationId, so it takes effect once.
-  const retry = new RetryLink({
-    delay: { initial: 300 },
-    attempts: {
-      max: 3,
-      retryIf: (error) => navigator.onLine && (!ServerError.is(error) || error.statusCode === 503),
-    },
-  })
   const http = new HttpLink({ uri: serverUrl })
   const isMutation = ({ operationType }: ApolloLink.Operation) => operationType === 'mutation'
   const send = ApolloLink.split(isMutation, http, persisted.concat(http))
   return new ApolloClient({
-    link: ApolloLink.from([signIn, retry, send]),
+    link: ApolloLink.from([signIn, ...retries, send]),
     cache: createCache(),
   })
 }

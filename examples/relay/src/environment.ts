@@ -1,12 +1,6 @@
-import { serverUrl } from '@feedline/example-ui'
+import { type Answer, fetchAnswer, serverUrl } from '@feedline/example-ui'
 import { commitMutation, type GraphQLTaggedNode, useRelayEnvironment } from 'react-relay'
 import * as runtime from 'relay-runtime'
-
-/** What an error tells beside its message, as `extensions.code` and `extensions.arguments` in docs/clients.md. */
-type Extensions = { readonly code?: string }
-type Answer = runtime.GraphQLResponse & {
-  readonly errors?: readonly { message: string; extensions?: Extensions }[]
-}
 
 // #region relay-request
 /** Sends a query by GET with its hash, and its text only to a server that does not know the hash. Mutations have both. */
@@ -20,38 +14,24 @@ async function send(
   if (operationKind === 'query') {
     const [values, hash] = [JSON.stringify(variables), JSON.stringify(extensions)]
     const search = new URLSearchParams({ operationName, variables: values, extensions: hash })
-    const response = await fetch(`${serverUrl}?${search}`, { headers: { authorization } })
-    const answer: Answer = await response.json()
+    const answer = await fetchAnswer(`${serverUrl}?${search}`, { headers: { authorization } })
     if (answer.errors?.[0]?.extensions?.code !== 'PERSISTED_QUERY_NOT_FOUND') return answer
   }
   const headers = { authorization, 'content-type': 'application/json' }
   const body = JSON.stringify({ operationName, query, variables, extensions })
-  return (await fetch(serverUrl, { method: 'POST', headers, body })).json()
+  return fetchAnswer(serverUrl, { method: 'POST', headers, body })
 }
 // #endregion
 
 // #region relay-retries
-const retriesMax = 2
-const isTemporary = (error: Error) =>
-  navigator.onLine &&
-  (error instanceof TypeError || (error.cause as Extensions)?.code === 'UNAVAILABLE')
-
-/** Repeats what may succeed later. A mutation keeps its clientMutationId, so it takes effect once. */
 const fetchAs =
   (handle: string): runtime.FetchFunction =>
   async (operation, variables) => {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const answer = await send(handle, operation, variables)
-        const [error] = answer.errors ?? []
-        // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
-        if (error) throw new Error(error.message, { cause: error.extensions })
-        return answer
-      } catch (error) {
-        if (attempt === retriesMax || !isTemporary(error as Error)) throw error
-        await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt))
-      }
-    }
+    const answer = await send(handle, operation, variables)
+    const [error] = answer.errors ?? []
+    // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
+    if (error) throw new Error(error.message, { cause: error.extensions })
+    return answer as runtime.GraphQLResponse
   }
 // #endregion
 

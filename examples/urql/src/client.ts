@@ -1,4 +1,4 @@
-import { serverUrl } from '@feedline/example-ui'
+import { retryPause, serverUrl, triesMax } from '@feedline/example-ui'
 import { persistedExchange } from '@urql/exchange-persisted'
 import { retryExchange } from '@urql/exchange-retry'
 import type { DocumentNode } from 'graphql'
@@ -22,12 +22,21 @@ import { createCache } from './cache.ts'
 
 // #region urql-retries
 /** A repeated mutation has the same clientMutationId, so it takes effect once. */
-const isTemporary = ({ networkError, graphQLErrors }: CombinedError) =>
-  navigator.onLine &&
-  (networkError !== undefined ||
-    graphQLErrors.some(({ extensions }) => extensions.code === 'UNAVAILABLE'))
-
-const retries = retryExchange({ retryIf: isTemporary, maxNumberAttempts: 3, initialDelayMs: 300 })
+const retries = retryExchange({
+  maxNumberAttempts: triesMax,
+  maxDelayMs: 60_000,
+  retryWith: (error, operation) => {
+    const { count = 0 } = operation.context.retry ?? {}
+    const failures = error.networkError
+      ? []
+      : error.graphQLErrors.map(({ extensions }) => extensions)
+    const pause = retryPause(failures, count + 1)
+    if (pause === undefined) return
+    // The exchange waits 1.5 to 2.5 times the delay of the context.
+    const retry = { count, delay: pause / 1.5 }
+    return makeOperation(operation.kind, operation, { ...operation.context, retry })
+  },
+})
 // #endregion
 
 // #region urql-given

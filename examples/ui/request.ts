@@ -1,4 +1,35 @@
-import { type Extensions, retryPause } from './retry.ts'
+// #region ui-retry
+/** What an error of the server says beside its message. docs/clients.md has the codes. */
+export interface Extensions {
+  readonly code?: string
+  readonly retryAfterSeconds?: number
+}
+
+/** How often a request is sent. With the pauses, that takes between 16 and 25 s, and the time of the answers. */
+export const triesMax = 8
+const [firstMs, longestMs] = [300, 4_000]
+/** Who is asked to wait longer is told so instead. */
+const patienceMs = 30_000
+/** Only browsers say that they are offline. */
+const browser: { readonly navigator?: { readonly onLine?: boolean } } = globalThis
+
+/**
+ * The pause before a failed request is sent again, in milliseconds. Undefined if it is not sent again.
+ * @param failures the `extensions` of the errors of its answer. None: it had no answer, or not one of the server.
+ * @param tries how often it was sent.
+ */
+export function retryPause(failures: readonly Extensions[], tries: number): number | undefined {
+  if (tries >= triesMax || browser.navigator?.onLine === false) return
+  const temporary = failures.filter(({ code }) => code === 'UNAVAILABLE' || code === 'RATE_LIMITED')
+  if (failures.length > 0 && temporary.length === 0) return
+  const seconds = temporary.map(({ retryAfterSeconds = 0 }) => Number(retryAfterSeconds) || 0)
+  const askedMs = Math.max(0, ...seconds) * 1_000
+  if (askedMs > patienceMs) return
+  const pauseMs = Math.max(askedMs, Math.min(longestMs, firstMs * 2 ** (tries - 1)))
+  // Clients that failed at the same moment do not come back at the same moment.
+  return pauseMs * (1 + Math.random() / 2)
+}
+// #endregion
 
 /** An answer of GraphQL over HTTP. */
 export interface Answer {

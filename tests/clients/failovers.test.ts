@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { HomeTimelineDocument, PublishPostDocument } from '@feedline/client'
 import { MongoClient } from 'mongodb'
 import type { Locator } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ask } from '../../examples/node/src/ask.ts'
+import { type Letter, Outbox } from '../../examples/node/src/outbox.ts'
 import { feedline } from '../support/process.ts'
 import { type ReplicaSet, replicaSet } from '../support/replica-set.ts'
 import { hasChromium } from './chromium.ts'
@@ -89,6 +92,51 @@ async function countAlerts({ page }: Viewer): Promise<() => Promise<number>> {
   `)
   return () => page.evaluate('window.alertCount')
 }
+
+describe('without a browser', () => {
+  const serverOf = (handle: string) => ({
+    url: `${server.url}/graphql`,
+    authorization: `Dev ${handle}`,
+  })
+
+  test.each(failures)(
+    '%s: a post and a timeline that are asked for meanwhile take effect once',
+    {
+      timeout: 3 * patienceMs,
+    },
+    async (_, members) => {
+      const [writer, reader] = [await createUser(), await createUser()]
+      const input = { text: 'once', clientMutationId: 'once' }
+      const [written, read] = await pausing(members, () =>
+        Promise.all([
+          ask(serverOf(writer), PublishPostDocument, { input }),
+          ask(serverOf(reader), HomeTimelineDocument, {}),
+        ]),
+      )
+      expect(written.createPost?.timelineEdge.node?.text).toBe('once')
+      expect(read.timeline?.edges).toEqual([])
+      expect(await storedPosts(writer)).toEqual(['once'])
+    },
+  )
+
+  test('the database is paused for 12 s: an outbox that is flushed meanwhile is sent once', {
+    timeout: 3 * patienceMs,
+  }, async () => {
+    const handle = await createUser()
+    const texts = new Map<string, string>()
+    const storage = {
+      getItem: (key: string) => texts.get(key) ?? null,
+      setItem: (key: string, text: string) => texts.set(key, text),
+    }
+    const outbox = new Outbox(storage, handle)
+    for (const text of ['first', 'second']) await outbox.add('post', { text })
+    const send = ({ input }: Letter) =>
+      ask(serverOf(handle), PublishPostDocument, { input } as never)
+    await pausing('all', () => outbox.flush(send, expect.fail))
+    expect(await outbox.letters()).toEqual([])
+    expect(await storedPosts(handle)).toEqual(['first', 'second'])
+  })
+})
 
 describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const open = useBrowsers(name, server)

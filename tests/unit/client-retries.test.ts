@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { fetchAnswer } from '../../examples/ui/request.ts'
-import { retryPause, triesMax } from '../../examples/ui/retry.ts'
+import { fetchAnswer, retryPause, triesMax } from '../../examples/ui/request.ts'
 
 const json = { 'content-type': 'application/graphql-response+json' }
 const refusal = (code: string, retryAfterSeconds?: unknown) => {

@@ -47,12 +47,14 @@ export async function fetchAnswer(url: string, request: RequestInit): Promise<An
     const answer = await fetch(url, request)
       .then(readAnswer)
       .catch((error: Error) => error)
-    const errors = answer instanceof Error ? [] : answer.errors
-    const failures = errors?.map(({ extensions = {} }) => extensions)
-    const pause = failures && retryPause(failures, tries)
+    const isAnswered = !(answer instanceof Error)
+    const errors = isAnswered ? (answer.errors ?? []) : []
+    const failures = errors.map(({ extensions = {} }) => extensions)
+    const isDone = isAnswered && errors.length === 0
+    const pause = isDone ? undefined : retryPause(failures, tries)
     if (pause !== undefined) await new Promise((resolve) => setTimeout(resolve, pause))
-    else if (answer instanceof Error) throw answer
-    else return answer
+    else if (isAnswered) return answer
+    else throw answer
   }
 }
 

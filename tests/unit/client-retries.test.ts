@@ -111,6 +111,13 @@ describe('a request without a library', () => {
     expect(answer).toMatchObject(expected)
   })
 
+  test('an empty list of errors is a success', async () => {
+    const { answer, bodies } = await send(
+      () => new Response('{"data":{},"errors":[]}', { headers: json }),
+    )
+    expect([answer, bodies.length]).toEqual([{ data: {}, errors: [] }, 1])
+  })
+
   test.each([
     ['a wrong argument', () => refusal('BAD_USER_INPUT'), 'BAD_USER_INPUT'],
     [

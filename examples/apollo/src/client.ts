@@ -91,7 +91,7 @@ const retries = [
   new ApolloLink((operation, forward) =>
     forward(operation).pipe(
       tap((result) => {
-        const failed = result.errors && new CombinedGraphQLErrors(result)
+        const failed = result.errors?.length && new CombinedGraphQLErrors(result)
         if (failed && pauseAfter(1, failed) !== undefined) throw failed
       }),
     ),

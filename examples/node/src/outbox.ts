@@ -12,7 +12,6 @@ export interface Letter {
   readonly sentAt?: number
 }
 
-// #region outbox
 const lettersMax = 100
 /** The server knows a clientMutationId for a day after the mutation. */
 const repeatableMs = 23 * 3_600_000
@@ -80,4 +79,3 @@ export class Outbox {
     await this.#storage.setItem(this.#key, JSON.stringify([...letters, ...others]))
   }
 }
-// #endregion

@@ -1,5 +1,5 @@
 import { type AnchorHTMLAttributes, type MouseEvent, useLayoutEffect } from 'react'
-import { createStore } from './store.ts'
+import { createStore } from './store'
 
 /** An entry of the browser's history. */
 interface Place {

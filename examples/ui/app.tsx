@@ -1,10 +1,10 @@
 import { type ComponentType, type ReactNode, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { useAddress } from './address.tsx'
-import { Problem } from './problems.tsx'
-import { useHandle } from './session.ts'
-import { Shell } from './shell.tsx'
-import { SignIn, SignUp } from './sign-in.tsx'
+import { useAddress } from './address'
+import { Problem } from './problems'
+import { useHandle } from './session'
+import { Shell } from './shell'
+import { SignIn, SignUp } from './sign-in'
 
 /** Shows the app in the page. `Viewer` is what a signed-in user sees. Each user has one of their own. */
 export function renderApp(Viewer: ComponentType<{ handle: string }>): void {

@@ -1,9 +1,9 @@
-import { Link } from './address.tsx'
-import { Avatar } from './avatar.tsx'
-import { Composer, type ComposerProps } from './composer.tsx'
-import type { ShownUser } from './post-card.tsx'
-import { type Facet, RichText } from './rich-text.tsx'
-import { Time } from './time.tsx'
+import { Link } from './address'
+import { Avatar } from './avatar'
+import { Composer, type ComposerProps } from './composer'
+import type { ShownUser } from './post-card'
+import { type Facet, RichText } from './rich-text'
+import { Time } from './time'
 
 export interface ShownComment {
   readonly id: string

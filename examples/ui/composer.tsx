@@ -1,5 +1,5 @@
 import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from 'react'
-import { reportProblem } from './problems.tsx'
+import { reportProblem } from './problems'
 
 /** The most characters of a post and of a comment, as the server counts them: an emoji with its parts is one. */
 const charactersMax = 300

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useEffectEvent, useRef } from 'react'
-import { PostCard, type PostCardProps, type ShownPost } from './post-card.tsx'
-import { Problem } from './problems.tsx'
+import { PostCard, type PostCardProps, type ShownPost } from './post-card'
+import { Problem } from './problems'
 
 export interface FeedProps extends Pick<PostCardProps, 'onLike' | 'onDelete'> {
   /** The accessible name of the list. */

@@ -1,4 +1,4 @@
-import { reportProblem } from './problems.tsx'
+import { reportProblem } from './problems'
 
 export interface NewPostsProps {
   readonly count: number

@@ -1,6 +1,6 @@
-import { Link } from './address.tsx'
-import { Avatar } from './avatar.tsx'
-import type { ShownUser } from './post-card.tsx'
+import { Link } from './address'
+import { Avatar } from './avatar'
+import type { ShownUser } from './post-card'
 
 export interface ShownMutuals {
   readonly totalCount: number

@@ -1,8 +1,8 @@
 import { memo, useId } from 'react'
-import { Link } from './address.tsx'
-import { Avatar } from './avatar.tsx'
-import { type Facet, RichText } from './rich-text.tsx'
-import { Time } from './time.tsx'
+import { Link } from './address'
+import { Avatar } from './avatar'
+import { type Facet, RichText } from './rich-text'
+import { Time } from './time'
 
 export interface ShownUser {
   readonly handle: string

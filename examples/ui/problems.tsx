@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { createStore } from './store.ts'
+import { createStore } from './store'
 
 const problem = createStore('')
 

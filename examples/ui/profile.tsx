@@ -1,7 +1,7 @@
 import { type FormEvent, useId } from 'react'
-import { Avatar } from './avatar.tsx'
-import { Mutuals, type ShownMutuals } from './people.tsx'
-import type { ShownUser } from './post-card.tsx'
+import { Avatar } from './avatar'
+import { Mutuals, type ShownMutuals } from './people'
+import type { ShownUser } from './post-card'
 
 export interface ShownProfile extends ShownUser {
   readonly bio?: string | null | undefined

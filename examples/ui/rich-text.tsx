@@ -1,4 +1,4 @@
-import { Link } from './address.tsx'
+import { Link } from './address'
 
 /** A part of a text, in Unicode code points. */
 export interface Facet {

@@ -1,4 +1,4 @@
-import { createStore } from './store.ts'
+import { createStore } from './store'
 
 const key = 'feedline.handle'
 const handle = createStore(localStorage.getItem(key) ?? '')

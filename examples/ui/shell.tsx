@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import { Link } from './address.tsx'
-import { FailedAction, Offline } from './problems.tsx'
-import { signOut, useHandle } from './session.ts'
+import { Link } from './address'
+import { FailedAction, Offline } from './problems'
+import { signOut, useHandle } from './session'
 
 /** The frame of each page. */
 export function Shell({ groups, children }: { groups: readonly string[]; children: ReactNode }) {

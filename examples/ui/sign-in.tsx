@@ -1,5 +1,5 @@
 import { type FormEvent, useId } from 'react'
-import { signIn } from './session.ts'
+import { signIn } from './session'
 
 interface FieldProps {
   readonly title: string

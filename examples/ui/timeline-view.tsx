@@ -1,6 +1,6 @@
-import { Composer, type ComposerProps } from './composer.tsx'
-import { Feed, type FeedProps } from './feed.tsx'
-import { NewPosts } from './new-posts.tsx'
+import { Composer, type ComposerProps } from './composer'
+import { Feed, type FeedProps } from './feed'
+import { NewPosts } from './new-posts'
 
 export interface TimelineViewProps extends Omit<FeedProps, 'label' | 'empty'> {
   /** Undefined for the home timeline, which has the composer. */

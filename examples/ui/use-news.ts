@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { NewsWatch, type Timeline, type TimelinePage } from './news.ts'
-import { usePolling } from './use-polling.ts'
+import { NewsWatch, type Timeline, type TimelinePage } from './news'
+import { usePolling } from './use-polling'
 
 /** The watches of each client, by the names of groups. A client belongs to one viewer. */
 const watches = new WeakMap<object, Map<string | undefined, NewsWatch>>()

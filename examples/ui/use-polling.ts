@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from 'react'
-import { type Attention, startPolling } from './polling.ts'
-import { pollMs } from './settings.ts'
+import { type Attention, startPolling } from './polling'
+import { pollMs } from './settings'
 
 const browser: Attention = {
   isAway: () => document.hidden || !navigator.onLine,

@@ -92,11 +92,13 @@ describe('an outbox', () => {
     const outbox = new Outbox(openStorage(), alice)
     await outbox.add('post', { text: 'first' })
     await outbox.flush(async (letter) => {
-      if ((await outbox.letters()).length < 2 && letter.sentAt)
+      if ('text' in letter.input && letter.input.text === 'first') {
         await outbox.add('post', { text: 'second' })
+      }
       return sendAs(alice)(letter)
     }, expect.fail)
-    expect((await textsOf(alice))?.slice(-2)).toEqual(['second', 'first'])
+    expect(await outbox.letters()).toEqual([])
+    expect(await textsOf(alice)).toEqual(['second', 'first'])
   })
 
   test('does not repeat what was sent so long ago that the server no longer knows it', async () => {
@@ -136,7 +138,7 @@ test('a page that a server renders has the posts, and its state fills the cache 
   expect(held?.timeline?.pollCursor).toEqual(expect.any(String))
 })
 
-test('polls with a kept tag are answered without a body, and those of another viewer are not', async () => {
+test('polls with a kept tag are answered without a body, and news are not', async () => {
   const { alice, bob, carol, write } = await createWorld(app)
   await write(bob, ['held'])
   const { timeline } = await ask(serverOf(alice), HomeTimelineDocument, {})
@@ -147,7 +149,7 @@ test('polls with a kept tag are answered without a body, and those of another vi
     const variables = JSON.stringify({ since: timeline?.pollCursor })
     const search = new URLSearchParams({ query: print(TimelineNewsDocument), variables })
     const answer = await tagged(`${app.url}/graphql?${search}`, {
-      headers: { authorization: `Dev ${alice}`, 'apollo-require-preflight': 'true' },
+      headers: { authorization: `Dev ${alice}` },
     })
     return ((await answer.json()) as { data: { timelineNews: { count: number } } }).data
       .timelineNews

@@ -3,11 +3,11 @@ import { ApolloProvider, useMutation, useQuery } from '@apollo/client/react'
 import { CreateUserDocument, SessionDocument } from '@feedline/client'
 import { Pages, renderApp, reportProblem, Session } from '@feedline/example-ui'
 import { useState } from 'react'
-import { inputOf } from './actions.ts'
-import { createClient } from './client.ts'
-import { PostPage } from './post-page.tsx'
-import { ProfilePage } from './profile-page.tsx'
-import { TimelinePage } from './timeline-page.tsx'
+import { inputOf } from './actions'
+import { createClient } from './client'
+import { PostPage } from './post-page'
+import { ProfilePage } from './profile-page'
+import { TimelinePage } from './timeline-page'
 
 function Viewer({ handle }: { handle: string }) {
   const [client] = useState(() => createClient(handle))

@@ -1,8 +1,8 @@
 import { useQuery } from '@apollo/client/react'
 import { PostPageDocument } from '@feedline/client'
 import { Comments, navigate, nodesOf, PostCard, Problem } from '@feedline/example-ui'
-import { useActions } from './actions.ts'
-import { usePages } from './pages.ts'
+import { useActions } from './actions'
+import { usePages } from './pages'
 
 /** A post with its comments. */
 export function PostPage({ id }: { id: string }) {

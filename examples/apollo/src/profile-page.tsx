@@ -1,8 +1,8 @@
 import { useQuery } from '@apollo/client/react'
 import { ProfilePageDocument } from '@feedline/client'
 import { Feed, nodesOf, Profile, useHandle } from '@feedline/example-ui'
-import { useActions } from './actions.ts'
-import { usePages } from './pages.ts'
+import { useActions } from './actions'
+import { usePages } from './pages'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {

@@ -1,7 +1,7 @@
 import { useQuery } from '@apollo/client/react'
 import { SuggestionsDocument } from '@feedline/client'
 import { Suggestions } from '@feedline/example-ui'
-import { useActions } from './actions.ts'
+import { useActions } from './actions'
 
 /** Users whom the viewer may want to follow. The cache keeps them for the visit. */
 export function SuggestionList() {

@@ -2,10 +2,10 @@ import { useApolloClient, useQuery } from '@apollo/client/react'
 import { HomeTimelineDocument } from '@feedline/client'
 import { nodesOf, TimelineView, useNews } from '@feedline/example-ui'
 import { useMemo } from 'react'
-import { useActions } from './actions.ts'
-import { usePages } from './pages.ts'
-import { SuggestionList } from './suggestions.tsx'
-import { timelineOf } from './timeline.ts'
+import { useActions } from './actions'
+import { usePages } from './pages'
+import { SuggestionList } from './suggestions'
+import { timelineOf } from './timeline'
 
 /** The home timeline with the composer, or the timeline of a group. */
 export function TimelinePage({ group }: { group?: string | undefined }) {

@@ -1,8 +1,8 @@
 import { graphql } from 'react-relay'
 import type { RecordSourceSelectorProxy } from 'relay-runtime'
-import type { FollowEndMutation } from './__generated__/FollowEndMutation.graphql.ts'
-import type { FollowMutation } from './__generated__/FollowMutation.graphql.ts'
-import { showValues, useAction } from './environment.ts'
+import type { FollowEndMutation } from './__generated__/FollowEndMutation.graphql'
+import type { FollowMutation } from './__generated__/FollowMutation.graphql'
+import { showValues, useAction } from './environment'
 
 interface Followee {
   readonly id: string

@@ -1,10 +1,10 @@
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
 import { graphql, readInlineData } from 'react-relay'
-import type { Post_post$key } from './__generated__/Post_post.graphql.ts'
-import type { PostDeleteMutation } from './__generated__/PostDeleteMutation.graphql.ts'
-import type { PostLikeMutation } from './__generated__/PostLikeMutation.graphql.ts'
-import type { PostUnlikeMutation } from './__generated__/PostUnlikeMutation.graphql.ts'
-import { showValues, useAction } from './environment.ts'
+import type { Post_post$key } from './__generated__/Post_post.graphql'
+import type { PostDeleteMutation } from './__generated__/PostDeleteMutation.graphql'
+import type { PostLikeMutation } from './__generated__/PostLikeMutation.graphql'
+import type { PostUnlikeMutation } from './__generated__/PostUnlikeMutation.graphql'
+import { showValues, useAction } from './environment'
 
 type Edges = readonly { readonly node: Post_post$key | null | undefined }[]
 

@@ -1,14 +1,14 @@
 import { Comments, navigate, PostCard, reportProblem } from '@feedline/example-ui'
 import { graphql, readInlineData, usePaginationFragment } from 'react-relay'
-import type { PostPage_comment$key } from './__generated__/PostPage_comment.graphql.ts'
-import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql.ts'
-import type { PostPageAddCommentMutation } from './__generated__/PostPageAddCommentMutation.graphql.ts'
-import type { PostPageCommentsQuery } from './__generated__/PostPageCommentsQuery.graphql.ts'
-import type { PostPageDeleteCommentMutation } from './__generated__/PostPageDeleteCommentMutation.graphql.ts'
-import type { PostPageQuery } from './__generated__/PostPageQuery.graphql.ts'
-import { usePageData } from './boundary.tsx'
-import { useAction } from './environment.ts'
-import { readPost, usePostActions } from './Post.ts'
+import type { PostPage_comment$key } from './__generated__/PostPage_comment.graphql'
+import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql'
+import type { PostPageAddCommentMutation } from './__generated__/PostPageAddCommentMutation.graphql'
+import type { PostPageCommentsQuery } from './__generated__/PostPageCommentsQuery.graphql'
+import type { PostPageDeleteCommentMutation } from './__generated__/PostPageDeleteCommentMutation.graphql'
+import type { PostPageQuery } from './__generated__/PostPageQuery.graphql'
+import { usePageData } from './boundary'
+import { useAction } from './environment'
+import { readPost, usePostActions } from './Post'
 
 const readComment = (ref: PostPage_comment$key) =>
   readInlineData(

@@ -1,8 +1,8 @@
 import { reportProblem, Suggestions } from '@feedline/example-ui'
 import { graphql } from 'react-relay'
-import type { SuggestionListQuery } from './__generated__/SuggestionListQuery.graphql.ts'
-import { usePageData } from './boundary.tsx'
-import { useFollow } from './Follow.ts'
+import type { SuggestionListQuery } from './__generated__/SuggestionListQuery.graphql'
+import { usePageData } from './boundary'
+import { useFollow } from './Follow'
 
 /** Users whom the viewer may want to follow. The store keeps them for the visit. */
 export function SuggestionList() {

@@ -17,16 +17,16 @@ import {
 import type {
   Timeline_query$data,
   Timeline_query$key,
-} from './__generated__/Timeline_query.graphql.ts'
-import type { TimelineCreatePostMutation } from './__generated__/TimelineCreatePostMutation.graphql.ts'
-import type { TimelineNewsQuery } from './__generated__/TimelineNewsQuery.graphql.ts'
-import type { TimelinePageQuery } from './__generated__/TimelinePageQuery.graphql.ts'
-import type { TimelineQuery } from './__generated__/TimelineQuery.graphql.ts'
-import type { TimelineReadQuery } from './__generated__/TimelineReadQuery.graphql.ts'
-import { Boundary, useNextPage, usePageData } from './boundary.tsx'
-import { useAction } from './environment.ts'
-import { readPosts, usePostActions } from './Post.ts'
-import { SuggestionList } from './SuggestionList.tsx'
+} from './__generated__/Timeline_query.graphql'
+import type { TimelineCreatePostMutation } from './__generated__/TimelineCreatePostMutation.graphql'
+import type { TimelineNewsQuery } from './__generated__/TimelineNewsQuery.graphql'
+import type { TimelinePageQuery } from './__generated__/TimelinePageQuery.graphql'
+import type { TimelineQuery } from './__generated__/TimelineQuery.graphql'
+import type { TimelineReadQuery } from './__generated__/TimelineReadQuery.graphql'
+import { Boundary, useNextPage, usePageData } from './boundary'
+import { useAction } from './environment'
+import { readPosts, usePostActions } from './Post'
+import { SuggestionList } from './SuggestionList'
 
 // #region relay-first-page
 const firstPage = graphql`

@@ -2,7 +2,7 @@ import * as documents from '@feedline/client'
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { type Client, type TypedDocumentNode, useClient } from 'urql'
-import { reasonOf } from './client.ts'
+import { reasonOf } from './client'
 
 type User = documents.UserProfileFragment
 

@@ -18,7 +18,7 @@ import {
   type TypedDocumentNode,
 } from 'urql'
 import { filter, map, merge, pipe, share } from 'wonka'
-import { createCache } from './cache.ts'
+import { createCache } from './cache'
 
 // #region urql-retries
 /** A repeated mutation has the same clientMutationId, so it takes effect once. */

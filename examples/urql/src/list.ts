@@ -1,7 +1,7 @@
 import type { PageFieldsFragment } from '@feedline/client'
 import { useState } from 'react'
 import { type AnyVariables, type TypedDocumentNode, useClient, useQuery } from 'urql'
-import { ask, reasonOf } from './client.ts'
+import { ask, reasonOf } from './client'
 
 /** The size of a page. The cache merges only pages with arguments, so each page names its size. */
 export const first = 20

@@ -3,11 +3,11 @@ import { SessionDocument } from '@feedline/client'
 import { Pages, renderApp, Session } from '@feedline/example-ui'
 import { useState } from 'react'
 import { Provider, useQuery } from 'urql'
-import { useActions } from './actions.ts'
-import { createClient, reasonOf } from './client.ts'
-import { PostPage } from './post-page.tsx'
-import { ProfilePage } from './profile-page.tsx'
-import { TimelinePage } from './timeline-page.tsx'
+import { useActions } from './actions'
+import { createClient, reasonOf } from './client'
+import { PostPage } from './post-page'
+import { ProfilePage } from './profile-page'
+import { TimelinePage } from './timeline-page'
 
 function Viewer({ handle }: { handle: string }) {
   const [client] = useState(() => createClient(handle))

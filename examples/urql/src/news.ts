@@ -5,7 +5,7 @@ import {
 } from '@feedline/client'
 import { type HeldTimeline, type Timeline, viewerHandle } from '@feedline/example-ui'
 import { type Client, createRequest, gql } from 'urql'
-import { ask, createDirectClient, give } from './client.ts'
+import { ask, createDirectClient, give } from './client'
 
 type Page = NonNullable<HomeTimelineQuery['timeline']>
 type Variables = { readonly first: number; readonly group?: string }

@@ -1,7 +1,7 @@
 import { PostPageDocument } from '@feedline/client'
 import { Comments, navigate, nodesOf, PostCard, Problem } from '@feedline/example-ui'
-import { useActions } from './actions.ts'
-import { first, useList } from './list.ts'
+import { useActions } from './actions'
+import { first, useList } from './list'
 
 /** A post with its comments. */
 export function PostPage({ id }: { id: string }) {

@@ -1,7 +1,7 @@
 import { ProfilePageDocument } from '@feedline/client'
 import { Feed, nodesOf, Profile, useHandle } from '@feedline/example-ui'
-import { useActions } from './actions.ts'
-import { first, useList } from './list.ts'
+import { useActions } from './actions'
+import { first, useList } from './list'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {

@@ -1,7 +1,7 @@
 import { SuggestionsDocument } from '@feedline/client'
 import { Suggestions } from '@feedline/example-ui'
 import { useQuery } from 'urql'
-import { useActions } from './actions.ts'
+import { useActions } from './actions'
 
 /** Users whom the viewer may want to follow. The cache keeps them for the visit. */
 export function SuggestionList() {

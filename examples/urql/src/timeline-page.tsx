@@ -2,10 +2,10 @@ import { HomeTimelineDocument } from '@feedline/client'
 import { nodesOf, TimelineView, useNews } from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { useClient } from 'urql'
-import { useActions } from './actions.ts'
-import { first, useList } from './list.ts'
-import { openTimeline } from './news.ts'
-import { SuggestionList } from './suggestions.tsx'
+import { useActions } from './actions'
+import { first, useList } from './list'
+import { openTimeline } from './news'
+import { SuggestionList } from './suggestions'
 
 /** The home timeline with the composer, or the timeline of a group. */
 export function TimelinePage({ group }: { group?: string | undefined }) {

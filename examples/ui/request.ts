@@ -8,7 +8,7 @@ export interface Extensions {
 /** How often a request is sent. With the pauses, that takes between 16 and 25 s, and the time of the answers. */
 export const triesMax = 8
 const [firstMs, longestMs] = [300, 4_000]
-/** Who is asked to wait longer is told so instead. */
+/** A request that should wait longer fails. */
 const patienceMs = 30_000
 /** Only browsers say that they are offline. */
 const browser: { readonly navigator?: { readonly onLine?: boolean } } = globalThis

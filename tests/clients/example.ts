@@ -18,8 +18,8 @@ export const exampleNames = readdirSync(examplesFolder).filter((name) =>
 /** How often the apps poll, unless a test polls by itself, in seconds. */
 const pollSeconds = 1
 const never = 86_400
-/** How long a test waits for what it expects to see, in milliseconds. A failed request is repeated for 25 s. */
-const waitMs = 40_000
+/** How long a test waits for what it expects to see, in milliseconds. A failed request is repeated for up to 40 s. */
+const waitMs = 60_000
 
 export interface OpenOptions {
   /** The path to open. Default: the home timeline. */

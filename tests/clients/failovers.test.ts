@@ -51,7 +51,7 @@ async function createUser(): Promise<string> {
 
 /** The texts of the posts of a user in the database. */
 const storedPosts = async (author: string) => {
-  const posts = client.db('feedline').collection('posts').find({ author })
+  const posts = client.db('feedline').collection('posts').find({ author }).sort({ _id: 1 })
   return (await posts.toArray()).map(({ text }) => text)
 }
 
@@ -100,7 +100,7 @@ describe('without a browser', () => {
   })
 
   test.each(failures)(
-    '%s: a post and a timeline that are asked for meanwhile take effect once',
+    '%s: a post and a timeline that are asked for then take effect once',
     {
       timeout: 3 * patienceMs,
     },
@@ -119,7 +119,7 @@ describe('without a browser', () => {
     },
   )
 
-  test('the database is paused for 12 s: an outbox that is flushed meanwhile is sent once', {
+  test('the database is paused for 12 s: an outbox that is flushed then is sent once', {
     timeout: 3 * patienceMs,
   }, async () => {
     const handle = await createUser()
@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const open = useBrowsers(name, server)
 
   test.each(failures)(
-    '%s: a post that is sent meanwhile appears once, and no error',
+    '%s: a post that is sent then appears once, and no error',
     {
       timeout: 3 * patienceMs,
     },
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     },
   )
 
-  test('the database is paused for 12 s: a page that is opened meanwhile appears, and no error', {
+  test('the database is paused for 12 s: a page that is opened then appears, and no error', {
     timeout: 3 * patienceMs,
   }, async () => {
     const handle = await createUser()

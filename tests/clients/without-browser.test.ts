@@ -1,6 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { InMemoryCache } from '@apollo/client'
-import { useQuery } from '@apollo/client/react'
 import {
   HomeTimelineDocument,
   PostPageDocument,
@@ -8,12 +6,11 @@ import {
   TimelineNewsDocument,
 } from '@feedline/client'
 import { print } from 'graphql'
-import { createElement } from 'react'
 import { describe, expect, test } from 'vitest'
 import { ask } from '../../examples/node/src/ask.ts'
 import { createMockClient } from '../../examples/node/src/mocks.ts'
 import { type Letter, Outbox } from '../../examples/node/src/outbox.ts'
-import { renderPage } from '../../examples/node/src/render.tsx'
+import { HomePage, renderPage, resumeClient } from '../../examples/node/src/render.tsx'
 import { createTaggedFetch } from '../../examples/node/src/tagged.ts'
 import { useApp } from '../support/app.ts'
 import { createWorld } from './world.ts'
@@ -124,16 +121,11 @@ describe('an outbox', () => {
 test('a page that a server renders has the posts, and its state fills the cache of a browser', async () => {
   const { alice, bob, write } = await createWorld(app)
   await write(bob, ['hello </script><script>alert(1)</script>'])
-  function Home() {
-    const { data } = useQuery(HomeTimelineDocument)
-    const texts = data?.timeline?.edges.map(({ node }) => node?.text) ?? []
-    return createElement('main', null, texts.join())
-  }
-  const { html, state } = await renderPage(serverOf(alice), createElement(Home))
+  const { html, state } = await renderPage(serverOf(alice), HomePage)
   expect(html).toContain('hello &lt;/script&gt;')
   expect(state).not.toContain('<')
-  const cache = new InMemoryCache().restore(JSON.parse(state))
-  const held = cache.readQuery({ query: HomeTimelineDocument })
+  const client = resumeClient(serverOf(alice), state)
+  const held = client.readQuery({ query: HomeTimelineDocument })
   expect(held?.timeline?.edges[0]?.node?.text).toMatch(/^hello/)
   expect(held?.timeline?.pollCursor).toEqual(expect.any(String))
 })

@@ -52,7 +52,7 @@ describe('the pause before a repeat', () => {
     expect(retryPause(failures, 1)).toBeGreaterThanOrEqual(9_000)
   })
 
-  test('who is asked to wait for more than half a minute is told so', () => {
+  test('a request that should wait for more than half a minute fails', () => {
     expect(retryPause([{ code: 'RATE_LIMITED', retryAfterSeconds: 31 }], 1)).toBeUndefined()
   })
 

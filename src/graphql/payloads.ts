@@ -14,7 +14,7 @@ const postOptions = {
 }
 
 /** Part of the description of an object that a repeated mutation reads again. */
-const orNull = (noun: string) => `or null if the mutation is repeated after the ${noun} was deleted`
+const orNull = (noun: string) => `Null for a repeat after the ${noun} was deleted.`
 
 @ObjectType({ simpleResolvers: true })
 class Payload {
@@ -46,7 +46,7 @@ export function payloadOf(mutation: string, Base: ClassType): ClassType {
 export class AccountPayload extends Payload {
   @Field(() => User, {
     nullable: true,
-    description: `The viewer's account, ${orNull('account')}.`,
+    description: `The viewer's account. ${orNull('account')}`,
   })
   readonly user!: User | null
 
@@ -98,12 +98,12 @@ export class SetFollowGroupsPayload extends Payload {
 
 @ObjectType({ simpleResolvers: true, description: 'Result of createPost.' })
 export class CreatePostPayload extends Payload {
-  @Field(() => Post, { nullable: true, description: `The new post, ${orNull('post')}.` })
+  @Field(() => Post, { nullable: true, description: `The new post. ${orNull('post')}` })
   readonly post!: Post | null
 
   @Field(() => TimelineEdge, {
     nullable: true,
-    description: `The edge of the new post in the viewer's home timeline, so that a client can insert it there, ${orNull('post')}. Its place is the first, unless others posted at the same time.`,
+    description: `The edge of the new post in the viewer's home timeline, so that a client can insert it there. Its place is the first, unless others posted at the same time. ${orNull('post')}`,
   })
   readonly timelineEdge!: TimelineEdge | null
 
@@ -127,10 +127,10 @@ export function addPayloadOf(kind: EngagementKind): ClassType {
   const AddPayload = payloadOf(add.mutation, key === 'actor' ? ChangePayload : Payload)
   const fields = AddPayload.prototype
   if (key === '_id') {
-    const description = `The new ${noun}, ${orNull(noun)}.`
+    const description = `The new ${noun}. ${orNull(noun)}`
     Field(() => engagementTypes[kind].node, { nullable: true, description })(fields, entry)
   }
-  const description = `The edge of the ${noun} in the list of the post, so that a client can insert it there, ${orNull(noun)}.`
+  const description = `The edge of the ${noun} in the list of the post, so that a client can insert it there. ${orNull(noun)}`
   Field(() => engagementTypes[kind].edge, { nullable: true, description })(fields, edge)
   Field(() => Post, postOptions)(fields, 'post')
   return AddPayload

@@ -26,9 +26,9 @@ export type AddCommentPayload = {
   __typename?: 'AddCommentPayload';
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The new comment, or null if the mutation is repeated after the comment was deleted. */
+  /** The new comment. Null for a repeat after the comment was deleted. */
   comment?: Maybe<Comment>;
-  /** The edge of the comment in the list of the post, so that a client can insert it there, or null if the mutation is repeated after the comment was deleted. */
+  /** The edge of the comment in the list of the post, so that a client can insert it there. Null for a repeat after the comment was deleted. */
   commentEdge?: Maybe<CommentEdge>;
   /** The post after the mutation, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
@@ -151,9 +151,9 @@ export type CreatePostPayload = {
   __typename?: 'CreatePostPayload';
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The new post, or null if the mutation is repeated after the post was deleted. */
+  /** The new post. Null for a repeat after the post was deleted. */
   post?: Maybe<Post>;
-  /** The edge of the new post in the viewer's home timeline, so that a client can insert it there, or null if the mutation is repeated after the post was deleted. Its place is the first, unless others posted at the same time. */
+  /** The edge of the new post in the viewer's home timeline, so that a client can insert it there. Its place is the first, unless others posted at the same time. Null for a repeat after the post was deleted. */
   timelineEdge?: Maybe<TimelineEdge>;
   /** The viewer after the mutation. */
   viewer: Viewer;
@@ -178,7 +178,7 @@ export type CreateUserPayload = {
   __typename?: 'CreateUserPayload';
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The viewer's account, or null if the mutation is repeated after the account was deleted. */
+  /** The viewer's account. Null for a repeat after the account was deleted. */
   user?: Maybe<User>;
   /** The viewer after the mutation. */
   viewer: Viewer;
@@ -437,7 +437,7 @@ export type LikePostPayload = {
   changed: Scalars['Boolean']['output'];
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The edge of the like in the list of the post, so that a client can insert it there, or null if the mutation is repeated after the like was deleted. */
+  /** The edge of the like in the list of the post, so that a client can insert it there. Null for a repeat after the like was deleted. */
   likeEdge?: Maybe<LikeEdge>;
   /** The post after the mutation, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
@@ -990,7 +990,7 @@ export type SharePostPayload = {
   clientMutationId?: Maybe<Scalars['String']['output']>;
   /** The post after the mutation, or null if the post does not exist or a block hides it. */
   post?: Maybe<Post>;
-  /** The edge of the share in the list of the post, so that a client can insert it there, or null if the mutation is repeated after the share was deleted. */
+  /** The edge of the share in the list of the post, so that a client can insert it there. Null for a repeat after the share was deleted. */
   shareEdge?: Maybe<ShareEdge>;
 };
 
@@ -1234,7 +1234,7 @@ export type UpdateUserPayload = {
   __typename?: 'UpdateUserPayload';
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The viewer's account, or null if the mutation is repeated after the account was deleted. */
+  /** The viewer's account. Null for a repeat after the account was deleted. */
   user?: Maybe<User>;
   /** The viewer after the mutation. */
   viewer: Viewer;

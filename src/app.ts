@@ -80,7 +80,7 @@ async function serve(
   const { http, requests } = await createServer({
     ...{ config, services, log, readiness, nudge, trusted },
   })
-  const url = await listenOn(http, config.http, 'PORT')
+  const url = await listenOn(http, config.http)
   const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
     await http.close()
     throw error

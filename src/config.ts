@@ -1,6 +1,22 @@
 import { z } from 'zod'
 import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
-import { originText } from './lib/origins.ts'
+import { shown } from './lib/shown.ts'
+import {
+  commaList,
+  decimal,
+  flag,
+  type Given,
+  httpUrl,
+  listenHost,
+  mongodbUri,
+  oneOf,
+  origin,
+  port,
+  readVariables,
+  secret,
+  wholeNumber,
+  zeroOrWholeNumber,
+} from './lib/variables.ts'
 
 /** The storage of a user's followees: a second collection, or the reverse index on followers (seed 4). */
 export type FollowingMode = 'collection' | 'reverse-index'
@@ -19,84 +35,70 @@ const keyAlgorithms = [
   'EdDSA',
 ] as const
 
-const portMax = 65_535
-/** A port; 0: any free one. */
-export const portNumber = z
-  .string()
-  .refine((text) => /^\d+$/.test(text) && Number(text) <= portMax, {
-    error: `must be a whole number from 0 to ${portMax}`,
-  })
-  .transform(Number)
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
-/** A list of texts with commas between them. */
-export const commaList = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== ''),
-)
-
 /** Handles of people who speak for a service. */
 const reservedHandles = [
   ...['admin', 'administrator', 'api', 'feedline', 'help', 'mod', 'moderator', 'official', 'root'],
   ...['security', 'staff', 'support', 'system'],
 ]
 
-const entries = (min: number) => z.coerce.number().int().min(min).max(10_000)
+const entries = (min: number) => wholeNumber(min, 10_000)
 const threshold = (entriesByDefault: number) => entries(0).default(entriesByDefault)
 const thresholds = Object.fromEntries(
   Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
 ) as Record<ThresholdVariable, ReturnType<typeof threshold>>
 
 /** A rate limit: 0, or at least what one request may need. */
-const perMinute = (min: number) =>
-  z.coerce
-    .number()
-    .int()
-    .refine((limit) => limit === 0 || (limit >= min && limit <= 1e9), {
-      error: `must be 0, or from ${min} to 1000000000`,
-    })
+const perMinute = (min: number) => zeroOrWholeNumber(min, 1e9)
+
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: 'must be an address or a network, as in 10.0.0.0/8',
+})
+
+/** MongoDB's own databases. It takes names that differ by case alone for one. */
+const systemDatabases = /^(admin|config|local)$/i
+const databaseName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"')
+  .refine((name) => !systemDatabases.test(name), {
+    error: "must not be one of MongoDB's own databases admin, config and local",
+  })
+
+/** The database that the path of a URI names. Undefined if there is no path. */
+const databaseIn = (uri = ''): string | undefined =>
+  /^[^:]+:\/\/(?:.*@)?[^/?@]*\/([^?@]+)/s.exec(uri)?.[1]
+
+const defaultDatabase = 'feedline'
 
 const variables = z.object({
-  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
-  HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: portNumber.default(4000),
-  CORS_ORIGINS: commaList.pipe(z.array(originText)).default([]),
+  NODE_ENV: oneOf(['development', 'test', 'production']).default('development'),
+  HOST: listenHost.default('127.0.0.1'),
+  PORT: port.default(4000),
+  CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]),
   TRUSTED_DOCUMENTS: z.string().min(1).optional(),
-  TRUSTED_PROXIES: commaList
-    .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])))
-    .default([]),
-  REQUESTS_MAX: z.coerce.number().int().min(1).max(10_000).default(100),
+  TRUSTED_PROXIES: commaList.pipe(z.array(network)).default([]),
+  REQUESTS_MAX: wholeNumber(1, 10_000).default(100),
   RATE_LIMIT_COST: perMinute(10_000).optional(),
   RATE_LIMIT_MUTATIONS: perMinute(1).optional(),
-  RATE_LIMIT_ADDRESS_VIEWERS: z.coerce.number().int().min(0).max(1e6).default(20),
-  RATE_LIMIT_STORE: z.enum(['memory', 'mongodb']).default('memory'),
-  REQUEST_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(300).default(10),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  MONGODB_URI: z
-    .string()
-    .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
-    .optional(),
-  MONGODB_DATABASE: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"')
-    .default('feedline'),
+  RATE_LIMIT_ADDRESS_VIEWERS: wholeNumber(0, 1e6).default(20),
+  RATE_LIMIT_STORE: oneOf(['memory', 'mongodb']).default('memory'),
+  REQUEST_TIMEOUT_SECONDS: decimal(0.1, 300).default(10),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  MONGODB_URI: mongodbUri.optional(),
+  MONGODB_DATABASE: databaseName.optional(),
   EMBEDDED_MONGODB: flag.optional(),
   MONGOD_BINARY: z.string().min(1).optional(),
   FEEDLINE_DATA: z.string().min(1).default('.feedline'),
-  FOLLOWING: z.enum(['collection', 'reverse-index']).default('collection'),
-  FOLLOWEES_MAX: z.coerce.number().int().min(1).max(1_000_000).default(10_000),
+  FOLLOWING: oneOf(['collection', 'reverse-index']).default('collection'),
+  FOLLOWEES_MAX: wholeNumber(1, 1_000_000).default(10_000),
   ...thresholds,
   OVERFLOW_CAPACITY: entries(1).default(1000),
-  DRIFT_SAMPLE: z.coerce.number().min(0).max(1).default(0),
+  DRIFT_SAMPLE: decimal(0, 1).default(0),
   DRIFT_REPAIR: flag.default(false),
-  AUTH_JWT_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
-  AUTH_JWKS_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  AUTH_JWT_SECRET: secret(32).optional().meta({ isSecret: true }),
+  AUTH_JWKS_URL: httpUrl.optional(),
   AUTH_ISSUER: z.string().min(1).optional(),
   AUTH_AUDIENCE: z.string().min(1).optional(),
-  AUTH_ALGORITHMS: commaList
-    .pipe(z.array(z.enum([...hmacAlgorithms, ...keyAlgorithms])))
-    .optional(),
+  AUTH_ALGORITHMS: commaList.pipe(z.array(oneOf([...hmacAlgorithms, ...keyAlgorithms]))).optional(),
   AUTH_DEV: flag.optional(),
   RESERVED_HANDLES: commaList.default([...reservedHandles]),
   BLOCKED_WORDS: commaList.default([]),
@@ -184,37 +186,19 @@ export class ConfigError extends Error {
   }
 }
 
-/** Environment variables by name; empty and blank ones are left out. */
-export type Given = Readonly<Record<string, string>>
-
-/** What variables say. */
-export interface Reading<Values> {
-  /** A wrong variable has its default here. */
-  readonly values: Values
-  /** The variables that are wrong by themselves, as they were given. */
-  readonly wrong: Given
-  readonly problems: readonly string[]
-}
-
-/** Checks variables by their schema. A wrong variable is left out, so that the rest is checked all the same. */
-export function readVariables<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
-  given: Given,
-): Reading<z.output<z.ZodObject<Shape>>> {
-  const issues = schema.safeParse(given).error?.issues ?? []
-  const names = new Set(issues.map(({ path }) => path[0]))
-  const isWrong = ([name]: [string, unknown]) => names.has(name)
-  const entries = Object.entries(given)
-  return {
-    values: schema.parse(Object.fromEntries(entries.filter((one) => !isWrong(one)))),
-    wrong: Object.fromEntries(entries.filter(isWrong)),
-    problems: issues.map((issue) => `${issue.path[0]?.toString()}: ${issue.message}`),
-  }
-}
+/**
+ * What a process does: it serves requests, or only uses the database, or needs neither. In production a server must know
+ * how viewers sign in, and a database must be named.
+ */
+export type Use = 'serve' | 'database' | 'none'
 
 /** Reads all of the configuration that timelines do not depend on. */
-export function readCommonConfig(given: Given): { config: Config; problems: readonly string[] } {
+export function readCommonConfig(
+  given: Given,
+  use: Use,
+): { config: Config; problems: readonly string[] } {
   const { values: e, wrong, problems } = readVariables(variables, given)
+  const mayEmbed = e.EMBEDDED_MONGODB ?? e.NODE_ENV !== 'production'
   const config: Config = {
     production: e.NODE_ENV === 'production',
     http: {
@@ -235,8 +219,8 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
     logLevel: e.LOG_LEVEL,
     database: {
       uri: e.MONGODB_URI,
-      mayEmbed: e.EMBEDDED_MONGODB ?? e.NODE_ENV !== 'production',
-      name: e.MONGODB_DATABASE,
+      mayEmbed,
+      name: e.MONGODB_DATABASE ?? databaseIn(e.MONGODB_URI) ?? defaultDatabase,
       mongodBinary: e.MONGOD_BINARY,
       dataFolder: e.FEEDLINE_DATA,
     },
@@ -260,18 +244,38 @@ export function readCommonConfig(given: Given): { config: Config; problems: read
   }
   return {
     config,
-    problems: [...problems, ...authProblems({ ...e, ...wrong })],
+    problems: [
+      ...problems,
+      ...databaseProblems({ ...e, ...wrong }, use !== 'none' && !mayEmbed),
+      ...authProblems({ ...e, ...wrong }, use === 'serve'),
+    ],
   }
 }
 
-type AuthVariables = Partial<
-  Pick<
-    z.infer<typeof variables>,
-    'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS'
-  >
-> & { AUTH_DEV?: boolean | string | undefined }
+type Checked<Name extends keyof z.infer<typeof variables>> = {
+  readonly [Key in Name]?: z.infer<typeof variables>[Key] | string | undefined
+}
 
-function authProblems(e: AuthVariables): string[] {
+function databaseProblems(
+  e: Checked<'MONGODB_URI' | 'MONGODB_DATABASE' | 'EMBEDDED_MONGODB'>,
+  isRequired: boolean,
+): string[] {
+  if (!e.MONGODB_URI) {
+    return isRequired ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true'] : []
+  }
+  const name = databaseIn(e.MONGODB_URI)
+  const problem = databaseName.optional().safeParse(name).error?.issues[0]?.message
+  if (e.MONGODB_DATABASE || !problem) return []
+  return [
+    `MONGODB_URI: the database in its path ${problem}, not ${shown(name ?? '')}; ` +
+      'set MONGODB_DATABASE, and the path only says where the user is stored',
+  ]
+}
+
+function authProblems(
+  e: Checked<'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS' | 'AUTH_DEV'>,
+  signsIn: boolean,
+): string[] {
   const problems: string[] = []
   if (e.NODE_ENV === 'production') {
     if (String(e.AUTH_DEV) === 'true') {
@@ -279,7 +283,7 @@ function authProblems(e: AuthVariables): string[] {
         'AUTH_DEV: must not be true in production: it lets every client act as any user',
       )
     }
-    if (!e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
+    if (signsIn && !e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
       problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them')
     }
   }

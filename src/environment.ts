@@ -1,4 +1,11 @@
-import { type Config, ConfigError, commonVariableNames, readCommonConfig } from './config.ts'
+import {
+  type Config,
+  ConfigError,
+  commonVariableNames,
+  readCommonConfig,
+  type Use,
+} from './config.ts'
+import { uriProblem } from './db/uri.ts'
 import { type FeedConfig, feedVariableNames, readFeedConfig } from './feed/config.ts'
 import {
   type OperationsConfig,
@@ -20,19 +27,29 @@ export const variableNames: readonly string[] = [
 ]
 
 /**
- * Reads the configuration from environment variables; an empty or blank one counts as absent.
+ * Reads the configuration from environment variables. White space around a value is left out, such as the carriage
+ * return of a file from Windows. An empty value counts as absent.
+ * @param use what production requires: see {@link Use}.
  * @throws {ConfigError} naming every variable that is wrong.
  */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
+  use: Use = 'serve',
 ): AppConfig {
   const given = Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value?.trim() ? [[name, value]] : [])),
+    Object.entries(env).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
   )
-  const common = readCommonConfig(given)
+  const common = readCommonConfig(given, use)
   const feed = readFeedConfig(given)
   const operations = readOperationsConfig(given, common.config)
-  const problems = [common, feed, operations].flatMap((part) => part.problems)
+  const uris = { MONGODB_URI: common.config.database.uri, TIMELINES_URI: feed.config.timelinesUri }
+  const problems = [
+    ...[common, feed, operations].flatMap((part) => part.problems),
+    ...Object.entries(uris).flatMap(([name, uri]) => uriProblem(name, uri) ?? []),
+  ]
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...common.config, feed: feed.config, operations: operations.config }
 }
+
+/** {@link readConfig} of this process, for a command that does not serve. */
+export const configFor = (use: Use): AppConfig => readConfig(process.env, use)

@@ -8,8 +8,9 @@ import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
 import type { TimelinesCluster } from './db/timelines-cluster.ts'
-import { unreachable } from './db/unreachable.ts'
+import { UriCheck } from './db/unreachable.ts'
 import type { FeedConfig } from './feed/config.ts'
+import { orDispose } from './lib/or-dispose.ts'
 import { openTimelines } from './open-timelines.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
@@ -53,7 +54,7 @@ export interface OpenOptions {
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it. An embedded
  * database that is prepared, is migrated first if it has an older schema version.
  * @throws {SchemaVersionError} when the database has another schema version; {ConfigError} when it was built with the
- *   other following mode, or would be embedded in production; {UnreachableError}; {MongodError}; {Error} when the database's clock cannot be read; driver
+ *   other following mode; {UnreachableError}; {MongodError}; {Error} when the database's clock cannot be read; driver
  *   errors.
  */
 export async function openDatabase(
@@ -61,12 +62,10 @@ export async function openDatabase(
   options: OpenOptions,
 ): Promise<OpenDatabase> {
   const { profile, anyVersion, log, warn = log } = options
-  const { uri, name, mayEmbed, dataFolder, mongodBinary } = config.database
-  if (uri === undefined && !mayEmbed) {
-    throw new ConfigError(['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true'])
-  }
+  const { uri, name, dataFolder, mongodBinary } = config.database
   const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, log) : undefined
   const address = uri ?? mongod?.uri ?? ''
+  const uriCheck = uri === undefined ? undefined : new UriCheck('MONGODB_URI', uri, name)
   let client: MongoClient | undefined
   let clock: DatabaseClock | undefined
   let cluster: TimelinesCluster | undefined
@@ -77,10 +76,14 @@ export async function openDatabase(
     await mongod?.stop()
   }
   try {
-    const reach = (as: ClientProfile) =>
-      connect(address, as).catch((error: unknown) => {
-        throw uri === undefined ? error : unreachable(uri, error)
+    const reach = async (as: ClientProfile) => {
+      if (!uriCheck) return connect(address, as)
+      const opened = await connect(address, as, {}, uriCheck.listen).catch((error: unknown) => {
+        throw uriCheck.unreachable(error)
       })
+      await orDispose(opened, () => uriCheck.checkServer(opened))
+      return opened
+    }
     if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
     clock = await DatabaseClock.start(client, warn)
@@ -95,7 +98,7 @@ export async function openDatabase(
     return { client, db, cluster, clock, description, lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
-    throw error
+    throw uriCheck?.explained(error) ?? error
   }
 }
 

@@ -4,7 +4,7 @@ import type { MetaDoc, TimelinesPlaceDoc } from './db/collections.ts'
 import { isDisconnected, isDuplicateKey, isUnreachable } from './db/errors.ts'
 import type { Collection, Db } from './db/mongo.ts'
 import { type ClusterPrimary, TimelinesCluster } from './db/timelines-cluster.ts'
-import { unreachable } from './db/unreachable.ts'
+import { UriCheck } from './db/unreachable.ts'
 import type { FeedConfig } from './feed/config.ts'
 import {
   emptyCluster,
@@ -43,12 +43,14 @@ export async function openTimelines(
     if (place && !anyTimelines) throw elsewhere(place)
     return undefined
   }
-  const options = { uri, profile, database: config.database.name }
+  const { name } = config.database
+  const uriCheck = new UriCheck('TIMELINES_URI', uri, name)
+  const options = { uri, profile, database: name, listen: uriCheck.listen }
   const cluster =
     place && !anyTimelines
       ? await TimelinesCluster.openLater(options)
       : await TimelinesCluster.open(options).catch((error: unknown) => {
-          throw unreachable(uri, error, 'TIMELINES_URI')
+          throw uriCheck.unreachable(error)
         })
   try {
     await checkApart(cluster, db)
@@ -62,7 +64,7 @@ export async function openTimelines(
     return cluster
   } catch (error) {
     await cluster[Symbol.asyncDispose]()
-    throw error
+    throw uriCheck.explained(error)
   }
 }
 

@@ -4,7 +4,7 @@ import { type Degrees, equalDegrees, powerLawDegrees } from '../capacity/degrees
 import type { CapacityInputs } from '../capacity/inputs.ts'
 import { planCapacity } from '../capacity/plan.ts'
 import { sampleDegrees } from '../capacity/sample-degrees.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { formatPlan } from './capacity-report.ts'
 import { openForCommand } from './database.ts'
 import { numberBetween } from './numbers.ts'
@@ -152,6 +152,6 @@ function createGraph(
 }
 
 async function readGraph(): Promise<{ followers: Degrees; followees: Degrees }> {
-  await using database = await openForCommand(readConfig(), false)
+  await using database = await openForCommand(configFor('database'), false)
   return await sampleDegrees(database.services.collections)
 }

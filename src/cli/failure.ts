@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { clientErrorOf } from '../db/errors.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 
 /**
  * The error message of a failed command: one sentence. With LOG_LEVEL=debug or trace also the stack.
@@ -57,7 +57,7 @@ export const exitCodeOf = (error: unknown): number =>
 
 function wantsStack(): boolean {
   try {
-    return ['debug', 'trace'].includes(readConfig().logLevel)
+    return ['debug', 'trace'].includes(configFor('none').logLevel)
   } catch {
     return false
   }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { type CompactedHistory, compactHistory } from '../follows/compact-history.ts'
 import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
@@ -45,7 +45,7 @@ const progressMs = 5_000
 async function compact({ after, json, ...how }: CompactOptions): Promise<void> {
   const dryRun = how.dryRun === true
   const startedAt = performance.now()
-  await using database = await openForCommand(readConfig(), !dryRun)
+  await using database = await openForCommand(configFor('database'), !dryRun)
   using interrupt = interruption()
   const { collections, transactions } = database.services
   let loggedAt = startedAt

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import type { RelationCounts } from '../imports/classify-rows.ts'
 import { importRelations, type RelationImportResult } from '../imports/import-relations.ts'
 import { ImportInterrupted } from '../imports/importer.ts'
@@ -59,7 +59,7 @@ async function run(path: string, options: RelationsOptions): Promise<void> {
   const dryRun = options.dryRun === true
   const startedAt = performance.now()
   const file = await RelationFile.open(path)
-  const config = readConfig()
+  const config = configFor('database')
   await using database = await openForCommand(config, dryRun ? 'forRead' : 'forImport')
   using interrupt = interruption()
   const report = (result: RelationImportResult, more: object = {}) => {

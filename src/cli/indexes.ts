@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { collectionNames, timelineCollectionNames } from '../db/collections.ts'
 import { type IndexState, loadIndexStates } from '../db/indexes.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { openForCommand } from './database.ts'
 import { alignColumns } from './table.ts'
 
@@ -17,7 +17,7 @@ export const indexesCommand = (): Command =>
     .option('--apply', 'create the missing indexes first; existing indexes stay unchanged')
     .option('--json', 'print one JSON object: following, indexes, missing')
     .action(async ({ apply, json }: IndexesOptions) => {
-      const config = readConfig()
+      const config = configFor('database')
       await using database = await openForCommand(config, apply === true)
       const { db, cluster } = database
       const ofTimelines: readonly string[] = cluster ? timelineCollectionNames : []

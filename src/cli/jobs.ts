@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { type JobList, type JobState, type ListedJob, listJobs } from '../jobs/inspect.ts'
 import type { JobQueue } from '../jobs/queue.ts'
 import { parseTimeId, type TimeId } from '../lib/ids.ts'
@@ -26,7 +26,7 @@ export const jobsCommand = (): Command =>
     .option('--json', 'print one JSON object: jobs, counts')
     .addHelpText('after', help)
     .action(async ({ parked, kind, json }: ListOptions) => {
-      await using database = await openForCommand(readConfig(), false)
+      await using database = await openForCommand(configFor('database'), false)
       const { outbox } = database.services.collections
       const list = await listJobs(outbox, { parked: parked === true, kind }, shownMax)
       console.log(json ? JSON.stringify(list) : table(list))
@@ -71,7 +71,7 @@ const parkedCommand = (name: string, description: string, action: JobAction): Co
       if ((text === undefined) === (all === undefined)) {
         throw new Error('Pass the id of a parked job, or --all.')
       }
-      await using database = await openForCommand(readConfig(), false)
+      await using database = await openForCommand(configFor('database'), false)
       const { queue } = database.services
       const count =
         text === undefined ? await action.all(queue) : await oneOf(queue, text, action.one)

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import type { BadLines } from '../imports/bad-lines.ts'
 import { EdgeList } from '../imports/edge-list.ts'
 import { type GraphImportResult, importGraph } from '../imports/import-graph.ts'
@@ -63,7 +63,7 @@ Examples:
 async function load(file: string, options: LoadOptions): Promise<void> {
   const startedAt = performance.now()
   await checkReadable(file)
-  const config = readConfig()
+  const config = configFor('database')
   await using database = await openForCommand(config, 'forImport')
   using interrupt = interruption()
   const { services } = database

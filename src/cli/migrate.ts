@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { loadMissingMarks, setMarks, versionsMark } from '../db/marks.ts'
 import { type MigrationPlan, migrate, planMigration } from '../db/migrations/migrate.ts'
 import { schemaVersion } from '../db/schema-version.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { openDatabase } from '../open-database.ts'
 import { createServices } from '../services.ts'
 import { log } from './database.ts'
@@ -40,7 +40,7 @@ Examples:
 
 async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<void> {
   const options = { profile: 'bulk', prepare: false, anyVersion: true, log } as const
-  const config = readConfig()
+  const config = configFor('database')
   await using database = await openDatabase(config, options)
   using interrupt = interruption()
   if (dryRun) {

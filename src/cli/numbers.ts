@@ -1,13 +1,19 @@
 import { InvalidArgumentError } from 'commander'
+import { type NumberRule, numberRule, wholeNumberRule } from '../lib/numbers.ts'
+
+const option =
+  ({ problem, read }: NumberRule) =>
+  (text: string): number => {
+    const value = read(text)
+    if (value !== undefined) return value
+    throw new InvalidArgumentError(`It ${problem}.`)
+  }
 
 /** Reads an option's value as a whole number within bounds, both included. */
-export const wholeNumber =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const value = Number(text)
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
-  }
+export const wholeNumber = (min: number, max: number) => option(wholeNumberRule(min, max))
+
+/** Reads an option's value as a number within bounds, both included. `1e8` is a number. */
+export const numberBetween = (min: number, max: number) => option(numberRule(min, max))
 
 const unitSeconds: Readonly<Record<string, number>> = {
   s: 1,
@@ -27,12 +33,3 @@ export function durationSeconds(text: string): number {
   if (seconds >= 1 && seconds <= 3_155_760_000) return seconds
   throw new InvalidArgumentError('It must be seconds, or a number with s, m, h, d or w, e.g. 1h.')
 }
-
-/** Reads an option's value as a number within bounds, both included. `1e8` is a number. */
-export const numberBetween =
-  (min: number, max: number) =>
-  (text: string): number => {
-    const value = Number(text)
-    if (/^(\d+\.?\d*|\.\d+)(e\+?\d+)?$/i.test(text) && value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`)
-  }

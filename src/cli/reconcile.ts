@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { DomainError } from '../errors.ts'
 import { TextFile } from '../imports/text-file.ts'
 import { type Reconciled, reconcile } from '../integrity/reconcile.ts'
@@ -57,7 +57,7 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   const dryRun = how.dryRun === true
   const startedAt = performance.now()
   const who = users === 'all' ? 'all' : await handlesIn(users)
-  const config = readConfig()
+  const config = configFor('database')
   await using database = await openForCommand(config, dryRun ? 'forRead' : true)
   const services = await servicesForAllStrategies(database, config)
   using stopped = interruption()

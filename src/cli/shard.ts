@@ -16,7 +16,7 @@ import {
   loadClusterState,
 } from '../db/sharding/cluster.ts'
 import { mongoshLine, planSharding, ShardingError } from '../db/sharding/plan.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { openDatabase } from '../open-database.ts'
 import { log } from './database.ts'
 
@@ -56,7 +56,7 @@ Examples:
   $ feedline shard`
 
 async function run({ dryRun }: ShardOptions): Promise<void> {
-  const config = readConfig()
+  const config = configFor('database')
   if (config.database.uri === undefined) {
     throw new ShardingError('The embedded MongoDB cannot be sharded: set MONGODB_URI to a mongos.')
   }

@@ -4,7 +4,7 @@ import { ConfigError } from '../config.ts'
 import { dropTimelines, loadIdentities } from '../db/collection-identities.ts'
 import { timelineCollectionNames } from '../db/collections.ts'
 import { applyIndexes } from '../db/indexes.ts'
-import { type AppConfig, readConfig } from '../environment.ts'
+import { type AppConfig, configFor } from '../environment.ts'
 import {
   noteState,
   placeId,
@@ -29,7 +29,7 @@ export const timelinesMoveCommand = (): Command =>
     )
     .addHelpText('after', help)
     .action(async () => {
-      const config = readConfig()
+      const config = configFor('database')
       const options = { profile: 'bulk', prepare: true, anyTimelines: true, log } as const
       await using database = await openDatabase(config, options)
       const giveUpAt = performance.now() + triesMsMax

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander'
 import type { StrategyDoc } from '../db/collections.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { hybrid } from '../feed/strategies/hybrid.ts'
 import { type MaterialisedName, materialisedNames } from '../feed/strategies/list.ts'
 import { log, openForCommand } from './database.ts'
@@ -17,7 +17,7 @@ export const timelinesCommand = (): Command =>
     )
     .option('--json', 'print one JSON object: strategies')
     .action(async ({ json }: { json?: true }) => {
-      await using database = await openForCommand(readConfig(), false)
+      await using database = await openForCommand(configFor('database'), false)
       const registered = await database.services.registry.read()
       const strategies = materialisedNames
         .flatMap((name) => registered.get(name) ?? [])
@@ -33,7 +33,7 @@ export const timelinesCommand = (): Command =>
         .description('Stop maintaining a strategy, and delete its stored timelines.')
         .addArgument(strategyArgument())
         .action(async (name: MaterialisedName) => {
-          await using database = await openForCommand(readConfig(), true)
+          await using database = await openForCommand(configFor('database'), true)
           using interrupt = interruption()
           const { services } = database
           log('Pages now come from FANOUT_ON_READ. Deleting the stored timelines.')
@@ -47,7 +47,7 @@ export const timelinesCommand = (): Command =>
         .description('Back-fill a strategy again. Until then, pages come from FANOUT_ON_READ.')
         .addArgument(strategyArgument())
         .action(async (name: MaterialisedName) => {
-          await using database = await openForCommand(readConfig(), true)
+          await using database = await openForCommand(configFor('database'), true)
           if (!(await database.services.registrations.rebuild(name))) {
             throw new Error(`${name} is not maintained in this database`)
           }
@@ -68,7 +68,7 @@ export const timelinesCommand = (): Command =>
           wholeNumber(1, 1e9),
         )
         .action(async (followers: number) => {
-          await using database = await openForCommand(readConfig(), true)
+          await using database = await openForCommand(configFor('database'), true)
           const { registrations } = database.services
           const { name } = hybrid.settings.hybridThreshold.option
           if (!(await registrations.setOption(hybrid.name, name, followers))) {

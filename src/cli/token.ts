@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { SignJWT } from 'jose'
 import { type AuthConfig, ConfigError } from '../config.ts'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import { badInput } from '../errors.ts'
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 import { durationSeconds } from './numbers.ts'
@@ -34,7 +34,7 @@ Example:
     )
     .action(async (handle: string, { expires, json }: TokenOptions) => {
       const expiresAt = new Date((Math.floor(Date.now() / 1000) + expires) * 1000)
-      const token = await signToken(readConfig().auth, handle, expiresAt)
+      const token = await signToken(configFor('none').auth, handle, expiresAt)
       console.log(
         json ? JSON.stringify({ token, handle, expiresAt: expiresAt.toISOString() }) : token,
       )

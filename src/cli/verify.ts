@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../environment.ts'
+import { configFor } from '../environment.ts'
 import type { Finding } from '../integrity/invariant.ts'
 import { Tally, verify } from '../integrity/verify.ts'
 import { openForCommand, servicesForAllStrategies } from './database.ts'
@@ -42,7 +42,7 @@ Examples:
 
 async function run({ readers, json }: VerifyOptions): Promise<void> {
   const startedAt = performance.now()
-  const config = readConfig()
+  const config = configFor('database')
   await using database = await openForCommand(config, 'forRead')
   const services = await servicesForAllStrategies(database, config)
   const tally = new Tally()

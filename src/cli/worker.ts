@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type AppConfig, readConfig } from '../environment.ts'
+import { type AppConfig, configFor } from '../environment.ts'
 import { startAdmin } from '../http/admin.ts'
 import { Readiness } from '../http/readiness.ts'
 import { jobLeaseMs, jobPollMs } from '../jobs/lease.ts'
@@ -22,7 +22,7 @@ export const workerCommand = (): Command =>
       4,
     )
     .action(async ({ concurrency }: { readonly concurrency: number }) => {
-      const config = readConfig()
+      const config = configFor('database')
       const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
       const worker = await openProcess(config, log, (opened) =>
         startWorker(config, log, { ...opened, concurrency }),

@@ -165,6 +165,10 @@ export function isDisconnected(error: unknown): boolean {
   )
 }
 
+/** As {@link isDisconnected}, also by the cause of an error for clients. */
+export const isDatabaseAway = (error: unknown): boolean =>
+  isDisconnected(error instanceof DomainError ? error.cause : error)
+
 /** Whether the database could not be reached, or did not get the command done, in time. */
 export function isUnreachable(error: unknown): boolean {
   const root = rootCause(error)

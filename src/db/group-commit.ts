@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../errors.ts'
 import { groupMetrics } from '../metrics/group-commits.ts'
+import { isDatabaseAway, noAnswer } from './errors.ts'
 
 /** The name and the limits of a group commit. */
 export interface GroupCommitBounds {
@@ -213,8 +214,10 @@ export class GroupCommit<Op, Result> {
 
 /** The error of a write that waited too long, or arrived when too many writes waited. */
 export const overloaded = (cause?: unknown): DomainError =>
-  new DomainError(
-    'UNAVAILABLE',
-    'The post or user is receiving too many writes. Nothing was changed. Try again later.',
-    { cause },
-  )
+  isDatabaseAway(cause)
+    ? noAnswer(cause, 'Nothing was changed.')
+    : new DomainError(
+        'UNAVAILABLE',
+        'The post or user is receiving too many writes. Nothing was changed. Try again later.',
+        { cause },
+      )

@@ -46,6 +46,8 @@ export interface ClusterOptions {
   /** The name of the database, as that of users and posts. */
   readonly database: string
   readonly profile: ClientProfile
+  /** Adds listeners to each client before it connects. */
+  readonly listen?: (client: MongoClient) => void
 }
 
 /** An option that the driver accepts, but does not declare. Jobs wait for no transaction of this cluster. */
@@ -154,11 +156,13 @@ export class TimelinesCluster implements AsyncDisposable {
         // A majority read would not see a write that waits for no majority.
         ...(this.isDurable ? {} : { w: 1, readConcernLevel: 'local' }),
       },
-      (client) =>
+      (client) => {
+        this.options.listen?.(client)
         client.on('topologyDescriptionChanged', (event: TopologyDescriptionChangedEvent) => {
           last = event.newDescription
           if (client === this.client) this.note(last)
-        }),
+        })
+      },
     )
     if (this.isClosed) return opened.close()
     const before = this.client

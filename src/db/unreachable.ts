@@ -1,43 +1,171 @@
-import { MongoServerSelectionError } from 'mongodb'
+import { type Document, type MongoClient, MongoServerError } from 'mongodb'
+import { shown } from '../lib/shown.ts'
 
-/** Why the variable with a URI cannot be used: `message` is one sentence, with hosts and without credentials. */
+/** Why the variable with a URI cannot be used: `message` is one sentence, with the next step and without credentials. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-/** The error for the operator who set `uri`, from the error of a failed connection. */
-export function unreachable(
-  uri: string,
-  error: unknown,
-  variable = 'MONGODB_URI',
-): UnreachableError {
-  const hosts = hostsOf(uri)
-  const where = hosts ? ` at ${hosts}` : ''
-  const message = `${variable}: the database${where} cannot be used: ${reasonOf(error, hosts)}.`
-  return new UnreachableError(message, { cause: error })
+/** The oldest supported MongoDB, 6.0, by the version of its protocol. */
+const wireVersionMin = 17
+const releases: Readonly<Record<number, string>> = {
+  ...{ 6: '3.6', 7: '4.0', 8: '4.2', 9: '4.4', 13: '5.0' },
 }
 
-/** The hosts of a URI. Undefined if they may contain a part of a password, as after a "/" or "?" in the password. */
-function hostsOf(uri: string): string | undefined {
-  const [, authority = '', rest = ''] = /^[^:]+:\/\/([^/?#]*)(.*)$/s.exec(uri) ?? []
-  return rest.includes('@') ? undefined : authority.slice(authority.lastIndexOf('@') + 1)
+const unauthorizedCodes: ReadonlySet<unknown> = new Set([13, 8000])
+const authenticationFailedCode = 18
+const differsByCaseCode = 13_297
+
+/** Explains to the operator who set a URI why its database cannot be used. */
+export class UriCheck {
+  private client: MongoClient | undefined
+  /** What each host last answered to `hello`, or why it did not. */
+  private readonly hosts = new Map<string, Document | Error>()
+
+  constructor(
+    private readonly variable: 'MONGODB_URI' | 'TIMELINES_URI',
+    private readonly uri: string,
+    private readonly database: string,
+  ) {}
+
+  /** Watches a client while it connects: see `connect`. */
+  readonly listen = (client: MongoClient): void => {
+    this.client = client
+    client.on('serverHeartbeatSucceeded', ({ connectionId, reply }) => {
+      this.hosts.set(connectionId.replace(/<monitor>$/, ''), reply)
+    })
+    client.on('serverHeartbeatFailed', ({ connectionId, failure }) => {
+      this.hosts.set(connectionId.replace(/<monitor>$/, ''), failure)
+    })
+  }
+
+  /**
+   * Checks that a client reached a server that can run transactions. One command.
+   * @throws {UnreachableError}
+   */
+  async checkServer(client: MongoClient): Promise<void> {
+    const hello = await client.db('admin').command({ hello: 1 })
+    const [host = ''] = client.options.hosts.map((one) => `${one}`)
+    const reason = this.ofAnswer(host, hello)
+    if (reason) throw this.error(reason)
+  }
+
+  /** The error of a client that did not connect. */
+  unreachable(cause: unknown): UnreachableError {
+    const denied = this.ofRefusal(cause)
+    if (denied) return this.error(denied, cause)
+    const hosts = [...this.hosts].map(([host, answer]) =>
+      answer instanceof Error
+        ? this.ofFailure(host, answer)
+        : (this.ofAnswer(host, answer) ?? `${host} is found, but no primary`),
+    )
+    const reasons = hosts.length > 0 ? hosts : [this.ofFailure('', cause)]
+    return this.error([...new Set(reasons)].join(', and '), cause)
+  }
+
+  /** The error of a command during the start. Other errors than refusals of MongoDB are returned unchanged. */
+  explained(error: unknown): unknown {
+    const reason = this.ofRefusal(error)
+    return reason ? this.error(reason, error) : error
+  }
+
+  private error(reason: string, cause?: unknown): UnreachableError {
+    const message = `${this.variable}: ${shown(this.uri)} cannot be used: ${reason}.`
+    return new UnreachableError(message, { cause })
+  }
+
+  private ofRefusal(error: unknown): string | undefined {
+    if (!(error instanceof MongoServerError)) return undefined
+    const { username: user, source } = this.client?.options.credentials ?? {}
+    if (error.code === authenticationFailedCode) {
+      return `MongoDB knows no user ${shown(user ?? '')} with this password in the database ${shown(source ?? '')}; correct them, or name the database of the user with authSource=NAME`
+    }
+    if (error.code === differsByCaseCode) {
+      const [, stored = ''] = /already have: \[([^\]]*)/.exec(error.message) ?? []
+      return `it has the database ${shown(stored)}, which differs from ${shown(this.database)} by case alone; set MONGODB_DATABASE=${stored}, or to another name`
+    }
+    if (!unauthorizedCodes.has(error.code)) return undefined
+    return user
+      ? `the user ${shown(user)} may not use the database ${shown(this.database)} as Feedline does; grant the user its role readWrite`
+      : 'MongoDB asks for a user; write mongodb://USER:PASSWORD@HOST/?authSource=admin'
+  }
+
+  /** Why a server that answered cannot be used. Undefined if it can. */
+  private ofAnswer(host: string, hello: Document): string | undefined {
+    const { setName, isreplicaset, msg, maxWireVersion } = hello
+    if (maxWireVersion < wireVersionMin) {
+      const release = releases[maxWireVersion] ?? `of protocol ${maxWireVersion}`
+      return `${host} is MongoDB ${release}; upgrade it to 6.0 or newer`
+    }
+    if (msg === 'isdbgrid') return undefined
+    if (isreplicaset) {
+      return `the replica set of ${host} is not initiated; run rs.initiate() in mongosh`
+    }
+    if (!setName) {
+      return `${host} is a mongod without a replica set, which transactions need; start it with --replSet NAME and run rs.initiate() in mongosh`
+    }
+    const named = this.client?.options.replicaSet
+    if (named && named !== setName) {
+      return `${host} is a member of the replica set ${shown(setName)}, not of ${shown(named)}; write replicaSet=${setName}`
+    }
+    return hello.isWritablePrimary
+      ? undefined
+      : `${host} is not the primary; name all members of the replica set, and see rs.status() in mongosh`
+  }
+
+  private ofFailure(host: string, error: unknown): string {
+    const { code, path, message, reason } = rootOf(error)
+    const tls = this.client?.options.tls === true
+    if (path && /^E(NOENT|ACCES|ISDIR)$/.test(code)) {
+      return `the file ${shown(path)} of its TLS options cannot be read (${code}); correct the path`
+    }
+    if (/^querySrv|^queryTxt/.test(message)) {
+      return `its host has no SRV record for MongoDB (${code}); correct the name, or write mongodb:// with all hosts`
+    }
+    if (/^(ENOTFOUND|EAI_)/.test(code)) {
+      return `the name of the host ${host} is unknown (${code}); correct it`
+    }
+    if (code === 'ECONNREFUSED') {
+      return `nothing listens on ${host}; start mongod there, or correct host and port`
+    }
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+      return `the certificate of ${host} is for another host name (${reason ?? message}); write the name of the certificate`
+    }
+    if (/CERT|SIGNATURE|ISSUER/.test(code)) {
+      return `the certificate of ${host} is not trusted (${message}); add tlsCAFile=PATH with the certificate of its authority`
+    }
+    if (tls && /before secure TLS|wrong version number|packet length too long/.test(message)) {
+      return `${host} does not speak TLS; remove tls=true`
+    }
+    if (tls && /certificate required|handshake failure|bad certificate/.test(message)) {
+      return `${host} asks for a certificate of this client; add tlsCertificateKeyFile=PATH`
+    }
+    if (/timed out|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(`${code} ${message}`)) {
+      return `${host} does not answer in time; correct host and port, or check the network and its firewall`
+    }
+    if (/message size|BSON|corrupt/i.test(message)) {
+      return `${host} does not speak MongoDB's protocol; correct the port`
+    }
+    if (/closed|ECONNRESET|socket hang up/.test(`${code} ${message}`)) {
+      return tls
+        ? `${host} closes the connection; check its log`
+        : `${host} closes a connection without TLS; add tls=true, or correct the port`
+    }
+    return `${host ? `${host} fails: ` : ''}${message.replace(/\.$/, '')}`
+  }
 }
 
-function reasonOf(error: unknown, hosts: string | undefined): string {
-  if (error instanceof MongoServerSelectionError) return topologyProblem(error)
-  const reason = error instanceof Error ? error.message : String(error)
-  // The driver quotes a user name that it cannot parse, and that may be part of a password.
-  return !hosts || /unescaped/.test(reason)
-    ? 'a host is missing, or a character of its user name or password is not percent-encoded'
-    : reason.replace(/\.$/, '')
+interface Failure {
+  readonly code: string
+  readonly path?: string
+  readonly message: string
+  readonly reason?: string
 }
 
-/** Explains why no primary was found. The driver ignores members of another replica set without an error. */
-function topologyProblem({ message, reason }: MongoServerSelectionError): string {
-  if (!reason) return message
-  const faults = [...reason.servers.values()].flatMap((server) => server.error?.message || [])
-  if (faults.length > 0) return [...new Set(faults)].join(', ')
-  return reason.setName && reason.servers.size === 0
-    ? `none of its hosts is a member of a replica set named "${reason.setName}"`
-    : 'none of its hosts is the primary'
+/** The error of the system below the errors of the driver. */
+function rootOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { code: '', message: String(error) }
+  const { code, cause } = error as NodeJS.ErrnoException
+  if (typeof code !== 'string' && cause instanceof Error) return rootOf(cause)
+  return { ...(error as unknown as Failure), message: error.message, code: `${code ?? ''}` }
 }

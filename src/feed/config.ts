@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { commaList, type Given, readVariables } from '../config.ts'
+import {
+  commaList,
+  decimal,
+  type Given,
+  mongodbUri,
+  oneOf,
+  readVariables,
+  wholeNumber,
+} from '../lib/variables.ts'
 import { type EntryContent, entryContents } from './entries.ts'
 import {
   type FeedStrategyName,
@@ -27,18 +35,16 @@ export interface FeedConfig extends SettingValues {
 const writeConcernsIn = (uri: string) => [...uri.matchAll(/[?&]w=([^&]*)/g)].map(([, w]) => w)
 
 const common = z.object({
-  FEED_STRATEGY: z.enum(feedStrategyNames).default('FANOUT_ON_READ'),
-  FEED_MAINTAINED: commaList.pipe(z.array(z.enum(feedStrategyNames))).default([]),
-  TIMELINE_ENTRIES: z.enum(entryContents).default('author'),
-  FANOUT_INLINE_MAX: z.coerce.number().int().min(0).max(10_000).default(200),
-  TIMELINES_URI: z
-    .string()
-    .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
+  FEED_STRATEGY: oneOf(feedStrategyNames).default('FANOUT_ON_READ'),
+  FEED_MAINTAINED: commaList.pipe(z.array(oneOf(feedStrategyNames))).default([]),
+  TIMELINE_ENTRIES: oneOf(entryContents).default('author'),
+  FANOUT_INLINE_MAX: wholeNumber(0, 10_000).default(200),
+  TIMELINES_URI: mongodbUri
     .refine((uri) => writeConcernsIn(uri).every((w) => w === '1' || w === 'majority'), {
-      error: 'w must be 1 or majority',
+      error: 'must have the option w=1 or w=majority, or none',
     })
     .optional(),
-  PAGE_CACHE_MB: z.coerce.number().min(0).max(65_536).default(64),
+  PAGE_CACHE_MB: decimal(0, 65_536).default(64),
 })
 const settingNames = Object.keys(settings) as SettingName[]
 const ofStrategies = z.object(

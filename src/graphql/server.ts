@@ -76,6 +76,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const http = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: parts.config.operations.receiveMs,
+    keepAliveTimeout: parts.config.operations.keepAliveMs,
     http: { ...receiveLimits(parts.config.operations.receiveMs), requireHostHeader: false },
     clientErrorHandler: unreadable.refuse,
     genReqId: () => randomUUID(),

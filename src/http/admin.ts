@@ -23,7 +23,7 @@ export async function startAdmin(
 ): Promise<Admin> {
   measureProcess()
   const http = createAdmin(readiness)
-  const url = await listenOn(http, address, 'ADMIN_PORT')
+  const url = await listenOn(http, address, 'ADMIN_')
   return { url, [Symbol.asyncDispose]: async () => http.close() }
 }
 

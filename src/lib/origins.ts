@@ -1,20 +1,14 @@
-import { z } from 'zod'
 import { parseUrl } from './url.ts'
 
 /**
- * The origin of a URL as browsers send it: in lower case, without a default port and without a slash at its end.
- * @returns undefined if the text is no http(s) origin: it has a path, a user, a query or a wildcard.
+ * The origin of a URL as browsers send it: in lower case, without a default port and without a slash at its end. Any
+ * scheme may have origins: apps use `capacitor://localhost`, `tauri://localhost` and `chrome-extension://ID`.
+ * @returns undefined if the text is no origin: it has a path, a user, a query or a wildcard, or no host.
  */
 export function parseOrigin(text: string): string | undefined {
+  if (/[?#\\@*\s]/.test(text)) return undefined
   const url = parseUrl(text)
-  if (!url || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return undefined
-  return url.href === `${url.origin}/` && !/[?#\\@]/.test(text) ? url.origin : undefined
+  if (!url?.host || url.protocol === 'file:' || !/^\/?$/.test(url.pathname)) return undefined
+  // Other schemes have no `origin` in the standard, but browsers send one.
+  return `${url.protocol}//${url.host}`.toLowerCase()
 }
-
-/** A variable that names an origin. */
-export const originText = z.string().transform((text, { addIssue }) => {
-  const origin = parseOrigin(text)
-  if (origin === undefined)
-    addIssue(`"${text}" is not an origin: write scheme, host and port, as in https://app.example`)
-  return origin ?? ''
-})

@@ -9,7 +9,8 @@ import { run } from '../../src/dev/mongod/fetch.ts'
 import { acquireLock, withLock } from '../../src/dev/mongod/lock.ts'
 import { limitLog, logFileOf, openLog } from '../../src/dev/mongod/log.ts'
 import { isAlive } from '../../src/dev/mongod/pid.ts'
-import { argumentsFor, firstError } from '../../src/dev/mongod/process.ts'
+import { firstError } from '../../src/dev/mongod/end-reason.ts'
+import { argumentsFor } from '../../src/dev/mongod/process.ts'
 import { otherUsers, readState, removeState, writeState } from '../../src/dev/mongod/state.ts'
 
 let folder: string

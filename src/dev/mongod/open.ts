@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { endReason, firstError, fullDisk } from './end-reason.ts'
 import { MongodError } from './error.ts'
 import { findMongod, type MongodBinary } from './find.ts'
 import { withLock } from './lock.ts'
 import { limitLog, logFileOf, readLog } from './log.ts'
-import { hasEnded } from './pid.ts'
+import { hasEnded, isAlive } from './pid.ts'
 import { ensurePrimary, pidBehind, replicaSetName } from './primary.ts'
 import {
   dbFolderOf,
   endMongod,
-  firstError,
   freePort,
   signalMongod,
   spawnMongod,
@@ -89,7 +89,11 @@ async function withFolder<T>(dataFolder: string, work: () => Promise<T>): Promis
     const { code, path } = error as NodeJS.ErrnoException
     const concernsFolder = path?.startsWith(dataFolder) || (path && dataFolder.startsWith(path))
     if (!code || !concernsFolder) throw error
-    throw new MongodError(`The data folder ${dataFolder} cannot be used (${code}: ${path}).`)
+    throw new MongodError(
+      code === 'ENOSPC'
+        ? `FEEDLINE_DATA: the disk of ${dataFolder} is full; free some space and start again.`
+        : `FEEDLINE_DATA: the folder ${dataFolder} cannot be used (${code}: ${path}); set a folder that this user may write.`,
+    )
   }
 }
 
@@ -150,7 +154,7 @@ async function startOnce(
   stop.abort()
   await endMongod(mongod.pid)
   removeState(dataFolder)
-  return firstError(readLog(dataFolder)) ?? failure
+  return (await fullDisk(dataFolder)) ?? firstError(readLog(dataFolder)) ?? failure
 }
 
 const addressOf = ({ port }: MongodState) => `127.0.0.1:${port}`
@@ -179,6 +183,8 @@ function opened({ dataFolder, state, me, origin, joined }: Running): EmbeddedMon
     withFolder(dataFolder, async () => {
       process.off('exit', onExit)
       watch.end()
+      // The disk of one that ended may be full, and take no state.
+      if (!isAlive(pid) && readState(dataFolder)?.pid === pid) return removeState(dataFolder)
       if (!removeUser(dataFolder, pid, me)) return
       await endMongod(pid)
       removeState(dataFolder)
@@ -200,7 +206,7 @@ function watchProcess(pid: number, dataFolder: string) {
       limitLog(dataFolder)
       if (!(await hasEnded(pid, 0))) return
       clearInterval(timer)
-      resolve(`The embedded mongod ended unexpectedly (its log: ${logFileOf(dataFolder)}).`)
+      resolve(`The embedded mongod ended: ${await endReason(dataFolder)}.`)
     }, watchMs).unref()
   })
   return { lost, end: () => clearInterval(timer) }

@@ -107,35 +107,3 @@ export async function freePort(): Promise<number> {
   await once(server, 'close')
   return port
 }
-
-/** The first error in a log of mongod, with its reason. Without one, the first line that is not JSON. */
-export function firstError(log: string): string | undefined {
-  let plain: string | undefined
-  for (const line of log.split('\n').filter((text) => text.trim() !== '')) {
-    const entry = parseEntry(line)
-    if (!entry) plain ??= line.trim()
-    else if (entry.s === 'E' || entry.s === 'F') {
-      const { error, reason } = entry.attr ?? {}
-      const why = typeof error === 'object' ? error.errmsg : error
-      return `${entry.msg}: ${why ?? reason ?? 'see the log'}`
-    }
-  }
-  return plain
-}
-
-interface LogEntry {
-  readonly s: string
-  readonly msg: string
-  readonly attr?: {
-    readonly error?: string | { readonly errmsg?: string }
-    readonly reason?: string
-  }
-}
-
-function parseEntry(line: string): LogEntry | undefined {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
-}

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type {
   Collections,
@@ -13,6 +12,7 @@ import type { AnyBulkWriteOperation, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import { shareReads } from '../../db/shared-reads.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../../lib/ids.ts'
+import { decimal } from '../../lib/variables.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import type { EntryReader } from '../entry-reader.ts'
@@ -65,7 +65,7 @@ export const cache = defineStrategy({
     /** How long a reader may be away before the cache is deleted, in days. */
     cacheAwayDays: {
       variable: 'CACHE_AWAY_DAYS',
-      schema: z.coerce.number().min(0.01).max(3660).default(30),
+      schema: decimal(0.01, 3660).default(30),
       option: undefined,
       // A check does not extend the expiry of a cache.
       whenChecked: 0,

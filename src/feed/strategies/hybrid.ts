@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import type { StrategyDoc, TimelineTx } from '../../db/collections.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
+import { wholeNumber } from '../../lib/variables.ts'
 import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import { sortEntries } from '../entries.ts'
 import { defineStrategy } from './descriptor.ts'
@@ -33,7 +33,7 @@ export const hybrid = defineStrategy({
     /** An author with this many followers is read instead of delivered. */
     hybridThreshold: {
       variable: 'HYBRID_THRESHOLD',
-      schema: z.coerce.number().int().min(1).max(1e9).default(10_000),
+      schema: wholeNumber(1, 1e9).default(10_000),
       option: {
         name: 'threshold',
         toStored: (followers) => followers,

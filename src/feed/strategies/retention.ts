@@ -1,8 +1,8 @@
-import { z } from 'zod'
 import type { StrategyDoc, TimelineFloorDoc } from '../../db/collections.ts'
 import { fromObjectId, highestId } from '../../db/object-id.ts'
 import { neighbour, type PostId, timeIdAt } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
+import { decimal, wholeNumber, zeroOrDecimal } from '../../lib/variables.ts'
 import type { Setting } from './setting.ts'
 import type { Candidates, Entry } from './strategy.ts'
 
@@ -43,7 +43,7 @@ const dropAll = (sharers: readonly string[]) => (strategy: string) =>
 export const entriesMaxSetting = (variable: string, ...sharers: string[]) =>
   ({
     variable,
-    schema: z.coerce.number().int().min(0).max(1e9).default(0),
+    schema: wholeNumber(0, 1e9).default(0),
     option: {
       name: 'entriesMax',
       toStored: (entries: number) => entries,
@@ -58,7 +58,7 @@ export const entriesMaxSetting = (variable: string, ...sharers: string[]) =>
 const daysSetting = (variable: string, name: string, sharers: readonly string[]) =>
   ({
     variable,
-    schema: z.coerce.number().min(0).max(3660).default(0),
+    schema: decimal(0, 3660).default(0),
     option: {
       name,
       toStored: (days: number) => Math.round(days * dayMs),
@@ -83,11 +83,7 @@ export const checkedAway = -1
 export const awaySetting = {
   timelineAwayDays: {
     ...daysSetting('TIMELINE_AWAY_DAYS', 'awayMaxMs', []),
-    schema: z.coerce
-      .number()
-      .max(3660)
-      .refine((days) => days === 0 || days >= 1, 'must be 0, or at least 1')
-      .default(0),
+    schema: zeroOrDecimal(1, 3660).default(0),
     whenChecked: checkedAway,
   },
 }

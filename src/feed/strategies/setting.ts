@@ -1,5 +1,6 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { StrategyDoc } from '../../db/collections.ts'
+import { wholeNumber } from '../../lib/variables.ts'
 
 /** A number that an environment variable sets for one strategy. */
 export interface Setting {
@@ -35,7 +36,7 @@ export const dropAndStart = (strategy: string): string =>
   `run "feedline timelines drop ${strategy}" and start again`
 
 /** Number of entries in one document. With 3,000 bytes of text per entry, the document stays below MongoDB's 16 MB. */
-export const entriesOfDocument = z.coerce.number().int().min(1).max(4_000)
+export const entriesOfDocument = wholeNumber(1, 4_000)
 
 /**
  * The value that the database stores for one option of a strategy.

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { singleBatch } from '../../db/client.ts'
 import type {
   Collections,
@@ -12,6 +11,7 @@ import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { PostId, TimeId, UserId } from '../../lib/ids.ts'
+import { decimal } from '../../lib/variables.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import type { FloorParts } from './floor-parts.ts'
@@ -63,7 +63,7 @@ export const timeBuckets = defineStrategy({
     timeBucketDaysMax: daysMaxSetting('TIME_BUCKET_DAYS_MAX'),
     timeBucketDays: {
       variable: 'TIME_BUCKET_DAYS',
-      schema: z.coerce.number().min(0.01).max(366).default(7),
+      schema: decimal(0.01, 366).default(7),
       option: {
         name: 'periodMs',
         toStored: (days) => Math.round(days * dayMs),

@@ -1,0 +1,21 @@
+import { MongoClient } from 'mongodb'
+import { shown } from '../lib/shown.ts'
+
+/**
+ * What the driver refuses in a URI before it connects: one sentence without credentials, that begins with the name of the
+ * variable. Undefined if it refuses nothing. Sends nothing.
+ */
+export function uriProblem(variable: string, uri: string | undefined): string | undefined {
+  if (uri === undefined) return undefined
+  try {
+    new MongoClient(uri)
+    return undefined
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
+    // Other messages quote what the driver takes for a host or a user, and that may be part of a password.
+    const isAboutOption = /\b(option|parameter|replicaSet|directConnection|loadBalanced|auth|tls)/i
+    return isAboutOption.test(reason) && !/unescaped/i.test(reason)
+      ? `${variable}: ${shown(uri)} has an option that MongoDB's driver refuses: ${reason}`
+      : `${variable}: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`
+  }
+}

@@ -40,6 +40,7 @@ export async function benchmarkOverload({ log, print, rounds, ms }: BenchOptions
         ...timelineEnv,
         ...more,
         NODE_ENV: 'production',
+        ADMIN_PORT: '0',
         AUTH_JWT_SECRET: secret,
         RATE_LIMIT_COST: '0',
         RATE_LIMIT_MUTATIONS: '0',

@@ -48,7 +48,7 @@ export const startFeedline = (
     'feedline-server.ts',
     {
       ...strategyEnv(strategy),
-      ...{ NODE_ENV: 'production', FEEDLINE_BUILT: buildFolder, PORT: '0' },
+      ...{ NODE_ENV: 'production', FEEDLINE_BUILT: buildFolder, PORT: '0', ADMIN_PORT: '0' },
       ...{ MONGODB_URI: uri, MONGODB_DATABASE: db.databaseName },
       ...{ AUTH_JWT_SECRET: tokenSecret, RATE_LIMIT_COST: '0', RATE_LIMIT_MUTATIONS: '0' },
     },

@@ -23,7 +23,7 @@ export async function allowOrigins(
 ): Promise<void> {
   if (production && origins.length === 0) return
   const isAllowed = (origin = '') =>
-    origins.includes(origin) || (!production && localOrigin.test(origin))
+    origins.includes(origin.toLowerCase()) || (!production && localOrigin.test(origin))
   await http.register(cors, {
     origin: (origin, done) => done(null, isAllowed(origin)),
     methods: ['GET', 'POST'],

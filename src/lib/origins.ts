@@ -6,7 +6,7 @@ import { parseUrl } from './url.ts'
  * @returns undefined if the text is no origin: it has a path, a user, a query or a wildcard, or no host.
  */
 export function parseOrigin(text: string): string | undefined {
-  if (/[?#\\@*\s]/.test(text)) return undefined
+  if (/[?#\\@*\s]/.test(text) || !text.includes('://')) return undefined
   const url = parseUrl(text)
   if (!url?.host || url.protocol === 'file:' || !/^\/?$/.test(url.pathname)) return undefined
   // Other schemes have no `origin` in the standard, but browsers send one.

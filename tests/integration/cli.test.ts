@@ -68,7 +68,7 @@ describe('the error messages of commands', () => {
     const { code, stderr } = await run(['indexes'], { FEEDLINE_DATA: folder })
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `feedline: The data folder ${folder} cannot be used (ELOOP: ${lock}).\n`,
+      stderr: `feedline: FEEDLINE_DATA: the folder ${folder} cannot be used (ELOOP: ${lock}); set a folder that this user may write.\n`,
     })
   })
 

@@ -85,7 +85,13 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   let services: Services | undefined
   let close = async () => {}
   beforeAll(async () => {
-    const config = readConfig({ NODE_ENV: 'test', ...withoutSlowLines, ...env })
+    const config = readConfig({
+      NODE_ENV: 'test',
+      // The database of the test file, whatever this says.
+      EMBEDDED_MONGODB: 'true',
+      ...withoutSlowLines,
+      ...env,
+    })
     const log = createLog('info', { write: (line: string) => void logged.push(line) })
     services = createServices(database.client, database.db, config)
     await registerStrategies(services, config.feed.maintained)

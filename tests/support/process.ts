@@ -37,7 +37,8 @@ export function feedline(
 ): FeedlineProcess {
   const child = spawn(process.execPath, [`${folder}/main.js`, ...args], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    // Processes of production share no port.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ADMIN_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

@@ -1,15 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigError } from '../../src/config.ts'
+import { ConfigError, type Use } from '../../src/config.ts'
 import { readConfig, variableNames } from '../../src/environment.ts'
 
 const secret = 's'.repeat(32)
-const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret }
+const database = { MONGODB_URI: 'mongodb://a.b/' }
+const production = { NODE_ENV: 'production', AUTH_JWT_SECRET: secret, ...database }
 
-function problemsOf(env: Record<string, string>): readonly string[] {
+function problemsOf(env: Record<string, string>, use?: Use): readonly string[] {
   try {
-    readConfig(env)
+    readConfig(env, use)
     return []
   } catch (error) {
     if (error instanceof ConfigError) return error.problems
@@ -38,10 +39,75 @@ describe('configuration', () => {
     ])
   })
 
-  test.each(['abc', '4e3', '0x10', '+1', '-1', '80.5', ' 80', '65536'])(
+  test.each(['abc', '4e3', '0x10', '+1', '-1', '80.5', '8 0', '65536'])(
     'the port "%s" is refused',
     (port) => {
-      expect(problemsOf({ PORT: port })).toEqual(['PORT: must be a whole number from 0 to 65535'])
+      expect(problemsOf({ PORT: port })).toEqual([
+        `PORT: must be a whole number from 0 to 65535, not "${port}"`,
+      ])
+    },
+  )
+
+  test('white space around a value is left out, as after a line of a file from Windows', () => {
+    const given = { PORT: '80\r', HOST: ' 0.0.0.0 ', AUTH_JWT_SECRET: `${secret}\r`, AUTH_DEV: 'true\t' }
+    expect(readConfig(given)).toMatchObject({
+      http: { port: 80, host: '0.0.0.0' },
+      auth: { secret, dev: true },
+    })
+  })
+
+  test('HOST and ADMIN_HOST are addresses or names, and IPv6 may be in brackets', () => {
+    const hosts = (host: string) => {
+      const { http, operations } = readConfig({ HOST: host, ADMIN_HOST: host })
+      return [http.host, operations.admin.host]
+    }
+    expect(hosts('[::]')).toEqual(['::', '::'])
+    expect(hosts('::1')).toEqual(['::1', '::1'])
+    expect(hosts('my-host.example')).toEqual(['my-host.example', 'my-host.example'])
+    for (const host of ['http://0.0.0.0', '0.0.0.0:4000', '*', '[::]:80', 'a b']) {
+      expect(problemsOf({ HOST: host, ADMIN_HOST: host })).toEqual(
+        ['HOST', 'ADMIN_HOST'].map(
+          (name) =>
+            `${name}: must be an address or a host name without scheme and port, as in 0.0.0.0 or [::], not "${host}"`,
+        ),
+      )
+    }
+  })
+
+  test.each([
+    [{ MONGODB_URI: 'mongodb://h/' }, 'feedline'],
+    [{ MONGODB_URI: 'mongodb://h/?replicaSet=a/b' }, 'feedline'],
+    [{ MONGODB_URI: 'mongodb://h/mine' }, 'mine'],
+    [{ MONGODB_URI: 'mongodb+srv://me:p%40ss@h.example/mine?appName=x/y' }, 'mine'],
+    [{ MONGODB_URI: 'mongodb://a:1,[::1]:2/mine?replicaSet=x' }, 'mine'],
+    [{ MONGODB_URI: 'mongodb://h/mine', MONGODB_DATABASE: 'other' }, 'other'],
+    [{ MONGODB_URI: 'mongodb://h/admin', MONGODB_DATABASE: 'other' }, 'other'],
+    [{}, 'feedline'],
+  ])('MONGODB_DATABASE, or else the path of MONGODB_URI, names the database: %j', (given, name) => {
+    expect(readConfig(given).database.name).toBe(name)
+  })
+
+  test.each(['admin', 'local', 'config', 'Admin', 'LOCAL'])(
+    'MongoDB’s own database %s is refused by its name',
+    (name) => {
+      const own = "must not be one of MongoDB's own databases admin, config and local"
+      expect(problemsOf({ MONGODB_DATABASE: name })).toEqual([
+        `MONGODB_DATABASE: ${own}, not "${name}"`,
+      ])
+      expect(problemsOf({ MONGODB_URI: `mongodb://h/${name}` })).toEqual([
+        `MONGODB_URI: the database in its path ${own}, not "${name}"; set MONGODB_DATABASE, and the path only says where the user is stored`,
+      ])
+    },
+  )
+
+  test.each(['a.b', 'a b', 'a$b', 'ä', 'x'.repeat(64), 'a"b'])(
+    'the name %s of a database is refused',
+    (name) => {
+      const rule = 'must be 1 to 63 letters, digits, "_" or "-"'
+      const seen = `not ${JSON.stringify(name)}`
+      expect(problemsOf({ MONGODB_DATABASE: name })).toEqual([`MONGODB_DATABASE: ${rule}, ${seen}`])
+      const ofUri = problemsOf({ MONGODB_URI: `mongodb://h/${name}` })
+      expect(ofUri[0]).toContain(`MONGODB_URI: the database in its path ${rule}, ${seen}; set`)
     },
   )
 
@@ -55,13 +121,23 @@ describe('configuration', () => {
     expect(readConfig({ CORS_ORIGINS: given }).http.corsOrigins).toEqual([
       ...['https://app.example', 'http://a.example', 'https://b.example:8443', 'http://[::1]:90'],
     ])
+    const ofApps = [
+      ...['capacitor://localhost', 'tauri://localhost', 'ionic://localhost', 'app://-'],
+      ...['chrome-extension://abcdefghijklmnop', 'moz-extension://0f0f-1', 'app://host.example:81'],
+    ]
+    expect(readConfig({ CORS_ORIGINS: ofApps.join() }).http.corsOrigins).toEqual(ofApps)
+    expect(readConfig({ CORS_ORIGINS: 'Tauri://LocalHost/' }).http.corsOrigins).toEqual([
+      'tauri://localhost',
+    ])
     const wrong = [
-      ...['*', 'null', 'app.example', 'localhost:3000', 'ftp://a.example', 'https://*.example'],
+      ...['*', 'null', 'app.example', 'localhost:3000', 'https://*.example', 'file:///', 'app://'],
       ...['https://a.example/path', 'https://a.example/?', 'https://u@a.example', 'https://'],
+      ...['capacitor://localhost/path', 'capacitor://u:p@localhost', 'tauri:localhost', 'app://*'],
+      ...['app://a b', 'chrome-extension://a#b', '://a', 'http:a.example'],
     ]
     for (const origin of wrong) {
       expect(problemsOf({ CORS_ORIGINS: `https://b.example,${origin}` })).toEqual([
-        `CORS_ORIGINS: "${origin}" is not an origin: write scheme, host and port, as in https://app.example`,
+        `CORS_ORIGINS: must be an origin: scheme, host and port, as in https://app.example or capacitor://localhost, not "${origin.replace(/u:p@|u@/, '***@')}"`,
       ])
     }
   })
@@ -113,8 +189,8 @@ describe('configuration', () => {
   })
 
   test('production requires a secret or a key set that verifies tokens', () => {
-    expect(problemsOf({ NODE_ENV: 'production' })).toHaveLength(1)
-    const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks' }
+    expect(problemsOf({ NODE_ENV: 'production', ...database })).toHaveLength(1)
+    const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks', ...database }
     expect(readConfig(jwks).auth.algorithms).toEqual(['RS256', 'ES256', 'EdDSA'])
   })
 
@@ -147,10 +223,30 @@ describe('configuration', () => {
   })
 
   test('an embedded database is allowed outside production, and by EMBEDDED_MONGODB', () => {
-    const mayEmbed = (env: Record<string, string>) => readConfig(env).database.mayEmbed
+    const mayEmbed = (env: Record<string, string>) => readConfig(env, 'none').database.mayEmbed
     expect([mayEmbed({}), mayEmbed(production)]).toEqual([true, false])
+    expect(problemsOf({ ...production, MONGODB_URI: '' })).toEqual([
+      'MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true',
+    ])
     expect(mayEmbed({ ...production, EMBEDDED_MONGODB: 'true' })).toBe(true)
     expect(mayEmbed({ EMBEDDED_MONGODB: 'false' })).toBe(false)
+  })
+
+  test('production alone names all that it requires, by what the process does', () => {
+    const env = { NODE_ENV: 'production' }
+    expect(problemsOf(env)).toEqual([
+      expect.stringContaining('MONGODB_URI: production requires it'),
+      expect.stringContaining('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one'),
+    ])
+    expect(problemsOf(env, 'database')).toEqual([
+      expect.stringContaining('MONGODB_URI: production requires it'),
+    ])
+    expect(problemsOf(env, 'none')).toEqual([])
+  })
+
+  test('the admin port is fixed in production, and any free one elsewhere', () => {
+    expect(readConfig({}).operations.admin.port).toBe(0)
+    expect(readConfig(production).operations.admin.port).toBe(4001)
   })
 
   test('production drains for 10 s by default, other environments stop at once', () => {

@@ -21,4 +21,6 @@ EXPOSE 4000 4001
 # Liveness of a server or a worker. Whether the database answers too is /readyz.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/livez`, { signal: AbortSignal.timeout(2000) }).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "dist/main.js", "serve"]
+# Any command of Feedline may follow the name of the image; `serve` if none does.
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["serve"]

@@ -93,10 +93,7 @@ export class UriCheck {
   /** Why a server that answered cannot be used. Undefined if it can. */
   private ofAnswer(host: string, hello: Document): string | undefined {
     const { setName, isreplicaset, msg, maxWireVersion } = hello
-    if (maxWireVersion < wireVersionMin) {
-      const release = releases[maxWireVersion] ?? `of protocol ${maxWireVersion}`
-      return `${host} is MongoDB ${release}; upgrade it to 6.0 or newer`
-    }
+    if (maxWireVersion < wireVersionMin) return tooOld(host, maxWireVersion)
     if (msg === 'isdbgrid') return undefined
     if (isreplicaset) {
       return `the replica set of ${host} is not initiated; run rs.initiate() in mongosh`
@@ -116,6 +113,8 @@ export class UriCheck {
   private ofFailure(host: string, error: unknown): string {
     const { code, path, message, reason } = rootOf(error)
     const tls = this.client?.options.tls === true
+    const [, wireVersion] = /maximum wire version (\d+)/.exec(message) ?? []
+    if (wireVersion) return tooOld(host, Number(wireVersion))
     if (path && /^E(NOENT|ACCES|ISDIR)$/.test(code)) {
       return `the file ${shown(path)} of its TLS options cannot be read (${code}); correct the path`
     }
@@ -137,23 +136,27 @@ export class UriCheck {
     if (tls && /before secure TLS|wrong version number|packet length too long/.test(message)) {
       return `${host} does not speak TLS; remove tls=true`
     }
-    if (tls && /certificate required|handshake failure|bad certificate/.test(message)) {
-      return `${host} asks for a certificate of this client; add tlsCertificateKeyFile=PATH`
-    }
     if (/timed out|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(`${code} ${message}`)) {
       return `${host} does not answer in time; correct host and port, or check the network and its firewall`
     }
     if (/message size|BSON|corrupt/i.test(message)) {
       return `${host} does not speak MongoDB's protocol; correct the port`
     }
-    if (/closed|ECONNRESET|socket hang up/.test(`${code} ${message}`)) {
+    if (
+      /closed|ECONNRESET|socket hang up|certificate required|handshake failure/.test(
+        `${code} ${message}`,
+      )
+    ) {
       return tls
-        ? `${host} closes the connection; check its log`
+        ? `${host} closes the connection, as one that asks for a certificate of this client; add tlsCertificateKeyFile=PATH, or see its log`
         : `${host} closes a connection without TLS; add tls=true, or correct the port`
     }
     return `${host ? `${host} fails: ` : ''}${message.replace(/\.$/, '')}`
   }
 }
+
+const tooOld = (host: string, wireVersion: number): string =>
+  `${host} is MongoDB ${releases[wireVersion] ?? `of protocol ${wireVersion}`}; upgrade it to 6.0 or newer`
 
 interface Failure {
   readonly code: string

@@ -214,6 +214,9 @@ describe('a database that cannot be used', () => {
     old: oldServer(13),
     older: oldServer(6),
     http: createHttpServer((_, response) => void response.end('hello')),
+    mail: createServer(
+      (socket) => void socket.on('error', () => {}).write('220 mail.example ESMTP\r\n'),
+    ),
     silent: createServer((socket) => void socket.on('error', () => {})),
   }
   let mongods: Record<'standalone' | 'ghost' | 'secondary' | 'auth' | 'tls', BareMongod>
@@ -265,7 +268,8 @@ describe('a database that cannot be used', () => {
     await client.close()
   }
 
-  const needsSet = 'is a mongod without a replica set, which transactions need; start it with --replSet NAME and run rs.initiate() in mongosh.'
+  const needsSet =
+    'is a mongod without a replica set, which transactions need; start it with --replSet NAME and run rs.initiate() in mongosh.'
   const notInitiated = 'is not initiated; run rs.initiate() in mongosh.'
   type Row = readonly [what: string, uri: () => string, reason: () => string]
   const rows: readonly Row[] = [
@@ -347,7 +351,8 @@ describe('a database that cannot be used', () => {
     [
       'no certificate of the client',
       () => `${at('tls')}/?tls=true&tlsCAFile=${authority}`,
-      () => `${at('tls')} asks for a certificate of this client; add tlsCertificateKeyFile=PATH.`,
+      () =>
+        `${at('tls')} closes the connection, as one that asks for a certificate of this client; add tlsCertificateKeyFile=PATH, or see its log.`,
     ],
     [
       'a file of TLS that is not there',
@@ -368,7 +373,12 @@ describe('a database that cannot be used', () => {
     [
       'the port of another service',
       () => `${at('http')}/`,
-      () => `${at('http')} does not speak MongoDB's protocol; correct the port.`,
+      () => `${at('http')} closes a connection without TLS; add tls=true, or correct the port.`,
+    ],
+    [
+      'the port of a service that greets',
+      () => `${at('mail')}/`,
+      () => `${at('mail')} does not speak MongoDB's protocol; correct the port.`,
     ],
     [
       'a host that does not answer',

@@ -49,7 +49,12 @@ describe('configuration', () => {
   )
 
   test('white space around a value is left out, as after a line of a file from Windows', () => {
-    const given = { PORT: '80\r', HOST: ' 0.0.0.0 ', AUTH_JWT_SECRET: `${secret}\r`, AUTH_DEV: 'true\t' }
+    const given = {
+      PORT: '80\r',
+      HOST: ' 0.0.0.0 ',
+      AUTH_JWT_SECRET: `${secret}\r`,
+      AUTH_DEV: 'true\t',
+    }
     expect(readConfig(given)).toMatchObject({
       http: { port: 80, host: '0.0.0.0' },
       auth: { secret, dev: true },

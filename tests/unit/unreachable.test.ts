@@ -7,7 +7,10 @@ test.each([
     'mongodb://a:1,b:2,[::1]:3/feedline?replicaSet=x',
     'mongodb://a:1,b:2,[::1]:3/feedline?replicaSet=x',
   ],
-  ['mongodb+srv://me:s%40cret@cluster.example/?appName=x', 'mongodb+srv://***@cluster.example/?appName=x'],
+  [
+    'mongodb+srv://me:s%40cret@cluster.example/?appName=x',
+    'mongodb+srv://***@cluster.example/?appName=x',
+  ],
   ['mongodb://me:s@cret@db.example/', 'mongodb://***@db.example/'],
   ['mongodb://me:se/cret@db.example/', 'mongodb://***@db.example/'],
   ['mongodb://me:se?cret@db.example/', 'mongodb://***@db.example/'],

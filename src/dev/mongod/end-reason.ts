@@ -24,7 +24,10 @@ export async function fullDisk(dataFolder: string): Promise<string | undefined> 
   const { bavail, bsize } = await statfs(dataFolder)
   const isFull =
     bavail * bsize < freeBytesMin ||
-    readLog(dataFolder).split('\n').slice(-lastLines).some((line) => /No space left/.test(line))
+    readLog(dataFolder)
+      .split('\n')
+      .slice(-lastLines)
+      .some((line) => /No space left/.test(line))
   return isFull ? `the disk of ${dataFolder} is full; free some space and start again` : undefined
 }
 

@@ -8,13 +8,7 @@ import { withLock } from './lock.ts'
 import { limitLog, logFileOf, readLog } from './log.ts'
 import { hasEnded, isAlive } from './pid.ts'
 import { ensurePrimary, pidBehind, replicaSetName } from './primary.ts'
-import {
-  dbFolderOf,
-  endMongod,
-  freePort,
-  signalMongod,
-  spawnMongod,
-} from './process.ts'
+import { dbFolderOf, endMongod, freePort, signalMongod, spawnMongod } from './process.ts'
 import {
   type MongodState,
   type MongodUser,

@@ -109,12 +109,19 @@ const corsOf = ({ status, headers }: Response) => ({
 const refused = { status: 405, origin: null, headers: null }
 
 describe('a browser', () => {
-  const open = useApp({ CORS_ORIGINS: 'https://APP.example:443/, http://other.example:8080' })
+  /** Pages of apps and of extensions of browsers. */
+  const ofApps = [
+    ...['capacitor://localhost', 'tauri://localhost', 'ionic://localhost', 'app://-'],
+    ...['chrome-extension://abcdefghijklmnop', 'moz-extension://0f0f-1'],
+  ]
+  const open = useApp({
+    CORS_ORIGINS: `https://APP.example:443/, http://other.example:8080, ${ofApps}`,
+  })
   const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(32) })
   const graphql = ({ url }: { url: string }, init: RequestInit) => fetch(`${url}/graphql`, init)
 
   test('may send requests from each origin in CORS_ORIGINS, however it is written', async () => {
-    for (const origin of ['https://app.example', 'http://other.example:8080']) {
+    for (const origin of ['https://app.example', 'http://other.example:8080', ...ofApps]) {
       const answer = await graphql(open, ask(origin))
       expect(corsOf(answer)).toEqual({
         ...{ status: 204, origin, headers: 'authorization,if-none-match' },
@@ -140,6 +147,8 @@ describe('a browser', () => {
 
   test.each([
     'https://evil.example',
+    'capacitor://localhost:81',
+    'chrome-extension://another',
     'http://app.example',
     'https://app.example:8443',
     'https://app.example.evil.example',

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { Agent, get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -41,6 +43,31 @@ describe('a server', () => {
     expect(server.err()).toBe('')
   })
 
+  test('a server keeps an idle connection for KEEP_ALIVE_SECONDS, and says so', async () => {
+    const { server, url } = await serving({ KEEP_ALIVE_SECONDS: '620' })
+    const agent = new Agent({ keepAlive: true })
+    const ask = async () => {
+      const request = get(`${url}/healthz`, { agent })
+      const [answer] = (await once(request, 'response')) as [IncomingMessage]
+      answer.resume()
+      await once(answer, 'end')
+      return { header: answer.headers['keep-alive'], isOld: request.reusedSocket }
+    }
+    expect(await ask()).toEqual({ header: 'timeout=620', isOld: false })
+    expect(await ask()).toEqual({ header: 'timeout=620', isOld: true })
+    agent.destroy()
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  })
+
+  test('a server listens on an IPv6 address in brackets', async () => {
+    const { server, url } = await serving({ HOST: '[::1]' })
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  })
+
   test('the playground loads no external resource and has a field for the Authorization header', async () => {
     const { server, url } = await serving()
     const page = await (await fetch(url)).text()
@@ -77,7 +104,7 @@ describe('a server that cannot start prints one sentence and exits with 1:', () 
   test('a server on a used port prints one sentence and exits with 1', async () => {
     const { server, url } = await serving()
     const port = new URL(url).port
-    expect(await refused({ PORT: port })).toContain(`port ${port} is in use`)
+    expect(await refused({ PORT: port })).toContain(`PORT: port ${port} of 127.0.0.1 is in use`)
     server.child.kill('SIGTERM')
     await server.ended
   })

@@ -39,29 +39,6 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
   start(args, env).ended
 
 describe('the error messages of commands', () => {
-  test.concurrent('an unreachable MongoDB is reported with its hosts and the reason, without credentials', async () => {
-    const uri = 'mongodb://me:secret@127.0.0.1:1/?replicaSet=rs'
-    const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr:
-        'feedline: MONGODB_URI: the database at 127.0.0.1:1 cannot be used: ' +
-        'connect ECONNREFUSED 127.0.0.1:1.\n',
-    })
-  })
-
-  test.concurrent('a replica set with another name is reported with the host and the expected name', async () => {
-    const host = database.client.options.hosts.join()
-    const uri = `mongodb://${host}/?replicaSet=another`
-    const { code, stderr } = await run(['indexes'], { MONGODB_URI: uri })
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr:
-        `feedline: MONGODB_URI: the database at ${host} cannot be used: ` +
-        'none of its hosts is a member of a replica set named "another".\n',
-    })
-  })
-
   test('an unusable data folder is reported with the folder and the error code', async () => {
     const lock = join(folder, 'opening.lock')
     await symlink(lock, lock)

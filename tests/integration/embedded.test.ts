@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { MongodError } from '../../src/dev/mongod/error.ts'
@@ -15,7 +16,7 @@ import { pidBehind } from '../../src/dev/mongod/primary.ts'
 import { endMongod, freePort, spawnMongod } from '../../src/dev/mongod/process.ts'
 import { binFolder } from '../support/bin-folder.ts'
 import { patient } from '../support/patience.ts'
-import { compiledProgram } from '../support/process.ts'
+import { compiledProgram, feedline } from '../support/process.ts'
 
 const endMsMax = patient(30_000)
 const program = compiledProgram('open-embedded')
@@ -212,6 +213,70 @@ describe('several processes', () => {
     const last = await withClient(uri, (client) => client.db('test').collection('last').findOne())
     expect(last).toMatchObject({ words: 'bye' })
   })
+})
+
+describe('a full disk', () => {
+  const small = '/tmp/feedline-small-disk'
+  const mounted = async () => {
+    await mkdir(small, { recursive: true })
+    return promisify(execFile)('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'none', small]).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  test('a server names the full disk on which its embedded mongod ended, and so does the next start', async (context) => {
+    // A file system of a fixed size needs the rights of root.
+    context.skip(!(await mounted()), 'this user may not mount a small disk')
+    try {
+      const env = { FEEDLINE_DATA: join(small, 'data'), PORT: '0' }
+      const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
+      const server = feedline(['serve'], { ...env, MONGOD_BINARY: path })
+      const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
+      const { port } = JSON.parse(await readFile(join(small, 'data/mongod.json'), 'utf8'))
+      await promisify(execFile)('dd', [
+        'if=/dev/zero',
+        `of=${join(small, 'fill')}`,
+        'bs=64k',
+      ]).catch(() => {})
+      // Makes mongod write its pages now, not within a minute.
+      await withClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, async (client) => {
+        await notes(client).insertMany(
+          Array.from({ length: 500 }, (_, n) => ({ _id: `${n}${'x'.repeat(1_000)}` })),
+        )
+        await client.db('admin').command({ fsync: 1 })
+      }).catch(() => {})
+      const refused = await post(url)
+      expect(refused).not.toContain('too many writes')
+      expect(await server.ended).toBe(1)
+      const full = `the disk of ${join(small, 'data')} is full; free some space and start again.`
+      expect(server.out()).toContain(`"level":60`)
+      expect(server.out()).toContain(`The embedded mongod ended: ${full}`)
+      const next = feedline(['serve'], { ...env, MONGOD_BINARY: path })
+      expect(await next.ended).toBe(1)
+      expect(next.err()).toContain(full)
+    } finally {
+      await promisify(execFile)('umount', ['-l', small])
+    }
+  }, 240_000)
+
+  /** The answers to writes of one viewer at once, or that the server is gone. */
+  async function post(url: string): Promise<string> {
+    const body = JSON.stringify({
+      query: 'mutation { createUser(input: { name: "A" }) { changed } }',
+    })
+    const answers = Array.from({ length: 5 }, () =>
+      fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Dev alice' },
+        body,
+      }).then(
+        (answer) => answer.text(),
+        () => 'gone',
+      ),
+    )
+    return (await Promise.all(answers)).join()
+  }
 })
 
 describe('error messages of the embedded mongod', () => {

@@ -177,11 +177,12 @@ function opened({ dataFolder, state, me, origin, joined }: Running): EmbeddedMon
     withFolder(dataFolder, async () => {
       process.off('exit', onExit)
       watch.end()
-      // The disk of one that ended may be full, and take no state.
-      if (!isAlive(pid) && readState(dataFolder)?.pid === pid) return removeState(dataFolder)
       if (!removeUser(dataFolder, pid, me)) return
       await endMongod(pid)
       removeState(dataFolder)
+    }).catch((error) => {
+      // The disk of a mongod that has ended may be full, and take no lock and no state. The next start needs none.
+      if (isAlive(pid)) throw error
     })
   return {
     uri: `mongodb://${address}/?replicaSet=${replicaSetName}`,

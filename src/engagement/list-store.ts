@@ -13,8 +13,10 @@ import type { EngagementId, PostRef } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './list-plan.ts'
 
-/** An aggregation expression: the part of a list that is in its post. */
-export const embedded = (kind: EngagementKind) => ({ $ifNull: [`$${kind}`, []] })
+/** An aggregation expression: the part of a list that is in its post. Empty if it is no array. */
+export const embedded = (kind: EngagementKind) => ({
+  $cond: [{ $isArray: `$${kind}` }, `$${kind}`, []],
+})
 
 /** What a batch must know of a post. */
 export interface PostState {

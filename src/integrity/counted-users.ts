@@ -11,7 +11,8 @@ export type UserCounter = (typeof userCounters)[number]
 /** The account and the counters of a handle, and the numbers of documents that the counters count. */
 export interface CountedUser extends Partial<Readonly<Record<UserCounter, number>>> {
   readonly key: string
-  readonly account?: 'LIVE' | 'LEAVING'
+  /** MALFORMED: the invariant `document-shapes` names it. */
+  readonly account?: 'LIVE' | 'LEAVING' | 'MALFORMED'
   readonly createdAt?: Date
   readonly stats?: UserStatsDoc
 }
@@ -49,9 +50,17 @@ function userSources(
 }
 
 async function* accounts(found: AsyncIterable<UserDoc>): AsyncGenerator<CountedUser> {
-  for await (const { _id, createdAt, deletedAt } of found) {
-    yield { key: _id, createdAt, account: deletedAt ? 'LEAVING' : 'LIVE' }
+  for await (const doc of found) {
+    yield { key: doc._id, createdAt: doc.createdAt, account: accountState(doc) }
   }
+}
+
+/** Whether an account is live, from its document. */
+export function accountState(doc: UserDoc): NonNullable<CountedUser['account']> {
+  const { createdAt, deletedAt } = doc
+  const dates = 'deletedAt' in doc ? [createdAt, deletedAt] : [createdAt]
+  if (!dates.every((date) => date instanceof Date)) return 'MALFORMED'
+  return deletedAt ? 'LEAVING' : 'LIVE'
 }
 
 async function* counters(found: AsyncIterable<UserStatsDoc>): AsyncGenerator<CountedUser> {
@@ -80,5 +89,8 @@ async function* counted<Doc extends Document>(
     ],
     { ...tx },
   )
-  for await (const { _id, count } of found) yield { key: _id, [name]: count }
+  for await (const { _id, count } of found) {
+    // An array of handles matches a condition on a handle.
+    if (typeof _id === 'string') yield { key: _id, [name]: count }
+  }
 }

@@ -12,6 +12,7 @@ import {
   type Verdict,
   type Violation,
 } from './invariant.ts'
+import { hasMalformed, uncertain } from './invariants/document-shapes.ts'
 import { type PairState, readPairs } from './pair-state.ts'
 import { edgeCollections, nameOf, type Pair } from './pairs.ts'
 
@@ -57,12 +58,20 @@ export const pairInvariant = <Range>(
   law: rules[0].law,
   scan,
   async recheck(pairs, at): Promise<Verdict<PairViolation>> {
-    const once = [...new Map(pairs.map((pair) => [nameOf(pair), pair])).values()]
+    const named = pairs.filter((pair) => isHandle(pair.follower) && isHandle(pair.followee))
+    const once = [...new Map(named.map((pair) => [nameOf(pair), pair])).values()]
+    if (once.length === 0) return { violations: [] }
     const twoSides = edgeCollections(services.edges).following !== undefined
     const violations: PairViolation[] = []
     let inFlight = 0
     for (const pair of await readPairs(services, once, at)) {
-      const { discrepancies, repair } = judgePair(pair, twoSides)
+      if (pair.malformed) continue
+      const { repair, ...judged } = judgePair(pair, twoSides)
+      const isUncertain =
+        judged.discrepancies.length > 0 && (await hasMalformed(services, 'follow_events'))
+      const discrepancies = judged.discrepancies.map((one) =>
+        isUncertain && one.kind !== 'block' ? { ...one, ...uncertain } : one,
+      )
       const own = rules.flatMap((rule) =>
         discrepancies
           .filter(({ kind }) => rule.kinds.includes(kind))
@@ -84,6 +93,8 @@ export const pairInvariant = <Range>(
     ),
   repair: (tx, violations) => repairPairs(services, tx, violations),
 })
+
+const isHandle = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /**
  * Decides which discrepancies a pair has and how to repair them. The history decides only if the two collections

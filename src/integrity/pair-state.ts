@@ -1,5 +1,6 @@
 import type { Collections, FollowEventDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
+import { conforms, shapes } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Edges, StoredEdge } from '../follows/edges.ts'
 import { edgeCollections, nameOf, type Pair } from './pairs.ts'
@@ -22,6 +23,8 @@ export interface PairState extends Pair {
   readonly gone: boolean
   /** One of the two accounts is being deleted: a job deletes the pair's data. */
   readonly leaving: boolean
+  /** One of its documents has another shape, see `document-shapes`. */
+  readonly malformed: boolean
 }
 
 /** Reads pairs on the caller's snapshot. Five commands; four if edges have one collection. */
@@ -42,16 +45,28 @@ export async function readPairs(
   const sides = edgeCollections(edges)
   const those = (toFilter: (pair: Pair) => object) => ({ $or: pairs.map(toFilter) })
   const [inFollowers, inFollowing] = [new Map<string, StoredEdge>(), new Map<string, StoredEdge>()]
+  const malformed = new Set<string>()
   const asFollower = those(({ follower, followee }) => ({ user: followee, follower }))
   for (const doc of await sides.followers.find(asFollower, { ...at }).toArray()) {
-    inFollowers.set(nameOf({ follower: doc.follower ?? '', followee: doc.user }), doc)
+    const name = nameOf({ follower: doc.follower ?? '', followee: doc.user })
+    inFollowers.set(name, doc)
+    if (!conforms(shapes.followers, doc)) malformed.add(name)
   }
   const asUser = those(({ follower, followee }) => ({ user: follower, followee }))
   for (const doc of (await sides.following?.find(asUser, { ...at }).toArray()) ?? []) {
-    inFollowing.set(nameOf({ follower: doc.user, followee: doc.followee ?? '' }), doc)
+    const name = nameOf({ follower: doc.user, followee: doc.followee ?? '' })
+    inFollowing.set(name, doc)
+    if (!conforms(shapes.following, doc)) malformed.add(name)
   }
-  const events = collections.follow_events.find(asUser, { ...at }).sort({ _id: 1 })
-  const histories = historiesIn(await events.toArray())
+  const events = await collections.follow_events
+    .find(asUser, { ...at })
+    .sort({ _id: 1 })
+    .toArray()
+  for (const event of events) {
+    const name = nameOf({ follower: event.user, followee: event.followee })
+    if (!conforms(shapes.follow_events, event)) malformed.add(name)
+  }
+  const histories = historiesIn(events)
   const ways = pairs.flatMap(({ follower, followee }) => [
     { owner: follower, other: followee, kind: 'BLOCK' as const },
     { owner: followee, other: follower, kind: 'BLOCK' as const },
@@ -74,6 +89,7 @@ export async function readPairs(
       blocked: blocked.has(name),
       gone: ends.includes(undefined),
       leaving: ends.some((user) => user?.deletedAt !== undefined),
+      malformed: malformed.has(name),
     }
   })
 }

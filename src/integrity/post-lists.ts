@@ -1,5 +1,6 @@
 import type { Collections, OverflowDoc, PostDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
+import { malformed, wellFormed } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type EngagementKind, engagementKinds, kinds } from '../engagement/kinds.ts'
 import { embedded } from '../engagement/list-store.ts'
@@ -51,9 +52,14 @@ interface Problem {
 /** Posts, with facts about their lists. */
 export class PostLists {
   private constructor(
-    readonly posts: readonly PostFacts[],
+    private found: readonly PostFacts[],
     private readonly beyond: Map<string, OverflowFacts>,
   ) {}
+
+  /** The posts whose documents, with their overflow documents, have the right shapes. */
+  get posts(): readonly PostFacts[] {
+    return this.found
+  }
 
   /** Loads the matching posts without their overflow documents. One command. The size of its answer is bounded. */
   static async load(
@@ -64,7 +70,7 @@ export class PostLists {
     const facts = engagementKinds.map((kind) => [kind, factsOf(embedded(kind), kinds[kind].key)])
     const found = posts.aggregate<PostFacts>(
       [
-        { $match: filter },
+        { $match: { ...filter, ...wellFormed('posts') } },
         { $sort: { _id: 1 } },
         ...(limit === undefined ? [] : [{ $limit: limit }]),
         {
@@ -85,7 +91,7 @@ export class PostLists {
   }
 
   /**
-   * Adds the overflow documents whose posts match. Holds one document's facts at a time. One command.
+   * Adds the overflow documents whose posts match. Holds one document's facts at a time. Two commands.
    * @returns the posts of all other overflow documents in the range, each once.
    */
   async *addOverflow(
@@ -93,10 +99,15 @@ export class PostLists {
     ids: object,
     tx?: Tx,
   ): AsyncGenerator<ObjectId> {
+    const unread = await overflow
+      .find({ '_id.post': ids, ...malformed('overflow') }, { ...tx, projection: { _id: 1 } })
+      .toArray()
     const own = new Set(this.posts.map(({ _id }) => _id.toHexString()))
+    const without = new Set(unread.map(({ _id }) => String(_id.post)))
+    this.found = this.found.filter(({ _id }) => !without.has(_id.toHexString()))
     const levels = overflow.aggregate<LevelFacts>(
       [
-        { $match: { '_id.post': ids } },
+        { $match: { '_id.post': ids, ...wellFormed('overflow') } },
         { $sort: { '_id.post': 1, '_id.kind': 1, first: -1 } },
         { $project: { count: 1, first: 1, facts: factsOf('$items', '_id') } },
       ],

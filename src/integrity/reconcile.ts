@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto'
 import { lowestId, toObjectId } from '../db/object-id.ts'
 import { batches, chunks } from '../lib/batch.ts'
 import type { EdgeId, PostId } from '../lib/ids.ts'
-import { inspect } from './inspect.ts'
-import type { Finding, IntegrityServices } from './invariant.ts'
+import { failureOf, inspect } from './inspect.ts'
+import type { Finding, IntegrityServices, InvariantId, Violation } from './invariant.ts'
 import { invariants, type Listed } from './invariant-list.ts'
+import { documentShapes } from './invariants/document-shapes.ts'
 import { edgeHistory } from './invariants/edge-history.ts'
 import { edgeSides, edgesOf } from './invariants/edge-sides.ts'
+import { postCounters } from './invariants/post-counters.ts'
+import { userCountersId } from './invariants/user-counters.ts'
 import { Ledger } from './ledger.ts'
 import { edgeSegments, postSegments, userRanges } from './ranges.ts'
 import { type Drifted, Report } from './report.ts'
@@ -59,9 +62,11 @@ const scansMax = 3
  * @throws {DomainError} CONFLICT if another process takes over the run; UNAVAILABLE.
  */
 export async function reconcile(
-  services: IntegrityServices,
+  given: IntegrityServices,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
+  // What a run finds out is kept by the services of the run.
+  const services = { ...given }
   const { users, readers, dryRun } = options
   const runs = new Runs(services.collections.reconciliations)
   const list = (some: Readers) => (typeof some === 'object' ? [...some].sort().join() : `${some}`)
@@ -117,6 +122,9 @@ class Reconciliation {
   private async reconcileEdges(): Promise<void> {
     const { services, options } = this.parts
     const { followers } = services.edges
+    if (this.position.after === '') {
+      await this.check({ create: documentShapes, counted: 'others' }, options.users)
+    }
     if (options.users === 'all') {
       const total = await followers.collection.estimatedDocumentCount()
       const from = this.position.after === '' ? lowestId : toObjectId(this.position.after as EdgeId)
@@ -150,20 +158,24 @@ class Reconciliation {
   }
 
   private async repairUsers(handles: object): Promise<void> {
-    const { options } = this.parts
     const touched = new Set<string>()
+    const { options } = this.parts
     for (const { create, counted } of invariants.users) {
       // Both collections of all edges were compared before. Those of some users are compared here, with the history.
       const isHistory = create === edgeHistory && options.users !== 'all'
       await this.check({ create: isHistory ? edgesOf : create, counted }, handles, touched)
     }
+    await this.guarded(userCountersId, () => this.repairUserCounters(handles, touched))
+  }
+
+  private async repairUserCounters(handles: object, touched: ReadonlySet<string>): Promise<void> {
     let scanned = await this.scan.countUsers(handles)
     this.count({ users: scanned.checked })
     for (const one of invariants.countedUsers) {
       if ((await this.check(one, scanned)) > 0) scanned = await this.scan.countUsers(handles)
     }
     await this.repairCounters(scanned, (ids) => this.scan.countUsersOnce({ $in: ids }))
-    await this.throttle.spend(scanned.documents, options.signal)
+    await this.throttle.spend(scanned.documents, this.parts.options.signal)
     // An earlier range may have counted the other end of a repaired edge.
     for (const ids of chunks([...touched], usersAtOnce)) {
       const others = await this.scan.countUsersOnce({ $in: ids })
@@ -186,16 +198,19 @@ class Reconciliation {
     const after = from === '' ? lowestId : toObjectId(from as PostId)
     for await (const { filter, ids, upTo } of postSegments(posts, which, after)) {
       for (const one of invariants.posts) await this.check(one, ids)
-      let scanned = await this.scan.countPosts(filter, ids)
-      for (const one of invariants.countedPosts) {
-        if ((await this.check(one, scanned)) > 0) scanned = await this.scan.countPosts(filter, ids)
-      }
-      this.count({ posts: scanned.checked })
-      await this.repairCounters(scanned, (some) => {
-        const those = { $in: some.map((id) => toObjectId(id as PostId)) }
-        return this.scan.countPosts({ ...which, _id: those }, those)
+      await this.guarded(postCounters, async () => {
+        let scanned = await this.scan.countPosts(filter, ids)
+        for (const one of invariants.countedPosts) {
+          if ((await this.check(one, scanned)) > 0)
+            scanned = await this.scan.countPosts(filter, ids)
+        }
+        this.count({ posts: scanned.checked })
+        await this.repairCounters(scanned, (some) => {
+          const those = { $in: some.map((id) => toObjectId(id as PostId)) }
+          return this.scan.countPosts({ ...which, _id: those }, those)
+        })
+        await this.throttle.spend(scanned.documents, options.signal)
       })
-      await this.throttle.spend(scanned.documents, options.signal)
       await this.save({ part: 'posts', after: upTo.toHexString() })
       options.onProgress?.({ part: 'posts', done: this.position.tally.posts, total })
     }
@@ -209,7 +224,10 @@ class Reconciliation {
     let done = 0
     const which = { readers, repair: held !== undefined, after: this.position.after }
     for await (const one of checkTimelines(services, which)) {
-      this.count({ others: one.findings.length, documents: one.entries })
+      const left = one.left.filter(({ unrepairable }) => unrepairable === undefined)
+      for (const finding of one.left) if (finding.unrepairable) this.reportOne(finding)
+      const others = one.findings.length - one.left.length
+      this.count({ others, remaining: left.length, documents: one.entries })
       await this.throttle.spend(one.entries, options.signal)
       done += one.readers
       if (typeof readers !== 'number') await this.save({ part: 'timelines', after: one.upTo })
@@ -233,20 +251,33 @@ class Reconciliation {
     let repaired = 0
     for await (const outcome of inspect(inspection, invariant, range)) {
       const subjects = new Set<string>()
-      for (const { finding, touched: ends = [] } of outcome.violations) {
-        if (finding.unrepairable !== undefined) {
-          this.count({ reported: 1 })
-          this.report.addUnrepairable(finding)
-          continue
-        }
+      const isReported = ({ finding }: Violation) => finding.unrepairable !== undefined
+      for (const { finding } of outcome.violations.filter(isReported)) this.reportOne(finding)
+      const done = held ? outcome.repaired : outcome.violations.filter((one) => !isReported(one))
+      for (const { finding, touched: ends = [] } of done) {
         for (const handle of ends) touched?.add(handle)
         if (!subjects.has(finding.subject)) this.report.addEdge(ends)
         subjects.add(finding.subject)
       }
-      this.count({ [counted]: subjects.size, remaining: outcome.busy })
+      this.count({ [counted]: subjects.size, remaining: outcome.remaining })
       repaired += outcome.repaired.length
     }
     return repaired
+  }
+
+  private reportOne(finding: Finding): void {
+    this.count({ reported: 1 })
+    this.report.addUnrepairable(finding)
+  }
+
+  /** Does a part of the run. If it fails on the stored data, reports that, so that the next part begins. */
+  private async guarded(id: InvariantId, part: () => Promise<void>): Promise<void> {
+    try {
+      await part()
+    } catch (error) {
+      this.parts.options.signal?.throwIfAborted()
+      this.reportOne(failureOf(id, error))
+    }
   }
 
   /** Applies differences, and counts again until the counters of their users and posts are right. */
@@ -261,12 +292,11 @@ class Reconciliation {
     let drifted = first.differences
     for (let scans = 0; drifted.length > 0 && scans < scansMax; scans++) {
       for (const some of chunks(drifted, repairsAtOnce)) {
-        const applied = await this.ledger.apply(held.id, some, this.report.edgesRepairedOf)
-        this.count({ repaired: applied.length })
+        await this.ledger.apply(held.id, some, this.report.edgesRepairedOf)
       }
       drifted = (await scan(drifted.map(({ id }) => id))).differences
     }
-    this.count({ remaining: drifted.length })
+    this.count({ repaired: first.differences.length - drifted.length, remaining: drifted.length })
   }
 
   private async save(to: Omit<Position, 'tally'>, done = false): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Collections, ReconciliationDoc } from '../db/collections.ts'
+import { wellFormed } from '../db/shapes.ts'
 import { DomainError } from '../errors.ts'
 import { inMs } from '../jobs/job.ts'
 
@@ -69,7 +70,10 @@ export class Runs {
    */
   async open(asked: string, now: number): Promise<HeldRun> {
     const left = await this.runs.findOneAndUpdate(
-      { asked, done: { $exists: false }, $expr: { $lt: ['$leasedUntil', '$$NOW'] } },
+      {
+        ...{ asked, done: { $exists: false }, $expr: { $lt: ['$leasedUntil', '$$NOW'] } },
+        ...wellFormed('reconciliations'),
+      },
       [{ $set: { leasedUntil: inMs(leaseMs), fence: { $add: ['$fence', 1] } } }],
       { sort: { startedAt: -1 }, returnDocument: 'after' },
     )

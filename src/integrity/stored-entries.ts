@@ -1,6 +1,7 @@
 import type { CollectionName, Documents } from '../db/collections.ts'
 import type { Collection } from '../db/mongo.ts'
 import { fromObjectId } from '../db/object-id.ts'
+import { conforms, type ShapedName, shapes } from '../db/shapes.ts'
 import type { Registration } from '../feed/registry/registry.ts'
 import type { StoredForm } from '../feed/strategies/descriptor.ts'
 import { descriptors, type MaterialisedName } from '../feed/strategies/list.ts'
@@ -11,6 +12,8 @@ import type { IntegrityServices } from './invariant.ts'
 /** Entries from one part of a stored timeline. */
 export interface StoredEntries {
   readonly posts: readonly PostId[]
+  /** The authors that entries name, by post. */
+  readonly authors: ReadonlyMap<PostId, string>
   /** A problem with the stored form: an entry is stored twice, or is misplaced. */
   readonly flaw: string | undefined
 }
@@ -30,10 +33,16 @@ export async function* storedEntries(
     { batchSize },
   )
   for await (const some of batches(documents, form.documentsTogether)) {
-    const entries = some.flatMap((document) => form.entriesIn(document))
+    const shape = shapes[form.collection as ShapedName]
+    const readable = some.filter((document) => conforms(shape, document))
+    const flaw = readable.length < some.length ? 'a document of another shape' : undefined
+    const entries = readable.flatMap((document) => form.entriesIn(document))
     const posts = entries.map(({ post }) => fromObjectId<PostId>(post))
-    const misplaced = some.flatMap((document) => form.misplacedIn(document, registration) ?? [])
-    yield { posts, flaw: repeatIn(posts) ?? misplaced[0] }
+    const named = entries.flatMap(({ author }, at): [PostId, string][] =>
+      author === undefined ? [] : [[posts[at] as PostId, author]],
+    )
+    const misplaced = readable.flatMap((document) => form.misplacedIn(document, registration) ?? [])
+    yield { posts, authors: new Map(named), flaw: flaw ?? repeatIn(posts) ?? misplaced[0] }
   }
 }
 

@@ -3,14 +3,15 @@ import { type Registered, writersIn } from '../feed/registry/registry.ts'
 import type { MaterialisedName } from '../feed/strategies/list.ts'
 import { chunks } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
+import { failureOf } from './inspect.ts'
 import type { Finding, IntegrityServices } from './invariant.ts'
 import {
   checkEntries,
-  type EntryVerdict,
   removeLeftovers,
+  strangersLeft,
   strayTimelines,
 } from './invariants/timeline-entries.ts'
-import { compareReader, rebuildReader } from './invariants/timelines.ts'
+import { compareReader, rebuildReader, timelinesId } from './invariants/timelines.ts'
 
 /** The readers whose timelines are checked: a number of random readers, all readers, or a list of handles. */
 export type Readers = number | 'all' | readonly string[]
@@ -21,6 +22,8 @@ const [readersAtOnce, readersTogether] = [1_000, 4]
 /** The result of checking some readers. */
 export interface ReadersVerdict {
   readonly findings: readonly Finding[]
+  /** The findings that are still there after the repair. */
+  readonly left: readonly Finding[]
   readonly inFlight: number
   readonly readers: number
   readonly timelines: number
@@ -48,6 +51,7 @@ export async function* checkTimelines(
       const found = await Promise.all(checked)
       yield {
         findings: found.flatMap(({ findings }) => findings),
+        left: found.flatMap(({ left }) => left),
         inFlight: found.reduce((sum, { inFlight }) => sum + inFlight, 0),
         readers: few.length,
         timelines: found.reduce((sum, { timelines }) => sum + timelines, 0),
@@ -57,47 +61,68 @@ export async function* checkTimelines(
     }
     if (readers !== 'all') continue
     const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
-    const findings: Finding[] = []
+    const [findings, left]: [Finding[], Finding[]] = [[], []]
     for (const { _id: name } of writersIn(registered)) {
-      for (const { reader, finding } of await strayTimelines(services, name, from, upTo)) {
+      const strays = () => strayTimelines(services, name, from, upTo)
+      for (const { reader, finding } of await strays()) {
         findings.push(finding)
         if (!repair) continue
         await services.strategies[name].deleteReader(reader)
         await raiseTimelines(services.collections, [reader])
       }
+      if (repair && findings.length > 0) left.push(...(await strays()).map((one) => one.finding))
     }
-    yield { findings, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }
+    yield { findings, left, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }
     from = upTo
   }
 }
 
+/** Checks the timelines of a reader. With `repair`, repairs them and checks them again. */
 async function checkReader(
   services: IntegrityServices,
   reader: UserId,
   registered: Registered,
   repair: boolean,
 ) {
-  const checked: { readonly name: MaterialisedName; readonly verdict: EntryVerdict }[] = []
+  const checked = await checkOnce(services, reader, registered, repair)
+  if (!repair || checked.findings.length === 0) return { ...checked, left: [] }
+  const { findings: left } = await checkOnce(services, reader, registered, false)
+  return { ...checked, left }
+}
+
+async function checkOnce(
+  services: IntegrityServices,
+  reader: UserId,
+  registered: Registered,
+  repair: boolean,
+) {
+  const findings: Finding[] = []
+  const flawed: MaterialisedName[] = []
   let entries = 0
   const onRead = (more: number) => {
     entries += more
   }
-  for (const registration of writersIn(registered)) {
-    for await (const verdict of checkEntries(services, reader, registration, onRead)) {
-      checked.push({ name: registration._id, verdict })
-      if (repair) await removeLeftovers(services, reader, registration, verdict)
+  try {
+    for (const registration of writersIn(registered)) {
+      for await (const verdict of checkEntries(services, reader, registration, onRead)) {
+        const { strangers } = verdict
+        const isHandled = strangers.length > 0 && !repair
+        if (isHandled && (await strangersLeft(services, reader, verdict)).length === 0) continue
+        findings.push(verdict.finding)
+        if (verdict.flawed) flawed.push(registration._id)
+        if (repair) await removeLeftovers(services, reader, registration, verdict)
+      }
+      if (repair) await services.strategies[registration._id].floors?.trim([reader], registration)
     }
-    if (repair) await services.strategies[registration._id].floors?.trim([reader], registration)
-  }
-  const { findings, lacking, wrong, ...counts } = await compareReader(services, reader, registered)
-  const flawed = checked.flatMap(({ name, verdict }) => (verdict.flawed ? [name] : []))
-  if (repair && lacking.length + wrong.length + flawed.length > 0) {
-    await rebuildReader(services, reader, lacking, [...wrong, ...flawed])
-  }
-  return {
-    findings: [...checked.map(({ verdict }) => verdict.finding), ...findings],
-    entries,
-    ...counts,
+    const { lacking, wrong, ...compared } = await compareReader(services, reader, registered)
+    if (repair && lacking.length + wrong.length + flawed.length > 0) {
+      await rebuildReader(services, reader, lacking, [...wrong, ...flawed])
+    }
+    return { ...compared, findings: [...findings, ...compared.findings], entries }
+  } catch (error) {
+    const { subject: _, ...failure } = failureOf(timelinesId, error)
+    findings.push({ ...failure, subject: reader })
+    return { findings, entries, inFlight: 0, timelines: 0 }
   }
 }
 
@@ -112,7 +137,7 @@ async function* readersOf(
       { $sample: { size: readers } },
       { $project: { _id: 1 } },
     ])
-    yield (await sample.toArray()).map(({ _id }) => _id)
+    yield (await sample.toArray()).flatMap(({ _id }) => (typeof _id === 'string' ? [_id] : []))
     return
   }
   if (readers !== 'all') {

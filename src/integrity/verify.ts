@@ -1,10 +1,11 @@
 import { lowestId } from '../db/object-id.ts'
-import { inspect } from './inspect.ts'
-import type { Finding, IntegrityServices, Invariant } from './invariant.ts'
+import { failureOf, inspect } from './inspect.ts'
+import type { Finding, IntegrityServices, Invariant, InvariantId } from './invariant.ts'
 import { invariants, type Listed } from './invariant-list.ts'
+import { documentShapes } from './invariants/document-shapes.ts'
 import { edgeSides } from './invariants/edge-sides.ts'
-import { postFindings } from './invariants/post-counters.ts'
-import { userFindings } from './invariants/user-counters.ts'
+import { postCounters, postFindings } from './invariants/post-counters.ts'
+import { userCountersId, userFindings } from './invariants/user-counters.ts'
 import { edgeSegments, postSegments, userRanges } from './ranges.ts'
 import { SnapshotScan } from './snapshot-scan.ts'
 import { checkTimelines, type Readers } from './timeline-checks.ts'
@@ -37,10 +38,12 @@ export class Tally {
  * @throws {DomainError} UNAVAILABLE
  */
 export async function* verify(
-  services: IntegrityServices,
+  given: IntegrityServices,
   { readers, onProgress }: VerifyOptions,
   tally: Tally,
 ): AsyncGenerator<Finding> {
+  // What a run finds out is kept by the services of the run.
+  const services = { ...given }
   const { collections, edges, transactions } = services
   const { users, posts, user_stats } = collections
   const { checked } = tally
@@ -58,14 +61,18 @@ export async function* verify(
     for (const { create } of list) yield* check(create(services), range)
   }
 
+  yield* check(documentShapes(services), 'all')
+
   const usersDone = progress('users', await users.estimatedDocumentCount())
   for await (const { handles } of userRanges(users, 'all')) {
-    const scanned = await scan.countUsers(handles)
-    yield* scanned.differences.flatMap(userFindings)
-    yield* checkAll(invariants.countedUsers, scanned)
+    yield* guarded(userCountersId, async function* () {
+      const scanned = await scan.countUsers(handles)
+      yield* scanned.differences.flatMap(userFindings)
+      yield* checkAll(invariants.countedUsers, scanned)
+      checked.users += scanned.checked
+      checked.edges += scanned.edges
+    })
     yield* checkAll(invariants.users, handles)
-    checked.users += scanned.checked
-    checked.edges += scanned.edges
     usersDone(checked.users)
   }
 
@@ -83,12 +90,14 @@ export async function* verify(
 
   const postsDone = progress('posts', await posts.estimatedDocumentCount())
   for await (const { filter, ids } of postSegments(posts, {}, lowestId)) {
-    const scanned = await scan.countPosts(filter, ids)
-    yield* scanned.differences.flatMap(postFindings)
-    yield* checkAll(invariants.countedPosts, scanned)
+    yield* guarded(postCounters, async function* () {
+      const scanned = await scan.countPosts(filter, ids)
+      yield* scanned.differences.flatMap(postFindings)
+      yield* checkAll(invariants.countedPosts, scanned)
+      checked.posts += scanned.checked
+      checked.engagements += scanned.lists.size
+    })
     yield* checkAll(invariants.posts, ids)
-    checked.posts += scanned.checked
-    checked.engagements += scanned.lists.size
     postsDone(checked.posts)
   }
 
@@ -105,4 +114,16 @@ export async function* verify(
     readersDone(checked.readers)
   }
   yield* checkAll(invariants.database, {})
+}
+
+/** Yields the findings of a part. If it fails on the stored data, that is a finding too. */
+async function* guarded(
+  id: InvariantId,
+  part: () => AsyncGenerator<Finding>,
+): AsyncGenerator<Finding> {
+  try {
+    yield* part()
+  } catch (error) {
+    yield failureOf(id, error)
+  }
 }

@@ -1,6 +1,7 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections, CopiedRegistration, StrategyDoc } from '../../db/collections.ts'
 import { copiesMark } from '../../db/marks.ts'
+import { conforms, shapes } from '../../db/shapes.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Versions } from '../../db/versions.ts'
 import { stripeOf } from '../../lib/stripe.ts'
@@ -90,7 +91,12 @@ export class RegistrationCopies {
     const registrations = docs.map(toCopied)
     const expected = JSON.stringify(registrations)
     const contents = new Map(
-      copies.map((copy) => [copy._id, JSON.stringify(copy.registrations.map(toCopied))]),
+      copies.map((copy) => [
+        copy._id,
+        conforms(shapes.registration_copies, copy)
+          ? JSON.stringify(copy.registrations.map(toCopied))
+          : 'another shape',
+      ]),
     )
     return {
       registrations,

@@ -8,6 +8,7 @@ import type {
 } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
+import { conforms, shapes } from '../../db/shapes.ts'
 import { shareReads } from '../../db/shared-reads.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { KeyRange } from '../../jobs/ranges.ts'
@@ -46,9 +47,13 @@ export const writersIn = (registered: Registered): Registration[] => {
   })
 }
 
-/** The registrations by name, from all documents of `strategies`. */
+/** The registrations by name, from all documents of `strategies`. A malformed one counts as none. */
 export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
-  new Map((docs as readonly Registration[]).map((doc) => [doc._id, doc]))
+  new Map(
+    (docs as readonly Registration[])
+      .filter((doc) => doc._id in descriptors && conforms(shapes.strategies, doc))
+      .map((doc) => [doc._id, doc]),
+  )
 
 /** What {@link Registry.lookUp} adds to each document of an aggregate. */
 export interface RegistrationRow {
@@ -157,7 +162,8 @@ export class Registry {
    * The registrations that {@link lookUp} has read, with the known progress. Sends no command, or one if the copy was
    * just deleted.
    */
-  async accept({ copies: [copy], strategies }: RegistrationRow): Promise<Registered> {
+  async accept({ copies, strategies }: RegistrationRow): Promise<Registered> {
+    const copy = copies.find((one) => conforms(shapes.registration_copies, one))
     this.isCopied = copy !== undefined
     if (copy) {
       const known = this.latest

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import { subscriptions } from '../../events.ts'
 import type { UserId } from '../../lib/ids.ts'
-import type { CountedUser } from '../counted-users.ts'
+import { accountState, type CountedUser } from '../counted-users.ts'
 import {
   type Discrepancy,
   findingOf,
@@ -26,7 +26,7 @@ interface AccountViolation extends Violation {
 /** Whether a handle needs a recheck. Every deleted account does, since the scan does not read its job. */
 export const isSuspectAccount = ({ account, stats, ...stored }: CountedUser): boolean =>
   account === 'LEAVING' ||
-  (account === 'LIVE') !== (stats !== undefined) ||
+  (account !== 'MALFORMED' && (account === 'LIVE') !== (stats !== undefined)) ||
   (account === undefined && Boolean(stored.followers || stored.following || stored.posts))
 
 /**
@@ -81,7 +81,7 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
   const { users, user_stats, outbox } = services.collections
   const among = { _id: { $in: [...handles] } }
   const found = await users.find(among, { ...at }).toArray()
-  const known = new Map(found.map(({ _id, deletedAt }) => [_id, deletedAt ? 'LEAVING' : 'LIVE']))
+  const known = new Map(found.map((doc) => [doc._id, accountState(doc)]))
   const counting = await user_stats.find(among, { ...at, projection: { _id: 1 } }).toArray()
   const counted = new Set(counting.map(({ _id }) => _id))
   const { accounts: kind } = subscriptions['user.deleted']
@@ -98,6 +98,7 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
         finding: findingOf(invariant, { subject: handle, ...wrong }),
       })
     const account = known.get(handle)
+    if (account === 'MALFORMED') continue
     const stats = counted.has(handle)
     const left = account ? '' : await storedUnder(services, handle, at)
     const spare = {

@@ -1,6 +1,7 @@
 import type { RestrictionDoc } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
+import { conforms, shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../../db/versions.ts'
 import type { EdgeId } from '../../lib/ids.ts'
@@ -12,6 +13,7 @@ import {
   type Violation,
 } from '../invariant.ts'
 import { nameOf } from '../pairs.ts'
+import { hasMalformed, uncertain } from './document-shapes.ts'
 
 const invariant = { name: 'block-mirrors', law: 'L3' } as const
 
@@ -35,10 +37,10 @@ interface MirrorViolation extends Violation {
  * on the mirrors (law L1). The repair inserts a missing mirror. It deletes a mirror without a BLOCK, since only the
  * BLOCK records an action of a user.
  */
-export const blockMirrors = ({
-  collections,
-  mint,
-}: IntegrityServices): Invariant<object, Block, MirrorViolation> => {
+export const blockMirrors = (
+  services: IntegrityServices,
+): Invariant<object, Block, MirrorViolation> => {
+  const { collections, mint } = services
   const { restrictions, users } = collections
   return {
     ...invariant,
@@ -72,7 +74,8 @@ export const blockMirrors = ({
         return [own, mirrorOf(own)]
       })
       const found = await restrictions.find({ $or: asked }, { ...at }).toArray()
-      const standing = new Set(found.map(keyOf))
+      const readable = found.filter((one) => conforms(shapes.restrictions, one))
+      const standing = new Set(readable.map(keyOf))
       const handles = asked.map(({ owner }) => owner)
       const leaving = await leavingAmong(users, handles, at)
       const alone = blocks.filter(
@@ -80,6 +83,9 @@ export const blockMirrors = ({
       )
       // A purge deletes the two documents in two commands.
       const lasting = alone.filter(({ owner, other }) => !leaving.has(owner) && !leaving.has(other))
+      const isUncertain =
+        lasting.some(({ kind }) => kind === 'BLOCKED_BY') &&
+        (await hasMalformed(services, 'restrictions'))
       const violations = lasting.map(({ owner, other, kind }) => ({
         block: { owner, other, kind },
         finding: findingOf(invariant, {
@@ -87,6 +93,7 @@ export const blockMirrors = ({
           subject: nameOf({ follower: owner, followee: other }),
           expected: `${mirrorKind[kind]} on the other side`,
           found: `${kind} alone`,
+          ...(isUncertain && kind === 'BLOCKED_BY' ? uncertain : {}),
         }),
       }))
       return { violations, inFlight: alone.length - lasting.length }

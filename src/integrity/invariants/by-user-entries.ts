@@ -1,4 +1,5 @@
 import type { Document, ObjectId } from '../../db/mongo.ts'
+import { wellFormed } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type EngagementKind, engagementKinds } from '../../engagement/kinds.ts'
 import { embedded } from '../../engagement/list-store.ts'
@@ -159,12 +160,12 @@ function entriesIn(where: Holders): readonly [Document[], Document[]] {
   ]
   return [
     [
-      { $match: where.posts },
+      { $match: { ...where.posts, ...wellFormed('posts') } },
       { $project: { post: '$_id', entry: { $concatArrays: all } } },
       ...each,
     ],
     [
-      { $match: where.overflow },
+      { $match: { ...where.overflow, ...wellFormed('overflow') } },
       { $project: { post: '$_id.post', entry: entriesOf('$items', '$_id.kind') } },
       ...each,
     ],

@@ -1,4 +1,5 @@
 import type { CelebrityDoc } from '../../db/collections.ts'
+import { wellFormed } from '../../db/shapes.ts'
 import type { NewJob } from '../../jobs/outbox.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 
@@ -28,6 +29,7 @@ export const celebrityMarks = ({
   ...invariant,
   scan: () =>
     celebrities.aggregate<CelebrityDoc>([
+      { $match: wellFormed('celebrities') },
       {
         $lookup: { from: users.collectionName, localField: '_id', foreignField: '_id', as: 'user' },
       },
@@ -44,11 +46,13 @@ export const celebrityMarks = ({
     ]),
   async recheck(some, at) {
     const among = { _id: { $in: some.map(({ _id }) => _id) } }
-    const standing = await celebrities.find(among, { ...at }).toArray()
+    const marks = { ...among, ...wellFormed('celebrities') }
+    const standing = await celebrities.find(marks, { ...at }).toArray()
     const accounts = await users.find(among, { ...at, projection: { _id: 1 } }).toArray()
     const known = new Set(accounts.map(({ _id }) => _id))
     const kinds = { $in: Object.values(changes).map(({ kind }) => kind) }
-    const found = await outbox.find({ kind: kinds }, { ...at }).toArray()
+    const ends = { kind: kinds, ...wellFormed('outbox') }
+    const found = await outbox.find(ends, { ...at }).toArray()
     const waiting = new Set(found.map(({ payload }) => payload.promotion ?? payload.demotion))
     const violations = standing.flatMap((celebrity): CelebrityViolation[] => {
       const { _id: subject } = celebrity

@@ -1,7 +1,7 @@
 import { type Finding, findingOf } from '../invariant.ts'
 import type { Difference } from '../ledger.ts'
 
-const invariant = { name: 'post-counters', law: 'L2' } as const
+export const postCounters = { name: 'post-counters', law: 'L2' } as const
 
 /**
  * Law L2: the counts of a post equal the numbers of entries in its lists. {@link PostLists} counts both on one
@@ -12,5 +12,5 @@ export const postFindings = ({ id, delta, counted }: Difference): Finding[] =>
   Object.entries(delta).map(([name, count]) => {
     const found = counted[name] ?? 0
     const subject = `${id}.${name}`
-    return findingOf(invariant, { kind: 'counts', subject, expected: found + count, found })
+    return findingOf(postCounters, { kind: 'counts', subject, expected: found + count, found })
   })

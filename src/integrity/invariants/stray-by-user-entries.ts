@@ -1,6 +1,7 @@
 import type { EngagementByUserDoc } from '../../db/collections.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
+import { conforms, shapes, wellFormed } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { engagementKinds } from '../../engagement/kinds.ts'
 import { embedded } from '../../engagement/list-store.ts'
@@ -8,6 +9,7 @@ import { byRecency } from '../../engagement/user-index.ts'
 import { batches } from '../../lib/batch.ts'
 import { type EngagementId, timeIdAt } from '../../lib/ids.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+import { hasMalformed, uncertain } from './document-shapes.ts'
 
 const invariant = { name: 'stray-by-user-entries', law: 'L2' } as const
 
@@ -38,13 +40,21 @@ export const strayByUserEntries = (
     const settled = timeIdAt<EngagementId>((clock?.now.getTime() ?? 0) - settledMs, '0'.repeat(12))
     const old = { user: handles, _id: { $lt: toObjectId(settled) } }
     const entries = engagements_by_user.find(old, { hint: byRecency })
-    for await (const some of batches(entries, entriesAtOnce))
-      yield* await findStrays(services, some)
+    for await (const some of batches(entries, entriesAtOnce)) {
+      yield* await findStrays(
+        services,
+        some.filter((one) => conforms(shapes.engagements_by_user, one)),
+      )
+    }
   },
   async recheck(some, at) {
     const among = { _id: { $in: some.map(({ _id }) => _id) } }
     const standing = await services.collections.engagements_by_user.find(among, { ...at }).toArray()
-    const violations = (await findStrays(services, standing, at)).map((stray) => ({
+    const strays = await findStrays(services, standing, at)
+    const isUncertain =
+      strays.length > 0 &&
+      ((await hasMalformed(services, 'posts')) || (await hasMalformed(services, 'overflow')))
+    const violations = strays.map((stray) => ({
       stray,
       finding: findingOf(invariant, {
         kind: 'stray-by-user',
@@ -52,6 +62,7 @@ export const strayByUserEntries = (
         expected: `an entry in ${stray.post}.${stray.kind}`,
         found: 'none',
         harmless: true,
+        ...(isUncertain ? uncertain : {}),
       }),
     }))
     return { violations }
@@ -79,11 +90,19 @@ async function findStrays(
     { $unwind: '$id' },
   ]
   const inPosts = posts.aggregate<{ id: ObjectId }>(
-    [{ $match: { _id: { $in: own } } }, ...among({ $concatArrays: embeddedIds })],
+    [
+      { $match: { _id: { $in: own }, ...wellFormed('posts') } },
+      ...among({ $concatArrays: embeddedIds }),
+    ],
     { ...at },
   )
   const beyond = overflow.aggregate<{ id: ObjectId }>(
-    [{ $match: { '_id.post': { $in: own }, 'items._id': { $in: ids } } }, ...among('$items._id')],
+    [
+      {
+        $match: { '_id.post': { $in: own }, 'items._id': { $in: ids }, ...wellFormed('overflow') },
+      },
+      ...among('$items._id'),
+    ],
     { ...at },
   )
   const found = new Set<string>()

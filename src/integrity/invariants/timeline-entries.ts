@@ -32,21 +32,30 @@ export async function* checkEntries(
 ): AsyncGenerator<EntryVerdict> {
   const { collections, edges } = services
   const subject = `${reader} ${registration._id}`
-  for await (const { posts, flaw } of storedEntries(services, reader, registration)) {
+  for await (const { posts, authors: named, flaw } of storedEntries(
+    services,
+    reader,
+    registration,
+  )) {
     onRead(posts.length)
     const none = { dead: [], strangers: [], flawed: false }
-    if (flaw) {
+    const authors = await authorsOf(collections, posts)
+    const forged = posts.find((id) => {
+      const [author, claimed] = [authors.get(id), named.get(id)]
+      return author !== undefined && claimed !== undefined && author !== claimed
+    })
+    const found = flaw ?? (forged && `${forged} with another author`)
+    if (found) {
       const expected = 'each entry once and in its place'
-      const finding = findingOf(invariant, { kind: 'stored', subject, expected, found: flaw })
+      const finding = findingOf(invariant, { kind: 'stored', subject, expected, found })
       yield { ...none, finding, flawed: true }
     }
-    const authors = await authorsOf(collections, posts)
     const dead = posts.filter((id) => !authors.has(id))
     const others = [...new Set(authors.values())].filter((author) => author !== reader)
     const { collection, owner, other } = edges.following
     const mine = { [owner]: reader, [other]: { $in: others } } as object
-    const found = await collection.find(mine, { projection: { _id: 0, [other]: 1 } }).toArray()
-    const followed = new Set(found.map((doc) => doc[other]))
+    const edgesThere = collection.find(mine, { projection: { _id: 0, [other]: 1 } })
+    const followed = new Set((await edgesThere.toArray()).map((doc) => doc[other]))
     const strangers = others.filter((author) => !followed.has(author))
     if (dead.length > 0) {
       const found = `${dead.length} of posts that do not exist: ${dead[0]}`
@@ -95,6 +104,20 @@ export async function strayTimelines(
       reader: reader as UserId,
       finding: leftover(`${reader} ${name}`, 'no timeline without an account', 'entries'),
     }))
+}
+
+/** The strangers of a verdict whose entries no waiting job removes. One command, none without strangers. */
+export async function strangersLeft(
+  { collections }: IntegrityServices,
+  reader: UserId,
+  { strangers }: EntryVerdict,
+): Promise<readonly UserId[]> {
+  if (strangers.length === 0) return []
+  const kind = subscriptions['follow.ended'].timelines
+  const about = { 'payload.follower': reader, 'payload.followee': { $in: [...strangers] } }
+  const jobs = await collections.outbox.find({ kind, ...about, state: 'READY' }).toArray()
+  const waiting = new Set(jobs.map(({ payload }) => payload.followee))
+  return strangers.filter((stranger) => !waiting.has(stranger))
 }
 
 /**

@@ -12,7 +12,7 @@ import { type Comparison, compareTimelines, postsMax } from '../compare-timeline
 import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
 import { isComparable } from '../stored-entries.ts'
 
-const invariant = { name: 'timelines', law: 'L1' } as const
+export const timelinesId = { name: 'timelines', law: 'L1' } as const
 
 /** How often a timeline that differs is compared in total. */
 const comparisons = 3
@@ -203,7 +203,7 @@ function findingsOf(
     .filter(({ posts }) => posts.length > 0)
     .map(({ kind, posts, expected, more }) => {
       const found = `${kind} ${listed(posts)}${more}`
-      return findingOf(invariant, { kind, subject: `${reader} ${strategy}`, expected, found })
+      return findingOf(timelinesId, { kind, subject: `${reader} ${strategy}`, expected, found })
     })
 }
 

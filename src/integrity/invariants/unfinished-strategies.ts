@@ -1,6 +1,10 @@
 import type { StrategyDoc } from '../../db/collections.ts'
+import { wellFormed } from '../../db/shapes.ts'
 import type { NewJob } from '../../jobs/outbox.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+
+/** Registrations that are not being dropped. */
+const standing = { dropping: { $exists: false }, ...wellFormed('strategies') }
 
 const invariant = { name: 'unfinished-strategies', law: 'L1' } as const
 
@@ -17,11 +21,12 @@ export const unfinishedStrategies = ({
   outbox: jobs,
 }: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
   ...invariant,
-  scan: () => strategies.find({ complete: false, dropping: { $exists: false } }),
+  scan: () => strategies.find({ complete: false, ...standing }),
   async recheck(some, at) {
-    const names = { _id: { $in: some.map(({ _id }) => _id) }, dropping: { $exists: false } }
+    const names = { _id: { $in: some.map(({ _id }) => _id) }, ...standing }
     const open = await strategies.find({ ...names, complete: false }, { ...at }).toArray()
-    const found = await outbox.find({ kind: 'strategy.backfill' }, { ...at }).toArray()
+    const backfills = { kind: 'strategy.backfill', ...wellFormed('outbox') }
+    const found = await outbox.find(backfills, { ...at }).toArray()
     const epochs = new Set(found.map(({ payload }) => payload.epoch))
     const left = open.filter(({ epoch }) => !epochs.has(epoch.toHexString()))
     const [expected, none] = ['a job that fills the timelines of all readers', 'none']

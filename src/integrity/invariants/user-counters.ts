@@ -1,8 +1,9 @@
+import { conforms, shapes } from '../../db/shapes.ts'
 import { type CountedUser, userCounters } from '../counted-users.ts'
 import { type Finding, findingOf } from '../invariant.ts'
 import { type Difference, differenceOf } from '../ledger.ts'
 
-const invariant = { name: 'user-counters', law: 'L3' } as const
+export const userCountersId = { name: 'user-counters', law: 'L3' } as const
 
 /**
  * Law L3: `followers`, `following` and `posts` of a live account equal the numbers of its stored edges and posts. The
@@ -16,7 +17,7 @@ export function userDifference({
   stats,
   ...stored
 }: CountedUser): Difference | undefined {
-  if (account !== 'LIVE' || !stats) return undefined
+  if (account !== 'LIVE' || !stats || !conforms(shapes.user_stats, stats)) return undefined
   return differenceOf(
     { kind: 'USER', id: key, repairs: stats.repairs ?? 0, ...(createdAt && { since: createdAt }) },
     userCounters.map((name) => [name, stats[name], stored[name] ?? 0]),
@@ -27,5 +28,5 @@ export function userDifference({
 export const userFindings = ({ id: subject, delta, counted }: Difference): Finding[] =>
   Object.entries(delta).map(([kind, count]) => {
     const found = counted[kind] ?? 0
-    return findingOf(invariant, { kind, subject, expected: found + count, found })
+    return findingOf(userCountersId, { kind, subject, expected: found + count, found })
   })

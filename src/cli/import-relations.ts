@@ -46,6 +46,7 @@ that contradict themselves:
 
 The import skips and counts: pairs that have an edge or a history ("known"; also the second row of
 a pair), pairs with a block ("blocked"), deleted users ("deleted"), rows without a follow ("empty").
+A skipped row opens no account.
 It reports and counts invalid lines, and continues.
 
 An unchanged file is the same import. To resume an interrupted import, repeat the command.

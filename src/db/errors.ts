@@ -8,6 +8,7 @@ import {
   MongoServerSelectionError,
 } from 'mongodb'
 import { DomainError } from '../errors.ts'
+import { malformedData } from './object-id.ts'
 
 const duplicateKeyCode = 11000
 const writeConflictCode = 112
@@ -183,12 +184,26 @@ export function isUnreachable(error: unknown): boolean {
   )
 }
 
+/** The code of an operator that got a stored value of another type, such as `$inc` of a text. */
+const typeMismatchCode = 14
+/** The codes of errors in expressions begin here. Commands of Feedline fail so only on stored values. */
+const expressionCodesFrom = 16_000
+
+/** Whether the server could not work with a stored value, because it has another type than the code reads. */
+export function isMalformedData(error: unknown): boolean {
+  const root = rootCause(error)
+  const code = root instanceof MongoServerError || root instanceof MongoBulkWriteError ? root.code : 0
+  return code === typeMismatchCode || (typeof code === 'number' && code >= expressionCodesFrom)
+}
+
 /**
- * Converts a driver error for clients: UNAVAILABLE if the database was not reached in time. Undefined for a bug of
- * Feedline. No other code classifies driver errors for clients.
+ * Converts a driver error for clients: UNAVAILABLE if the database was not reached in time, NOT_FOUND if a stored value
+ * has another type. Undefined for a bug of Feedline. No other code classifies driver errors for clients.
  */
-export const clientErrorOf = (error: unknown): DomainError | undefined =>
-  isUnreachable(error) ? noAnswer(error) : undefined
+export function clientErrorOf(error: unknown): DomainError | undefined {
+  if (isUnreachable(error)) return noAnswer(error)
+  return isMalformedData(error) ? malformedData(error) : undefined
+}
 
 /** The error of a request that the database did not answer. @param aftermath the state of the request, one sentence. */
 export const noAnswer = (cause: unknown, aftermath = ''): DomainError =>

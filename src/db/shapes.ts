@@ -64,9 +64,14 @@ const attachments = list(
     { alt: text, width: count, height: count, blurhash: text },
   ),
 )
-/** The entries of a list, of a kind without and with text. */
-const items = list(object({ _id: id, actor: text }, { place: id, text, facets }))
-const textedItems = list(object({ _id: id, actor: text, text }, { place: id, facets }))
+const untextedEntry = object({ _id: id, actor: text }, { place: id, text, facets })
+const textedEntry = object({ _id: id, actor: text, text }, { place: id, facets })
+/** The entries of each kind of list. */
+export const entryShapes = Object.fromEntries(
+  engagementKinds.map((one) => [one, kinds[one].hasText ? textedEntry : untextedEntry]),
+) as Readonly<Record<EngagementKind, Shape>>
+const items = list(untextedEntry)
+const textedItems = list(textedEntry)
 const entries = list(object({ post: id }, { author: text, text }))
 const floor = object(
   { _id: text, token: id },

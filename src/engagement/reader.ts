@@ -2,6 +2,7 @@ import { singleBatch } from '../db/client.ts'
 import type { Collections, EngagementDoc, FacetDoc, PostDoc } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { conforms, entryShapes } from '../db/shapes.ts'
 import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
@@ -20,19 +21,23 @@ export interface Engagement {
   /** Of the text. Undefined for a text that was stored by an earlier release. */
   readonly facets?: readonly FacetDoc[] | undefined
   readonly createdAt: Date
+  /** No client sees the entry, since its document is malformed. */
+  readonly isMalformed?: true
 }
 
 /** Converts a stored entry. */
 export function toEngagement(
   kind: EngagementKind,
   post: PostRef,
-  { _id, place, actor, text, facets }: EngagementDoc,
+  entry: EngagementDoc,
 ): Engagement {
+  const { _id, place, actor, text, facets } = entry
   const id = fromObjectId<EngagementId>(_id)
   const own = {
     actor: actor as UserId,
     ...(text === undefined ? {} : { text }),
     ...(facets ? { facets } : {}),
+    ...(conforms(entryShapes[kind], entry) ? {} : { isMalformed: true as const }),
   }
   return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...own }
 }

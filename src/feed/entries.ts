@@ -32,8 +32,8 @@ export const toEntryDoc = ({ id, author, text }: Entry): EntryDoc => ({
 /** Converts a stored entry. */
 export const fromEntryDoc = ({ post, author, text }: EntryDoc): Entry => ({
   id: fromObjectId(post),
-  author: author as UserId | undefined,
-  text,
+  author: (typeof author === 'string' ? author : undefined) as UserId | undefined,
+  text: typeof text === 'string' ? text : undefined,
 })
 
 /** Whether a range includes a post. */

@@ -1,5 +1,5 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
-import type { EdgeSource } from '../db/collections.ts'
+import { type EdgeSource, edgeSources } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId } from '../db/object-id.ts'
@@ -261,7 +261,8 @@ export class Follows {
       {
         collection,
         owner,
-        where: edgeFilter({}, group),
+        // An edge of another source is malformed. The index covers the condition.
+        where: edgeFilter({ source: { $in: edgeSources } }, group),
         fields: ['_id', owner, other, 'source'],
       },
       users,

@@ -68,9 +68,12 @@ export async function presentPosts(
     presentFacets(ctx, posts, selection),
   ])
   const presented = new Map<PostRef, Post>()
+  const needsText = needsContent(selection)
   posts.forEach((post, at) => {
     const author = authors?.get(post.author)
-    if (hidden.has(post.author) || (authors && !author)) return
+    // A post that was read without a text is malformed.
+    const isUnreadable = needsText && (post as Partial<CorePost>).text === undefined
+    if (hidden.has(post.author) || (authors && !author) || isUnreadable) return
     const shown = { author, viewerHas: viewerHas?.[at], facets: facets?.[at] }
     presented.set(post, new PresentedPost(post, shown, post.author === viewer) as unknown as Post)
   })
@@ -174,8 +177,9 @@ export async function presentEngagements(
       : undefined,
     presentFacets(ctx, engagements, selection),
   ])
-  const isVisible = ({ actor, post }: Engagement) =>
-    actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author))
+  const isVisible = ({ actor, post, isMalformed }: Engagement) =>
+    !isMalformed &&
+    (actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author)))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []

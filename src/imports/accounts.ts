@@ -26,40 +26,56 @@ export const handlesOf = (pairs: readonly Pair[]): Set<UserId> =>
 export const bothIn = ({ follower, followee }: Pair, users: ReadonlySet<UserId>): boolean =>
   users.has(follower) && users.has(followee)
 
-/** Returns the accounts as {@link openAccounts} would, and writes nothing. One command. */
+/** The pairs of a batch, and handles that are known to have accounts. */
+interface BatchPairs {
+  readonly pairs: readonly Pair[]
+  /** Default: none. */
+  readonly known?: ReadonlySet<UserId>
+}
+
+/**
+ * Returns the accounts as {@link openAccounts} would, and writes nothing. One command, none if all accounts are known.
+ */
 export async function findAccounts(
   { users }: Pick<Collections, 'users'>,
   { session }: Tx,
-  handles: ReadonlySet<UserId>,
+  { pairs, known: before = new Set() }: BatchPairs,
 ): Promise<Accounts> {
-  const [live, opened] = [new Set(handles), new Set(handles)]
+  const handles = [...handlesOf(pairs)].filter((handle) => !before.has(handle))
+  const [live, opened] = [new Set([...before, ...handles]), new Set(handles)]
+  if (handles.length === 0) return { live, opened }
   const known = users.find(
-    { _id: { $in: [...handles] } },
+    { _id: { $in: handles } },
     // All in one answer.
-    { session, projection: { _id: 1, deletedAt: 1 }, batchSize: handles.size + 1 },
+    { session, projection: { _id: 1, deletedAt: 1 }, batchSize: handles.length + 1 },
   )
   for await (const { _id, deletedAt } of known) {
     opened.delete(_id as UserId)
     if (deletedAt) live.delete(_id as UserId)
   }
+  // A pair with a deleted user is skipped, and opens no account for the other one.
+  const needed = handlesOf(pairs.filter((pair) => bothIn(pair, live)))
+  for (const handle of [...opened].filter((one) => !needed.has(one))) {
+    opened.delete(handle)
+    live.delete(handle)
+  }
   return { live, opened }
 }
 
 /**
- * Opens an account for each free handle, in the caller's transaction. {@link countAll} must follow, which creates the
- * counters. The handle of a deleted account is not free until its purge ends. One command, or two if a handle is free. None
- * without handles.
+ * Opens an account for each free handle of pairs without a deleted user, in the caller's transaction. {@link countAll}
+ * must follow, which creates the counters. The handle of a deleted account is not free until its purge ends. One
+ * command, or two if a handle is free. None if all accounts are known.
  * @param createdAt the date of the new accounts.
  */
 export async function openAccounts(
   { collections }: Pick<AccountParts, 'collections'>,
   tx: Tx,
-  handles: ReadonlySet<UserId>,
+  batch: BatchPairs,
   createdAt: Date,
 ): Promise<Accounts> {
   const { session } = tx
-  if (handles.size === 0) return { live: handles, opened: handles }
-  const accounts = await findAccounts(collections, tx, handles)
+  const accounts = await findAccounts(collections, tx, batch)
   const ids = [...accounts.opened]
   if (ids.length > 0) {
     const users = ids.map((_id) => ({ _id, name: _id, createdAt }))

@@ -28,11 +28,15 @@ export type RelationCounts = Counts<RelationCounter>
 
 interface Batch {
   readonly rows: readonly RelationRow[]
-  /** The accounts of all users in the rows. */
+  /** The accounts of all users in the rows with a follow. */
   readonly accounts: Accounts
   /** Keys of pairs that count as stored, though they are not. */
   readonly seen?: ReadonlySet<string>
 }
+
+/** The rows that contain a follow. The others open no account. */
+export const withEvents = (rows: readonly RelationRow[]): RelationRow[] =>
+  rows.filter(({ events }) => events.length > 0)
 
 /** Decides which rows an import writes, and counts these and the others. Three to six commands per 1,000 rows. */
 export async function classifyRows(
@@ -40,8 +44,8 @@ export async function classifyRows(
   tx: Tx,
   { rows, accounts: { live, opened }, seen }: Batch,
 ): Promise<{ readonly fresh: readonly RelationRow[]; readonly counts: RelationCounts }> {
-  const withEvents = rows.filter(({ events }) => events.length > 0)
-  const living = withEvents.filter((row) => bothIn(row, live))
+  const following = withEvents(rows)
+  const living = following.filter((row) => bothIn(row, live))
   const older = living.filter(
     ({ follower, followee }) => !opened.has(follower) && !opened.has(followee),
   )
@@ -64,8 +68,8 @@ export async function classifyRows(
     events: written.reduce((count, { events }) => count + events.length, 0),
     known,
     blocked,
-    deleted: withEvents.length - living.length,
-    empty: rows.length - withEvents.length,
+    deleted: following.length - living.length,
+    empty: rows.length - following.length,
   }
   return { fresh: written, counts }
 }

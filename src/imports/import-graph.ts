@@ -108,10 +108,8 @@ async function writeEdges(
 ): Promise<WrittenBatch<Counter>> {
   const handles = handlesOf(edges)
   const known = seen.accounts.among(handles, checkpoint.position)
-  const unknown = new Set([...handles].filter((handle) => !known.has(handle)))
-  const { live, opened } = await openAccounts(services, tx, unknown, checkpoint.startedAt)
-  const accounts = { live: new Set([...live, ...known]), opened }
-  seen.accounts.note(live, checkpoint.position)
+  const accounts = await openAccounts(services, tx, { pairs: edges, known }, checkpoint.startedAt)
+  seen.accounts.note(accounts.live, checkpoint.position)
   const fresh = await freshEdges(services, tx, { edges, seen }, accounts)
   await countAll(services, tx, accounts, countEdges(fresh)).catch((error: unknown) => {
     const isGone = error instanceof DomainError && error.code === 'NOT_FOUND'

@@ -3,7 +3,7 @@ import type { Tx } from '../db/transaction.ts'
 import type { EdgeId } from '../lib/ids.ts'
 import { countAll, countEdges, handlesOf, openAccounts } from './accounts.ts'
 import { type Checkpoint, importedId } from './checkpoint.ts'
-import { classifyRows, type RelationCounter, zeroCounts } from './classify-rows.ts'
+import { classifyRows, type RelationCounter, withEvents, zeroCounts } from './classify-rows.ts'
 import {
   type ImportOptions,
   type ImportResult,
@@ -25,7 +25,7 @@ export type RelationImportResult = ImportResult<RelationCounter, RelationFinding
 export const batchRows = 1_000
 
 /**
- * Imports the relations of a file, and opens an account for each user that it names, by {@link runImport} (seed 3).
+ * Imports the relations of a file, and opens an account for each user of a written row, by {@link runImport} (seed 3).
  * Counters stay exact beside live traffic. What it writes depends on the file alone; it skips pairs that have an
  * edge or a history.
  * Cost: ten to twenty-one commands per batch of 1,000 rows.
@@ -58,7 +58,7 @@ async function writeRelations(
   { id: importId, startedAt }: Checkpoint,
 ): Promise<WrittenBatch<RelationCounter>> {
   const { collections, edges } = services
-  const accounts = await openAccounts(services, tx, handlesOf(rows), startedAt)
+  const accounts = await openAccounts(services, tx, { pairs: withEvents(rows) }, startedAt)
   const { fresh, counts } = await classifyRows(collections, tx, { rows, accounts })
   const histories = fresh.map((row) => eventsOf(row, importId))
   const last = histories.flatMap((events) => events.slice(-1))

@@ -1,9 +1,9 @@
 import { pairKey } from '../follows/last-events.ts'
 import { batches } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
-import { findAccounts, handlesOf } from './accounts.ts'
+import { findAccounts } from './accounts.ts'
 import { combineCounts } from './checkpoint.ts'
-import { classifyRows, type RelationCounts, zeroCounts } from './classify-rows.ts'
+import { classifyRows, type RelationCounts, withEvents, zeroCounts } from './classify-rows.ts'
 import {
   batchRows,
   type RelationImportOptions,
@@ -25,7 +25,7 @@ export async function previewRelations(
   for await (const rows of batches(file.rows(now()), batchSize)) {
     signal?.throwIfAborted()
     const { accounts, fresh, counts } = await transactions.run(async (tx) => {
-      const accounts = await findAccounts(collections, tx, handlesOf(rows))
+      const accounts = await findAccounts(collections, tx, { pairs: withEvents(rows) })
       return { accounts, ...(await classifyRows(collections, tx, { rows, accounts, seen })) }
     })
     const usersBefore = users.size

@@ -1,4 +1,4 @@
-import { clientErrorOf, isSnapshotGone } from '../db/errors.ts'
+import { isSnapshotGone, isUnreachable } from '../db/errors.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { batches } from '../lib/batch.ts'
@@ -39,9 +39,8 @@ export interface Outcome {
  */
 export function failureOf(id: InvariantId, error: unknown): Finding {
   const isAbort = error instanceof Error && error.name === 'AbortError'
-  if (isAbort || error instanceof DomainError || clientErrorOf(error) || isSnapshotGone(error)) {
-    throw error
-  }
+  const isStated = error instanceof DomainError && error.code !== 'NOT_FOUND'
+  if (isAbort || isStated || isUnreachable(error) || isSnapshotGone(error)) throw error
   const found = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return findingOf(id, {
     ...{ kind: 'unchecked', subject: id.name, expected: 'data that can be checked and repaired' },

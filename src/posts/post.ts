@@ -1,5 +1,6 @@
 import type { PerKind, PostDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { fieldsConform } from '../db/shapes.ts'
 import { type CountField, engagementKinds, kinds } from '../engagement/kinds.ts'
 import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Content } from './content.ts'
@@ -26,14 +27,18 @@ export const toRef = ({ _id, author }: PostDoc): PostRef => ({
   author: author as UserId,
 })
 
-/** A post that was read with {@link contentProjection}. */
-export function toPost(doc: PostDoc): Post {
+/** A post that was read with {@link contentProjection}. Undefined if it cannot be shown: its document is malformed. */
+export function toPost(doc: PostDoc): Post | undefined {
   const ref = toRef(doc)
+  const { text, attachments } = doc
+  if (text === undefined || !fieldsConform('posts', { text, ...(attachments && { attachments }) }))
+    return undefined
+  const facets = doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined
   return {
     ...ref,
-    text: doc.text,
-    ...(doc.facets ? { facets: doc.facets } : {}),
-    attachments: doc.attachments ?? [],
+    text,
+    ...(facets ? { facets } : {}),
+    attachments: attachments ?? [],
     createdAt: timeOf(ref.id),
     ...countsOf(doc.counts),
   }
@@ -48,8 +53,11 @@ export const toPostDoc = ({ id, author }: PostRef, content: Content): PostDoc =>
   ...(content.attachments.length > 0 ? { attachments: [...content.attachments] } : {}),
 })
 
-/** The fields of a post with stored counts. */
-export const countsOf = (counts: PerKind = {}) =>
+/** The fields of a post with stored counts. A count that is no number counts nothing. */
+export const countsOf = (counts: PerKind | null = {}) =>
   Object.fromEntries(
-    engagementKinds.map((kind) => [kinds[kind].count.field, counts[kind] ?? 0]),
+    engagementKinds.map((kind) => {
+      const count = counts?.[kind]
+      return [kinds[kind].count.field, Number.isInteger(count) ? count : 0]
+    }),
   ) as Record<CountField, number>

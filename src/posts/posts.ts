@@ -142,7 +142,7 @@ export class Posts {
       { collection: this.parts.collections.posts, owner: 'author', fields },
       authors,
       window,
-      content ? toPost : toRef,
+      (doc) => (content ? toPost(doc) : undefined) ?? toRef(doc),
     )
   }
 

@@ -1,5 +1,6 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
+import type { Collections, UserStatsDoc } from '../db/collections.ts'
+import { fieldsConform } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
@@ -15,6 +16,15 @@ export interface Stats {
 
 /** A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. */
 export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
+
+/** The counters in documents, by user, without malformed documents. */
+export const statsIn = (docs: readonly UserStatsDoc[]): Map<UserId, Stats> =>
+  new Map(
+    docs.flatMap(({ _id, followers, following, posts }) => {
+      const stats = { followers, following, posts }
+      return fieldsConform('user_stats', stats) ? [[_id as UserId, stats] as const] : []
+    }),
+  )
 
 /** The error for a viewer without an account. */
 export const noAccount = (): DomainError =>
@@ -35,13 +45,7 @@ export class UserStats {
   /** The counters of the live accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Stats>> {
     const options = { ...singleBatch, ...tx }
-    const found = await this.stats.find({ _id: { $in: [...ids] } }, options).toArray()
-    return new Map(
-      found.map(({ _id, followers, following, posts }) => [
-        _id as UserId,
-        { followers, following, posts },
-      ]),
-    )
+    return statsIn(await this.stats.find({ _id: { $in: [...ids] } }, options).toArray())
   }
 
   /** The live accounts among `ids`. One covered command. */

@@ -3,6 +3,7 @@ import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { conforms, shapes } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../errors.ts'
@@ -63,7 +64,7 @@ export class Users {
   /** The accounts among `ids`. One command. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
     const found = await this.parts.collections.users.find(hasAccount(ids), singleBatch).toArray()
-    return new Map(found.map((doc) => [doc._id as UserId, toUser(doc)]))
+    return usersIn(found)
   }
 
   /**
@@ -276,8 +277,16 @@ const presentFields = (profile: Pick<Profile, OptionalField>) =>
     optionalFields.flatMap((field) => (profile[field] == null ? [] : [[field, profile[field]]])),
   ) as Pick<User, OptionalField>
 
+/** The accounts of documents, by handle, without malformed documents. */
+export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
+  new Map(
+    docs.flatMap((doc) =>
+      conforms(shapes.users, doc) ? [[doc._id as UserId, toUser(doc)] as const] : [],
+    ),
+  )
+
 /** The account of a document. */
-export const toUser = ({ _id, name, createdAt, ...rest }: UserDoc): User => ({
+const toUser = ({ _id, name, createdAt, ...rest }: UserDoc): User => ({
   handle: _id as UserId,
   name: name ?? _id,
   createdAt,

@@ -182,6 +182,21 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     },
   )
 
+  test('a skipped row of an import of relations opens no account', async () => {
+    const [gone] = await people('gone')
+    await harness.services.users.delete(gone as never)
+    const rows = ['one two 0 0 0 0 0', 'three gone 0 0 5 0 5', 'four five 0 0 0 9 0']
+    await writeFile(file, csv(rows))
+    const unwritten = { ...none, deleted: 1, empty: 1 }
+    const previewed = await preview({ batchSize: 1 })
+    const { written: counts } = await run()
+    expect(previewed.written).toEqual(counts)
+    expect(counts).toMatchObject({ deleted: unwritten.deleted, users: 0, pairs: 0 })
+    const left = await harness.services.collections.users.find().toArray()
+    expect(left.map(({ _id }) => _id)).toEqual(['gone'])
+    expect(await harness.services.collections.user_stats.countDocuments()).toBe(0)
+  })
+
   test('an import of relations skips pairs with a history', async () => {
     const [ann, bob, cem] = (await people('ann', 'bob', 'cem')) as [never, never, never]
     const { follows } = harness.services

@@ -1,6 +1,7 @@
 import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
-import { badInput, checkAll } from '../../errors.ts'
+import { isMalformedData } from '../../db/errors.ts'
+import { badInput, checkAll, DomainError } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
@@ -54,6 +55,8 @@ interface LoadedSlice extends Omit<TimelineSlice, 'facts'> {
   readonly facts: readonly AuthorFacts[]
   readonly stamp?: Stamp | undefined
 }
+
+const isNotFound = (error: unknown) => error instanceof DomainError && error.code === 'NOT_FOUND'
 
 /** How often a page is read again because registrations changed while it was read. */
 const triesMax = 3
@@ -235,19 +238,25 @@ export class FeedService {
     }
   }
 
-  /** Reads a slice from stored timelines, or from FANOUT_ON_READ if a timelines cluster cannot be used. */
+  /**
+   * Reads a slice from stored timelines, or from FANOUT_ON_READ if a timelines cluster cannot be used, or if a document of
+   * the timeline is malformed.
+   */
   private async fillStored(
     name: FeedStrategyName,
     registration: Registration,
     query: TimelineQuery,
   ): Promise<TimelineSlice> {
     const { placement } = this.parts
-    if (!placement.isSeparate) return this.fillSlice(name, registration, query)
     try {
       const slice = await this.fillSlice(name, registration, query)
-      if (await placement.isIntact(registration)) return slice
+      if (!placement.isSeparate || (await placement.isIntact(registration))) return slice
     } catch (error) {
-      if (!(await placement.isOutage(error, registration.cluster))) throw error
+      const isUnreadable =
+        isMalformedData(error) || error instanceof TypeError || isNotFound(error)
+      const isOutage =
+        placement.isSeparate && (await placement.isOutage(error, registration.cluster))
+      if (!isUnreadable && !isOutage) throw error
     }
     timelineFallbacks.inc()
     query.stamp?.spoilPage()

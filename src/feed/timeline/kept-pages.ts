@@ -122,12 +122,17 @@ const keptItem = ({ id, author, ...rest }: TimelineItem | Post): KeptItem => {
 }
 
 /** A kept item, which was read with its content, as a whole post. */
-export const renewedPost = (item: KeptItem, counts: PerKind): Post => ({
-  ...{ id: item.id, author: item.author, text: item.text ?? '' },
-  ...(item.facets ? { facets: item.facets } : {}),
-  ...{ attachments: item.attachments ?? [], createdAt: timeOf(item.id) },
-  ...countsOf(counts),
-})
+export function renewedPost(item: KeptItem, counts: PerKind): Post | PostRef {
+  const { id, author, text } = item
+  // Its document is malformed.
+  if (text === undefined) return { id, author }
+  return {
+    ...{ id, author, text },
+    ...(item.facets ? { facets: item.facets } : {}),
+    ...{ attachments: item.attachments ?? [], createdAt: timeOf(id) },
+    ...countsOf(counts),
+  }
+}
 
 /** Without authors that have no account: a new account raises no version, because it changes no page. */
 const keptFacts = ({ authors, ...facts }: AuthorFacts): AuthorFacts => ({

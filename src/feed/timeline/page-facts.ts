@@ -13,8 +13,8 @@ import type { Edges } from '../../follows/edges.ts'
 import type { RestrictionKind } from '../../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
-import type { Stats } from '../../users/stats.ts'
-import { hasAccount, toUser, type User } from '../../users/users.ts'
+import { type Stats, statsIn } from '../../users/stats.ts'
+import { hasAccount, type User, usersIn } from '../../users/users.ts'
 import type { Registered, RegistrationRow, Registry } from '../registry/registry.ts'
 import type { KeptItem } from './kept-pages.ts'
 
@@ -143,20 +143,15 @@ function factsOf(
     const id = fromObjectId<PostId>(doc._id as ObjectId)
     const author = doc.author as UserId
     if (claimed.get(id) === author)
-      posts.set(id, doc.text === undefined ? { id, author } : toPost(doc))
+      posts.set(id, toPost(doc) ?? { id, author })
   }
   return {
     authors,
     followed: new Set(row.followed),
     restrictions,
     live: new Set(row.stats.map(({ _id }) => _id as UserId)),
-    stats: new Map(
-      row.stats.map(({ _id, followers, following, posts }) => [
-        _id as UserId,
-        { followers, following, posts },
-      ]),
-    ),
-    profiles: row.users && new Map(row.users.map((doc) => [doc._id as UserId, toUser(doc)])),
+    stats: statsIn(row.stats),
+    profiles: row.users && usersIn(row.users),
     posts,
   }
 }

@@ -16,6 +16,8 @@ interface Unindexed {
   readonly kind: EngagementKind
   readonly id: ObjectId
   readonly actor: string
+  /** Absent for an entry of an overflow document. */
+  readonly author?: string
 }
 
 interface UnindexedViolation extends Violation {
@@ -112,10 +114,12 @@ async function* unindexed({ posts, overflow, engagements_by_user }: Collections,
       },
     },
     { $set: { byUser: { $first: '$byUser' } } },
-    { $match: { $expr: { $or: ['actor', 'kind', 'post'].map(differs) } } },
   ]
-  yield* posts.aggregate<Unindexed>([...ofPosts, ...missing])
-  yield* overflow.aggregate<Unindexed>([...ofOverflow, ...missing])
+  const wrong = (...fields: string[]) => ({ $match: { $expr: { $or: fields.map(differs) } } })
+  const fields = ['actor', 'kind', 'post']
+  yield* posts.aggregate<Unindexed>([...ofPosts, ...missing, wrong(...fields, 'author')])
+  // An overflow document does not know the author.
+  yield* overflow.aggregate<Unindexed>([...ofOverflow, ...missing, wrong(...fields)])
 }
 
 /**
@@ -136,9 +140,10 @@ async function findUnindexed(
   ]
   const found = await engagements_by_user.find({ _id: { $in: [...ids] } }, { ...at }).toArray()
   const byUser = new Map(found.map((one) => [one._id.toHexString(), one]))
-  return entries.filter(({ id, actor, kind, post }) => {
-    const one = byUser.get(id.toHexString())
-    return !one || one.user !== actor || one.kind !== kind || !one.post.equals(post)
+  return entries.filter(({ id, actor, kind, post, author = byUser.get(`${id}`)?.author }) => {
+    const one = byUser.get(`${id}`)
+    const isSame = one?.user === actor && one.kind === kind && one.author === author
+    return !isSame || !one.post.equals(post)
   })
 }
 
@@ -156,12 +161,16 @@ function entriesIn(where: Holders): readonly [Document[], Document[]] {
   const all = engagementKinds.map((kind) => entriesOf(embedded(kind), { $literal: kind }))
   const each = [
     { $unwind: '$entry' },
-    { $replaceRoot: { newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post' }] } } },
+    {
+      $replaceRoot: {
+        newRoot: { $mergeObjects: ['$entry', { _id: '$_id', post: '$post', author: '$author' }] },
+      },
+    },
   ]
   return [
     [
       { $match: { ...where.posts, ...wellFormed('posts') } },
-      { $project: { post: '$_id', entry: { $concatArrays: all } } },
+      { $project: { author: 1, post: '$_id', entry: { $concatArrays: all } } },
       ...each,
     ],
     [

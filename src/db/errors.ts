@@ -192,7 +192,8 @@ const expressionCodesFrom = 16_000
 /** Whether the server could not work with a stored value, because it has another type than the code reads. */
 export function isMalformedData(error: unknown): boolean {
   const root = rootCause(error)
-  const code = root instanceof MongoServerError || root instanceof MongoBulkWriteError ? root.code : 0
+  const code =
+    root instanceof MongoServerError || root instanceof MongoBulkWriteError ? root.code : 0
   return code === typeMismatchCode || (typeof code === 'number' && code >= expressionCodesFrom)
 }
 

@@ -178,8 +178,7 @@ export async function presentEngagements(
     presentFacets(ctx, engagements, selection),
   ])
   const isVisible = ({ actor, post, isMalformed }: Engagement) =>
-    !isMalformed &&
-    (actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author)))
+    !isMalformed && (actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author)))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []

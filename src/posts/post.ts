@@ -33,7 +33,8 @@ export function toPost(doc: PostDoc): Post | undefined {
   const { text, attachments } = doc
   if (text === undefined || !fieldsConform('posts', { text, ...(attachments && { attachments }) }))
     return undefined
-  const facets = doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined
+  const facets =
+    doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined
   return {
     ...ref,
     text,

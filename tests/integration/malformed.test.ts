@@ -150,7 +150,8 @@ describe('malformed documents', () => {
     const damaged = await damage(services, stored, one)
     if (!damaged) return []
     const problems: string[] = []
-    const claim = (holds: boolean, problem: () => string) => void (holds || problems.push(problem()))
+    const claim = (holds: boolean, problem: () => string) =>
+      void (holds || problems.push(problem()))
     const found = await findings(services)
     claim(found.length > 0 || isFree(one, damaged), () => 'not found')
     const first = await reconcile(services, everything)

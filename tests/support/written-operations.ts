@@ -17,12 +17,15 @@ export const readFileNames = async (): Promise<string[]> =>
     name.endsWith('.graphql') ? [name.slice(0, -'.graphql'.length)] : [],
   )
 
+/** Some files of schema/operations, parsed. */
+export const readDocuments = async (names: readonly string[]) =>
+  Promise.all(
+    names.map(async (name) => parse(await readFile(join(folder, `${name}.graphql`), 'utf8'))),
+  )
+
 /** The operations of some files of schema/operations, as the files define them. */
 export async function readOperations(names: readonly string[]): Promise<OperationDefinitionNode[]> {
-  const texts = await Promise.all(
-    names.map((name) => readFile(join(folder, `${name}.graphql`), 'utf8')),
-  )
-  return texts
-    .flatMap((text) => parse(text).definitions)
+  return (await readDocuments(names))
+    .flatMap(({ definitions }) => definitions)
     .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
 }

@@ -1,6 +1,6 @@
+import { isMalformedData } from '../../db/errors.ts'
 import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
-import { isMalformedData } from '../../db/errors.ts'
 import { badInput, checkAll, DomainError } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
@@ -252,8 +252,7 @@ export class FeedService {
       const slice = await this.fillSlice(name, registration, query)
       if (!placement.isSeparate || (await placement.isIntact(registration))) return slice
     } catch (error) {
-      const isUnreadable =
-        isMalformedData(error) || error instanceof TypeError || isNotFound(error)
+      const isUnreadable = isMalformedData(error) || error instanceof TypeError || isNotFound(error)
       const isOutage =
         placement.isSeparate && (await placement.isOutage(error, registration.cluster))
       if (!isUnreadable && !isOutage) throw error

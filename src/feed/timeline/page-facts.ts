@@ -142,8 +142,7 @@ function factsOf(
   for (const doc of row.posts) {
     const id = fromObjectId<PostId>(doc._id as ObjectId)
     const author = doc.author as UserId
-    if (claimed.get(id) === author)
-      posts.set(id, toPost(doc) ?? { id, author })
+    if (claimed.get(id) === author) posts.set(id, toPost(doc) ?? { id, author })
   }
   return {
     authors,

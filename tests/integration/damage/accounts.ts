@@ -28,6 +28,31 @@ export const accountDamages: readonly Damage[] = [
     inject: (scene) => addToCounters(scene, scene.c, { posts: -3 }),
   },
   {
+    name: 'a counter is NaN',
+    noticed: ({ b }) => [`L3 shape user_stats ${b}`],
+    answer: 'repaired',
+    clients: 'no user: null, as without an account',
+    inject: ({ services, b }) =>
+      services.collections.user_stats.updateOne({ _id: b }, { $set: { followers: Number.NaN } }),
+  },
+  {
+    name: 'a counter is absent',
+    noticed: ({ a }) => [`L3 shape user_stats ${a}`],
+    answer: 'repaired',
+    clients: 'no user: null, as without an account',
+    inject: ({ services, a }) =>
+      services.collections.user_stats.updateOne({ _id: a }, { $unset: { following: '' } }),
+  },
+  {
+    name: 'an account has no time of creation',
+    noticed: ({ c }) => [`L3 shape users ${c}`],
+    answer: 'reported',
+    how: 'the time is in a backup only',
+    clients: 'no profile',
+    inject: ({ services, c }) =>
+      services.collections.users.updateOne({ _id: c }, { $unset: { createdAt: '' } }),
+  },
+  {
     name: 'an account has no counters',
     noticed: ({ a }) => [`L3 counters ${a}`],
     answer: 'repaired',

@@ -28,6 +28,18 @@ export const edgeDamages: readonly Damage[] = [
       services.collections.followers.deleteOne({ user: b, follower: a }),
   },
   {
+    name: 'an edge names a number as its follower',
+    only: 'collection',
+    noticed: ({ a, b }) => ['L3 shape followers', `L3 sides ${a}>${b}`],
+    answer: 'repaired',
+    clients: `${partly}; follows of the pair fail`,
+    inject: ({ services, a, b }) =>
+      services.collections.followers.updateOne(
+        { user: b, follower: a },
+        { $set: { follower: 7 as never } },
+      ),
+  },
+  {
     name: 'an edge has another source in `following`',
     only: 'collection',
     noticed: ({ a, b }) => [`L3 sides ${a}>${b}`],

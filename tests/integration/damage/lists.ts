@@ -25,6 +25,13 @@ export const listDamages: readonly Damage[] = [
     inject: (scene) => update(scene, { $inc: { 'counts.likes': 40 } }),
   },
   {
+    name: 'a count of likes is a text',
+    noticed: ({ post }) => [`L3 shape posts {"$oid":"${post.id}"}`],
+    answer: 'repaired',
+    clients: 'no likes counted',
+    inject: (scene) => update(scene, { $set: { 'counts.likes': 'seven' } }),
+  },
+  {
     name: 'a post says it has more levels',
     noticed: likes('levels'),
     answer: 'repaired',

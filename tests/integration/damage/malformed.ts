@@ -11,8 +11,8 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb'
-import { EJSON } from '../../../src/db/mongo.ts'
 import { type CollectionName, collectionNames } from '../../../src/db/collections.ts'
+import { EJSON } from '../../../src/db/mongo.ts'
 import type { Services } from '../../../src/services.ts'
 
 /** A value of each BSON type. Undefined: the field is absent. `null` and `undefined` of BSON differ. */
@@ -58,9 +58,7 @@ export const textOf = (value: unknown): string => EJSON.stringify(value ?? null,
 /** Reads all documents. */
 export async function readStored(services: Services): Promise<Stored> {
   const read = async (name: CollectionName) => {
-    const docs = await open(services, name)
-      .find({}, { promoteValues: false })
-      .toArray()
+    const docs = await open(services, name).find({}, { promoteValues: false }).toArray()
     return [name, new Map(docs.map((doc) => [textOf(doc._id), doc]))] as const
   }
   return new Map(await Promise.all(collectionNames.map(read)))

@@ -103,6 +103,39 @@ export const timelineDamages: readonly Damage[] = [
       ),
   },
   {
+    name: 'an INBOX names another author',
+    noticed: (scene) => ['stored', 'missing'].flatMap((what) => about(what, 'INBOX')(scene)),
+    answer: 'repaired',
+    clients: lacks,
+    inject: (scene) =>
+      scene.services.collections.inbox.updateMany(
+        { _id: { reader: scene.a, post: idOf(scene) } },
+        { $set: { author: scene.c } },
+      ),
+  },
+  {
+    name: 'a bucket of SIZED_BUCKETS names another author',
+    noticed: (scene) =>
+      ['stored', 'missing'].flatMap((what) => about(what, 'SIZED_BUCKETS')(scene)),
+    answer: 'repaired',
+    clients: lacks,
+    inject: (scene) =>
+      scene.services.collections.sized_buckets.updateOne(
+        { reader: scene.a, 'entries.post': idOf(scene) },
+        { $set: { 'entries.$.author': scene.c } },
+      ),
+  },
+  {
+    name: 'a period of TIME_BUCKETS has null instead of its entries',
+    noticed: (scene) => ['L3 shape timed_buckets', ...about('stored', 'TIME_BUCKETS')(scene)],
+    answer: 'repaired',
+    clients: 'pages from FANOUT_ON_READ, which cost more',
+    inject: (scene) =>
+      scene.services.collections.timed_buckets.updateMany(inTimed(scene), {
+        $set: { entries: null as never },
+      }),
+  },
+  {
     name: 'a CACHE is out of order',
     noticed: about('stored', 'CACHE'),
     answer: 'repaired',

@@ -1,0 +1,160 @@
+import { Kind, print } from 'graphql'
+import { beforeAll, expect, test } from 'vitest'
+import { engagementNodeId, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import type { PostRef } from '../../src/lib/ids.ts'
+import {
+  damage,
+  fieldOf,
+  type MalformedCase,
+  malformedCases,
+  readStored,
+  restore,
+  type Stored,
+} from '../integration/damage/malformed.ts'
+import { useApp } from '../support/app.ts'
+import { share } from '../support/repetition.ts'
+import { handle, openAccounts } from '../support/services.ts'
+import { newId } from '../support/verify.ts'
+import { readDocuments, readFileNames } from '../support/written-operations.ts'
+
+const strategies = ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
+
+const app = useApp({
+  ...{ FEED_MAINTAINED: strategies.join(','), TIMELINE_AWAY_DAYS: '30' },
+  ...{ LIKES_THRESHOLD: '2', COMMENTS_THRESHOLD: '2', SHARES_THRESHOLD: '2' },
+})
+
+const [ann, bob, cem, dan] = ['ann', 'bob', 'cem', 'dan'].map(handle) as [
+  never,
+  never,
+  never,
+  never,
+]
+let stored: Stored
+let cases: readonly MalformedCase[] = []
+/** The requests of clients: a document, its variables. */
+let requests: readonly { readonly query: string; readonly variables: object }[] = []
+
+/** The collections of posts, users, comments, edges and timelines. */
+const damaged: readonly string[] = [
+  ...['users', 'user_stats', 'followers', 'following', 'restrictions', 'posts', 'overflow'],
+  ...['engagements_by_user', 'timed_buckets', 'sized_buckets', 'timeline_cache', 'inbox'],
+  ...['timed_bucket_floors', 'sized_bucket_floors', 'inbox_floors'],
+]
+
+beforeAll(async () => {
+  const { services } = app
+  await openAccounts(services, [ann, bob, cem, dan])
+  await services.users.update(bob, { bio: 'I am bob', avatarUrl: 'https://a.example/b' })
+  const attachment = { url: 'https://a.example/c', kind: 'IMAGE' as const, alt: 'c' }
+  const post: PostRef = await services.posts.create(bob, {
+    text: 'Hello @ann, see #this',
+    attachments: [attachment],
+  })
+  for (const one of [ann, cem, dan]) {
+    await services.follows.follow(one, bob)
+    await services.engagements.add('likes', one, post)
+    await services.engagements.add('shares', one, post)
+    await services.engagements.add('comments', one, post, { text: 'Well said, @bob' })
+  }
+  await services.follows.follow(bob, ann)
+  await services.follows.setGroups(ann, bob, ['friends'])
+  await services.restrictions.mute(ann, dan)
+  await services.restrictions.block(ann, cem)
+  await app.rest()
+  const comments = await services.engagementReader.pages('comments', [post], {
+    limit: 9,
+    backward: false,
+  })
+  const comment = comments.get(post.id)?.items.at(-1)
+  const commentId = engagementNodeId({ kind: 'comments', post, key: comment?.id ?? '' })
+  const [id, user] = [postNodeId(post), userNodeId(bob)]
+  const documents = await readDocuments(await readFileNames())
+  const operations = documents.flatMap(({ definitions }) => definitions)
+  const variables: Record<string, unknown> = {
+    ...{ id, post: id, ids: [id, user, commentId], handle: bob, group: 'friends', first: 5 },
+    ...{ one: 'INBOX', other: 'SIZED_BUCKETS', code: 'NOT_FOUND', since: undefined },
+  }
+  const mutations: Record<string, readonly object[]> = {
+    LikePost: [{ postId: id }],
+    UnlikePost: [{ postId: id }],
+    SharePost: [{ postId: id }],
+    UnsharePost: [{ postId: id }],
+    AddComment: [{ postId: id, text: 'Again' }],
+    DeleteComment: [{ commentId }],
+    FollowUser: [{ user: { handle: bob } }],
+    UnfollowUser: [{ user: { handle: bob } }],
+    MuteUser: [{ user: { handle: bob } }],
+    UnmuteUser: [{ user: { handle: bob } }],
+    BlockUser: [{ user: { handle: bob } }],
+    UnblockUser: [{ user: { handle: bob } }],
+    SetFollowGroups: [{ user: { handle: bob }, groups: ['others'] }],
+    CreatePost: [{ text: 'Hello' }],
+    UpdateUser: [{ name: 'Ann' }],
+  }
+  const fragments = operations.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).map(print)
+  requests = operations.flatMap((definition) => {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) return []
+    const name = definition.name?.value ?? ''
+    const names = definition.variableDefinitions?.map(({ variable }) => variable.name.value) ?? []
+    if (names.includes('since') || name === 'TimelinePoll') return []
+    const query = withFragments(print(definition), fragments)
+    if (definition.operation === 'mutation') {
+      return (mutations[name] ?? []).map((input) => ({ query, variables: { input } }))
+    }
+    const own = Object.fromEntries(names.map((one) => [one, variables[one]]))
+    return names.includes('strategy')
+      ? strategies.map((strategy) => ({ query, variables: { ...own, strategy } }))
+      : [{ query, variables: own }]
+  })
+  // Each operation answers without damage, and the timelines are stored.
+  for (const request of requests) {
+    const { errors } = await app.send({ as: ann, ...request })
+    expect(errors.map(({ message, extensions }) => [message, extensions.code])).toEqual([])
+  }
+  await app.rest()
+  await services.collections.posts.findOne({ _id: newId() })
+  stored = await readStored(services)
+  cases = malformedCases(stored).filter(({ collection }) => damaged.includes(collection))
+}, 240_000)
+
+/** An operation with the fragments that it needs. */
+function withFragments(text: string, fragments: readonly string[]): string {
+  const parts = [text]
+  for (const part of parts) {
+    for (const [, name] of part.matchAll(/\.\.\.(\w+)/g)) {
+      const fragment = fragments.find((one) => one.startsWith(`fragment ${name} on`))
+      if (fragment && !parts.includes(fragment)) parts.push(fragment)
+    }
+  }
+  return parts.join('\n')
+}
+
+test('a malformed document fails no operation with an internal error', async () => {
+  const chosen = process.env.FEEDLINE_FIELD
+    ? cases.filter((one) =>
+        process.env.FEEDLINE_FIELD?.split(',').includes(`${fieldOf(one)} ${one.type}`),
+      )
+    : share(211, cases)
+  const failures: string[] = []
+  for (const one of chosen) {
+    if (await damage(app.services, stored, one)) {
+      for (const request of requests) {
+        const { errors } = await app.send({ as: ann, ...request })
+        for (const { extensions, path } of errors) {
+          if (extensions.code !== 'INTERNAL_SERVER_ERROR') continue
+          const [operation] = request.query.split('(')
+          failures.push(`${fieldOf(one)} ${one.type}: ${operation} ${path?.join('.')}`)
+        }
+      }
+      await app.services.inline.settle()
+    }
+    await restore(app.services, stored)
+  }
+  const logged = app.logged.flatMap((line) => {
+    const { err } = JSON.parse(line)
+    return err ? [String(err.stack).split('\n').slice(0, 4).join(' ')] : []
+  })
+  if (failures.length > 0) console.error([...new Set(logged)].join('\n'))
+  expect(failures).toEqual([])
+}, 3_600_000)

@@ -131,13 +131,8 @@ function withFragments(text: string, fragments: readonly string[]): string {
 }
 
 test('a malformed document fails no operation with an internal error', async () => {
-  const chosen = process.env.FEEDLINE_FIELD
-    ? cases.filter((one) =>
-        process.env.FEEDLINE_FIELD?.split(',').includes(`${fieldOf(one)} ${one.type}`),
-      )
-    : share(211, cases)
   const failures: string[] = []
-  for (const one of chosen) {
+  for (const one of share(311, cases)) {
     if (await damage(app.services, stored, one)) {
       for (const request of requests) {
         const { errors } = await app.send({ as: ann, ...request })
@@ -157,4 +152,4 @@ test('a malformed document fails no operation with an internal error', async () 
   })
   if (failures.length > 0) console.error([...new Set(logged)].join('\n'))
   expect(failures).toEqual([])
-}, 3_600_000)
+}, 14_400_000)

@@ -128,21 +128,15 @@ describe('malformed documents', () => {
   afterEach(() => restore(harness.services, stored))
 
   test('one malformed document stops no check and no repair, and repairs make nothing worse', async () => {
-    const only = process.env.FEEDLINE_FIELD
-    const chosen = only
-      ? cases.filter((one) => only.split(',').includes(`${fieldOf(one)} ${one.type}`))
-      : share(Number(process.env.STRIDE ?? 97), cases)
     const problems: string[] = []
-    for (const one of chosen) {
+    for (const one of share(397, cases)) {
       for (const problem of await problemsOf(harness.services, one)) {
         problems.push(`${fieldOf(one)} ${one.type}: ${problem}`)
-        if (process.env.FEEDLINE_FIELD || process.env.STRIDE) console.error(problems.at(-1))
       }
       await restore(harness.services, stored)
     }
-    console.error(chosen.length, cases.length)
     expect(problems).toEqual([])
-  }, 3_600_000)
+  }, 14_400_000)
 
   const everything = { users: 'all', readers: 'all', dryRun: false } as const
 

@@ -127,9 +127,12 @@ export const timelineDamages: readonly Damage[] = [
   },
   {
     name: 'a period of TIME_BUCKETS has null instead of its entries',
-    noticed: (scene) => ['L3 shape timed_buckets', ...about('stored', 'TIME_BUCKETS')(scene)],
+    noticed: (scene) => [
+      'L3 shape timed_buckets',
+      ...['stored', 'missing'].flatMap((what) => about(what, 'TIME_BUCKETS')(scene)),
+    ],
     answer: 'repaired',
-    clients: 'pages from FANOUT_ON_READ, which cost more',
+    clients: lacks,
     inject: (scene) =>
       scene.services.collections.timed_buckets.updateMany(inTimed(scene), {
         $set: { entries: null as never },

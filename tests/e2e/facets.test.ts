@@ -67,6 +67,17 @@ test('the facets of a post and a comment are stored, and read in code points of 
   expect(await read()).toEqual([expected, expected])
 })
 
+test('hosts, tags and handles of any script are whole, and no part of one is a facet', async () => {
+  const written =
+    'https://shop.日本.jp/ #スター・ウォーズ @bob...x https://a.com@b.com/ #col·lecció'
+  const { facets: named } = await create(ann, { text: written })
+  const parts = named.map(({ start, end }: { start: number; end: number }) =>
+    [...written].slice(start, end).join(''),
+  )
+  expect(parts).toEqual(['https://shop.日本.jp/', '#スター・ウォーズ', '@bob', '#col·lecció'])
+  expect(named[0]).toMatchObject({ kind: 'LINK', url: 'https://shop.xn--wgv71a.jp/' })
+})
+
 test('a text without facets has an empty list', async () => {
   expect((await create(ann, { text: 'plain' })).facets).toEqual([])
   expect(await app.services.collections.posts.findOne({ text: 'plain' })).toMatchObject({

@@ -31,6 +31,21 @@ test('names with a meaning in JavaScript or MongoDB are ordinary names', async (
 })
 
 test.each([
+  ['ᎪᎠᎷᎥN', 'is reserved, or looks like a reserved name'],
+  ['adrnin', 'is reserved, or looks like a reserved name'],
+  ['…', 'must contain a letter, a digit or an emoji'],
+])('the display name %s is refused, and nothing changes', async (name, problem) => {
+  const query = 'mutation ($i: UpdateUserInput!) { updateUser(input: $i) { user { name } } }'
+  const { errors } = await app.send({ as: 'ann', query, variables: { i: { name } } })
+  expect(errors[0]).toMatchObject({
+    extensions: { code: 'BAD_USER_INPUT', argument: 'input.name' },
+  })
+  expect(errors[0]?.message).toContain(problem)
+  const kept = await app.send({ query: '{ user(handle: "ann") { name } }' })
+  expect(kept.data.user.name).toBe('ann')
+})
+
+test.each([
   ['__proto__', '{"__proto__":{"h":"ann"}}'],
   ['a prototype', '{"constructor":{"prototype":{"h":"ann"}}}'],
 ])('a body with %s is refused and changes no prototype', async (_, variables) => {

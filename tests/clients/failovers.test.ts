@@ -113,7 +113,7 @@ describe('without a browser', () => {
           ask(serverOf(reader), HomeTimelineDocument, {}),
         ]),
       )
-      expect(written.createPost?.timelineEdge.node?.text).toBe('once')
+      expect(written.createPost?.timelineEdge?.node?.text).toBe('once')
       expect(read.timeline?.edges).toEqual([])
       expect(await storedPosts(writer)).toEqual(['once'])
     },

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import skeletons from 'unhomoglyph/data.json' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
-import { readCommonConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/environment.ts'
 import { nameProblem, ReservedNames } from '../../src/users/names.ts'
 import { scripts } from '../support/scripts.ts'
 import { lawSeed } from '../support/seed.ts'
 
 /** The reserved handles of the standard configuration. */
-const standard = readCommonConfig({ MONGODB_URI: 'mongodb://a' }).config.users.reservedHandles
+const standard = readConfig({}).users.reservedHandles
 
 describe('display names', () => {
   test.each([

@@ -2,6 +2,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { benchmarkCapacity } from './capacity/capacity.ts'
 import { benchmarkConstants } from './capacity/constants.ts'
 import { stopDatabases } from './database.ts'
+import { benchmarkDocuments } from './documents/documents.ts'
 import { benchmarkEngagement } from './engagement/engagement.ts'
 import { benchmarkThresholds } from './engagement/thresholds.ts'
 import { benchmarkFeeds } from './feeds/feeds.ts'
@@ -16,6 +17,7 @@ import { benchmarkScale } from './scale/scale.ts'
 const benchmarks = {
   capacity: benchmarkCapacity,
   constants: benchmarkConstants,
+  documents: benchmarkDocuments,
   engagement: benchmarkEngagement,
   thresholds: benchmarkThresholds,
   feeds: benchmarkFeeds,

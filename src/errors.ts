@@ -46,7 +46,7 @@ export const errorCodes = {
   RATE_LIMITED: {
     status: 429,
     meaning:
-      'The client has used up its rate limit. Try again after the time in the header Retry-After.',
+      'The client has used up its rate limit. Try again after `retryAfterSeconds`, as in the header Retry-After.',
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,
@@ -55,7 +55,7 @@ export const errorCodes = {
   UNAVAILABLE: {
     status: 503,
     meaning:
-      'The server is too busy, the database does not answer, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId.',
+      'The server is too busy, the database does not answer, or the request took too long. Try again after `retryAfterSeconds`. Repeat a mutation with the same clientMutationId.',
   },
 } as const satisfies Record<string, { status: number; meaning: string }>
 
@@ -76,6 +76,8 @@ export interface ErrorDetails {
   readonly wrong?: readonly WrongArgument[]
   /** The limit that was exceeded, e.g. `depth` or `followees`. */
   readonly limit?: string
+  /** Of RATE_LIMITED: when the client may try again. */
+  readonly retryAfterSeconds?: number
   /** For the log alone. */
   readonly cause?: unknown
 }

@@ -288,11 +288,11 @@ export type ErrorCode =
   | 'PERSISTED_QUERY_NOT_FOUND'
   /** The document is not one of the trusted documents of this server. */
   | 'PERSISTED_QUERY_NOT_IN_LIST'
-  /** The client has used up its rate limit. Try again after the time in the header Retry-After. */
+  /** The client has used up its rate limit. Try again after `retryAfterSeconds`, as in the header Retry-After. */
   | 'RATE_LIMITED'
   /** The request needs a valid token. */
   | 'UNAUTHENTICATED'
-  /** The server is too busy, the database does not answer, or the request took too long. Try again later. Repeat a mutation with the same clientMutationId. */
+  /** The server is too busy, the database does not answer, or the request took too long. Try again after `retryAfterSeconds`. Repeat a mutation with the same clientMutationId. */
   | 'UNAVAILABLE';
 
 /** What a part of a text is. */

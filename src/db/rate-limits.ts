@@ -4,8 +4,14 @@ import { within } from '../lib/within.ts'
 import type { Collections, RateLimitDoc } from './collections.ts'
 import { commandMs } from './request-time.ts'
 
-/** What a request wants, or what a client may use in a minute. */
+/** What a client may use in a minute. */
 export type Tokens = Readonly<Record<'cost' | 'mutations', number>>
+
+/** What a request wants from the buckets of its client. */
+export interface Wanted extends Tokens {
+  /** The part of the cost that was taken before. Default: none. */
+  readonly paid?: number
+}
 
 /** The buckets that a request took from. Undefined without a limit, and for the cost if the mutations are refused. */
 export type TakenTokens = Partial<Readonly<Record<keyof Tokens, BucketState>>>
@@ -29,7 +35,7 @@ export class SharedBuckets {
    * a failover may forget the last requests.
    * @throws {RequestEnded}; driver errors; {Error} after half a second.
    */
-  async take(client: string, wanted: Tokens): Promise<TakenTokens> {
+  async take(client: string, wanted: Wanted): Promise<TakenTokens> {
     const maxTimeMS = commandMs(waitMsMax)
     const _id = createHash('sha256').update(client).digest('hex')
     const taken = this.rateLimits.findOneAndUpdate({ _id }, this.updateFor(wanted), {
@@ -42,10 +48,10 @@ export class SharedBuckets {
     return this.statesOf(await within(waitMsMax, taken, late), wanted)
   }
 
-  private updateFor({ cost, mutations }: Tokens) {
+  private updateFor({ cost, mutations, paid = 0 }: Wanted) {
     const { limits } = this
     const now = { at: '$$NOW', expiresAt: { $add: ['$$NOW', minuteMs] } }
-    const hasCost = limits.cost > 0 ? { $gte: ['$cost', cost] } : true
+    const hasCost = limits.cost > 0 ? { $gte: ['$cost', cost - paid] } : true
     const hasMutations = limits.mutations > 0 ? { $gte: ['$mutations', mutations] } : true
     return [
       { $set: { ...refilled('cost', limits), ...refilled('mutations', limits), ...now } },
@@ -53,16 +59,22 @@ export class SharedBuckets {
       { $set: { hasCost: { $and: ['$hasMutations', hasCost] } } },
       {
         $set: {
-          ...(limits.cost > 0 ? { cost: lessIf('$hasCost', '$cost', cost) } : {}),
+          ...(limits.cost > 0
+            ? { cost: lessIf('$hasCost', '$cost', cost, { limit: limits.cost, paid }) }
+            : {}),
           ...(limits.mutations > 0
-            ? { mutations: lessIf('$hasMutations', '$mutations', mutations) }
+            ? {
+                mutations: lessIf('$hasMutations', '$mutations', mutations, {
+                  limit: limits.mutations,
+                }),
+              }
             : {}),
         },
       },
     ]
   }
 
-  private statesOf(doc: RateLimitDoc | null, wanted: Tokens): TakenTokens {
+  private statesOf(doc: RateLimitDoc | null, wanted: Wanted): TakenTokens {
     const { limits } = this
     if (!doc) return {}
     const { cost: leftCost, mutations: leftMutations, hasCost, hasMutations } = doc
@@ -76,7 +88,10 @@ export class SharedBuckets {
     if (mutations && !hasMutations) return { mutations }
     const cost =
       leftCost !== undefined && limits.cost > 0
-        ? bucketState(limits.cost, wanted.cost, { isAllowed: hasCost, left: leftCost })
+        ? bucketState(limits.cost, wanted.cost - (wanted.paid ?? 0), {
+            isAllowed: hasCost,
+            left: leftCost,
+          })
         : undefined
     return { ...(mutations ? { mutations } : {}), ...(cost ? { cost } : {}) }
   }
@@ -92,6 +107,11 @@ function refilled(field: keyof Tokens, limits: Tokens): Record<string, object> {
   return { [field]: { $min: [perMinute, { $add: [before, gained] }] } }
 }
 
-const lessIf = (condition: string, field: string, tokens: number) => ({
-  $cond: [condition, { $subtract: [field, tokens] }, field],
+const lessIf = (
+  condition: string,
+  field: string,
+  tokens: number,
+  { limit, paid = 0 }: { readonly limit: number; readonly paid?: number },
+) => ({
+  $cond: [condition, { $subtract: [{ $min: [limit, { $add: [field, paid] }] }, tokens] }, field],
 })

@@ -4,13 +4,14 @@ import type { Services } from '../services.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import { clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
+import type { ReadDocument } from './read-documents.ts'
 
 /** What a context takes from its request. */
 interface RequestParts {
   readonly id: string
   readonly ip: string
   readonly keeping?: Keeping | undefined
-  readonly trustedText?: string | undefined
+  readonly read?: ReadDocument | undefined
 }
 
 /** The state that all resolvers of one request share. */
@@ -20,8 +21,8 @@ export class Context {
   readonly requestId: string
   /** Whether the answer may be kept, and under which versions. */
   readonly keeping: Keeping | undefined
-  /** The trusted document that is executed. Undefined: the document is found by Apollo. */
-  readonly trustedText: string | undefined
+  /** The document that is executed. */
+  readonly read: ReadDocument | undefined
   /** The client in the rate limits. */
   readonly client: string
   /** The signed-in requests that this one shares the limits of its address with. Undefined for an anonymous request. */
@@ -35,13 +36,13 @@ export class Context {
     readonly services: Services,
     /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
     readonly viewer: UserId | undefined,
-    { id, ip, keeping, trustedText }: RequestParts,
+    { id, ip, keeping, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
     this.requestId = id
     this.keeping = keeping
-    this.trustedText = trustedText
+    this.read = read
     this.client = clientOf(viewer, ip)
     this.crowd = crowdOf(viewer, ip)
   }

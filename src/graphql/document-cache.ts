@@ -5,24 +5,29 @@ import { measureCache } from '../metrics/caches.ts'
 /** The most bytes of all documents in memory. */
 const bytesMax = 16 * 1024 ** 2
 
-/** What a token takes with its links, and a node for each byte of its JSON. */
-const [tokenBytes, bytesPerJsonByte] = [120, 2]
+/** What a token takes with its links, its nodes and their locations, at most. */
+const tokenBytes = 600
 
-/** The parsed documents that clients sent last, with a bound in bytes, as Apollo's store of documents. */
-export function createDocumentCache() {
-  const documents = new LRUCache<string, DocumentNode>({
+/** The valid documents that clients sent last, by their texts' hashes, with a bound in bytes. */
+export class DocumentCache {
+  private readonly documents = new LRUCache<string, DocumentNode>({
     maxSize: bytesMax,
     sizeCalculation: sizeOf,
   })
-  const { countRead } = measureCache('documents', () => documents.calculatedSize)
-  return {
-    get: async (key: string) => {
-      const document = documents.get(key)
-      countRead(document !== undefined)
-      return document
-    },
-    set: async (key: string, document: DocumentNode) => void documents.set(key, document),
-    delete: async (key: string) => documents.delete(key),
+  private readonly countRead: (isHit: boolean) => void
+
+  constructor() {
+    this.countRead = measureCache('documents', () => this.documents.calculatedSize).countRead
+  }
+
+  find(hash: string): DocumentNode | undefined {
+    const document = this.documents.get(hash)
+    this.countRead(document !== undefined)
+    return document
+  }
+
+  keep(hash: string, document: DocumentNode): void {
+    this.documents.set(hash, document)
   }
 }
 
@@ -31,8 +36,7 @@ export function createDocumentCache() {
  * Comments and white space are in no node.
  */
 function sizeOf(document: DocumentNode): number {
-  let bytes = Buffer.byteLength(JSON.stringify(document)) * bytesPerJsonByte
-  bytes += 2 * (document.loc?.source.body.length ?? 0)
+  let bytes = 2 * (document.loc?.source.body.length ?? 0)
   for (let token = document.loc?.startToken; token; token = token.next ?? undefined) {
     bytes += tokenBytes
   }

@@ -1,4 +1,4 @@
-import type { ApolloServerPlugin, GraphQLResponse } from '@apollo/server'
+import { type ApolloServerPlugin, type GraphQLResponse, HeaderMap } from '@apollo/server'
 import {
   GraphQLError,
   type GraphQLErrorOptions,
@@ -7,8 +7,15 @@ import {
 } from 'graphql'
 import { clientErrorOf } from '../db/errors.ts'
 import { hasRequestEnded } from '../db/request-time.ts'
-import { DomainError, type ErrorCode, errorCodes, type WrongArgument } from '../errors.ts'
+import {
+  DomainError,
+  type ErrorCode,
+  type ErrorDetails,
+  errorCodes,
+  type WrongArgument,
+} from '../errors.ts'
 import { retryAfterSeconds } from '../http/error-body.ts'
+import { mediaTypeOf } from '../http/media-types.ts'
 import type { Log } from '../log.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Context } from './context.ts'
@@ -23,10 +30,6 @@ const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'PERSISTED_QUERY_NOT_FOUND',
 ])
 
-const tokenLimit = /more that \d+ tokens/
-const stackOverflow = /^Maximum call stack size/
-const selectionLimit = /recursively requests too many selections/
-const introspectionRefusal = /^GraphQL introspection is not allowed/
 const hashMismatch = /^provided sha does not match query$/
 
 /** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
@@ -55,18 +58,6 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   if (thrown instanceof DomainError) return thrown
   const { code, limit } = given.extensions ?? {}
   if (typeof limit === 'string') return new DomainError('LIMIT_EXCEEDED', given.message, { limit })
-  if (code === 'GRAPHQL_PARSE_FAILED' && tokenLimit.test(given.message)) {
-    return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'tokens' })
-  }
-  if (code === 'GRAPHQL_PARSE_FAILED' && stackOverflow.test(given.message)) {
-    return new DomainError('LIMIT_EXCEEDED', 'The values are nested too deeply', { limit: 'depth' })
-  }
-  if (selectionLimit.test(given.message)) {
-    return new DomainError('LIMIT_EXCEEDED', given.message, { limit: 'selections' })
-  }
-  if (introspectionRefusal.test(given.message)) {
-    return new DomainError('GRAPHQL_VALIDATION_FAILED', 'Introspection is disabled on this server')
-  }
   if (hashMismatch.test(given.message)) {
     return new DomainError(
       'PERSISTED_QUERY_HASH_MISMATCH',
@@ -101,6 +92,7 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
   const { code, message, details } = publicErrorOf(error, given)
   const scope = currentScope()
   if (scope) scope.code ??= code
+  const waitSeconds = secondsToWait(code, details)
   return {
     message: shorten(message),
     ...(given.locations ? { locations: given.locations } : {}),
@@ -110,18 +102,40 @@ export function formatError(given: GraphQLFormattedError, error: unknown): Graph
       ...(details.argument === undefined ? {} : { argument: details.argument }),
       ...(details.wrong ? { arguments: details.wrong.map(shortened) } : {}),
       ...(details.limit === undefined ? {} : { limit: details.limit }),
+      ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }),
       ...(scope === undefined ? {} : { requestId: scope.id }),
     },
   }
 }
 
-/** The error with which Apollo refuses a whole request, under the HTTP status of its code. */
+/** When a client may try again. Undefined: not by itself. */
+const secondsToWait = (code: ErrorCode, details: ErrorDetails): number | undefined =>
+  details.retryAfterSeconds ?? (code === 'UNAVAILABLE' ? retryAfterSeconds : undefined)
+
+/** The error with which Apollo refuses a whole request, under the HTTP status of its code and with its Retry-After. */
 export function requestError(error: DomainError): GraphQLError {
-  const options: GraphQLErrorOptions = {
-    originalError: error,
-    extensions: { code: error.code, http: { status: errorCodes[error.code].status } },
+  const { code, message, details } = error
+  const seconds = secondsToWait(code, details)
+  const headers = new HeaderMap(seconds === undefined ? [] : [['retry-after', String(seconds)]])
+  // Apollo needs a HeaderMap, and a type of another library a record.
+  const http = {
+    status: errorCodes[code].status,
+    headers: headers as HeaderMap & Record<string, string>,
   }
-  return new GraphQLError(error.message, options)
+  const options: GraphQLErrorOptions = { originalError: error, extensions: { code, http } }
+  return new GraphQLError(message, options)
+}
+
+/**
+ * The status of an answer with these errors alone. That of an invalid document is 200 under `application/json`.
+ * @see https://graphql.github.io/graphql-over-http/draft/
+ */
+export function statusOf(errors: readonly GraphQLFormattedError[], accept: string | undefined) {
+  const code = errors[0]?.extensions?.code as ErrorCode | undefined
+  const isOfDocument = errors.every(({ extensions }) => documentErrorCodes.has(extensions?.code))
+  return isOfDocument && mediaTypeOf(accept) === 'application/json'
+    ? 200
+    : errorCodes[code ?? 'INTERNAL_SERVER_ERROR'].status
 }
 
 /**
@@ -162,13 +176,9 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
         response.http.headers.set('retry-after', String(retryAfterSeconds))
         return
       }
-      const accept = request.http?.headers.get('accept') ?? ''
-      if (response.http.status !== 400 || accept.includes('graphql-response+json')) return
-      if (response.body.kind !== 'single' || !/application\/json|\*\/\*/.test(accept || '*/*'))
-        return
-      const errors = response.body.singleResult.errors ?? []
-      if (errors.every(({ extensions }) => documentErrorCodes.has(extensions?.code)))
-        response.http.status = 200
+      if (response.http.status !== 400 || response.body.kind !== 'single') return
+      const { errors = [] } = response.body.singleResult
+      response.http.status = statusOf(errors, request.http?.headers.get('accept'))
     },
   }),
 })

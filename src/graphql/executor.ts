@@ -58,9 +58,10 @@ export function createExecute(schema: GraphQLSchema): Execute {
   }
 }
 
-/** The schema and {@link createExecute} for Apollo's pipeline, to which every executor is a gateway. */
-export function createExecutor(): ApolloServerOptionsWithGateway<object>['gateway'] {
-  const schema = createSchema()
+/** A schema and its {@link createExecute} for Apollo's pipeline, to which every executor is a gateway. */
+export function createExecutor(
+  schema: GraphQLSchema,
+): ApolloServerOptionsWithGateway<object>['gateway'] {
   const executeOperation = createExecute(schema)
   return {
     onSchemaLoadOrUpdate: (listener) => {

@@ -1,8 +1,5 @@
-import type { ApolloServerPlugin } from '@apollo/server'
 import type { FastifyRequest } from 'fastify'
 import { DomainError } from '../errors.ts'
-import type { Context } from './context.ts'
-import { requestError } from './errors.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -37,19 +34,23 @@ export function readDocumentName(body: Fields): DocumentName | undefined {
   return typeof hash === 'string' ? { ...name, hash } : undefined
 }
 
-/**
- * The text of the document that a request names, if it is a trusted one.
- * @returns undefined if Apollo finds the document: in the request, or among those that clients stored.
- * @throws {GraphQLError} BAD_REQUEST for a name of another form; PERSISTED_QUERY_NOT_IN_LIST for a name that is not in
- * the list, and for each other document where only trusted ones are executed.
- */
-export function findTrusted(
-  request: FastifyRequest,
-  trusted: TrustedDocuments | undefined,
-): string | undefined {
+/** How a request names its document. @throws {DomainError} BAD_REQUEST for a name of another form. */
+export function readName(request: FastifyRequest): DocumentName {
   const name = readDocumentName(readMembers(request))
   if (!name) throw badName('extensions.persistedQuery must have version 1 and a sha256Hash')
-  const { query, ids, hash } = name
+  return name
+}
+
+/**
+ * The text of the document that a request names, if it is a trusted one.
+ * @returns undefined if the document is in the request, or among those that clients stored.
+ * @throws {DomainError} BAD_REQUEST for two names; PERSISTED_QUERY_NOT_IN_LIST for a name that is not in the list, and
+ * for each other document where only trusted ones are executed.
+ */
+export function findTrusted(
+  { query, ids, hash }: DocumentName,
+  trusted: TrustedDocuments | undefined,
+): string | undefined {
   const isRequired = trusted?.isRequired === true
   if (query !== undefined) {
     if (!isRequired) return undefined
@@ -64,14 +65,12 @@ export function findTrusted(
   throw notInList()
 }
 
-const badName = (problem: string) => requestError(new DomainError('BAD_REQUEST', problem))
+const badName = (problem: string) => new DomainError('BAD_REQUEST', problem)
 
 const notInList = () =>
-  requestError(
-    new DomainError(
-      'PERSISTED_QUERY_NOT_IN_LIST',
-      'The document is not one of the trusted documents of this server',
-    ),
+  new DomainError(
+    'PERSISTED_QUERY_NOT_IN_LIST',
+    'The document is not one of the trusted documents of this server',
   )
 
 /** The members of a request, from its body or from its URL. Apollo refuses malformed ones. */
@@ -93,13 +92,4 @@ function parse(text: unknown): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Makes Apollo execute the trusted document that a request names, whatever else the request holds. */
-export const namedDocumentPlugin: ApolloServerPlugin<Context> = {
-  requestDidStart: async ({ request, contextValue: { trustedText } }) => {
-    if (trustedText === undefined) return
-    const { persistedQuery: _, ...extensions } = request.extensions ?? {}
-    Object.assign(request, { query: trustedText, extensions })
-  },
 }

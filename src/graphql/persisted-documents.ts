@@ -45,6 +45,11 @@ export class PersistedDocuments {
     return this.texts.has(`${apolloPrefix}${hash}`)
   }
 
+  /** The document of this hash, if it is stored. */
+  textOf(hash: string): string | undefined {
+    return this.texts.get(`${apolloPrefix}${hash}`)
+  }
+
   /**
    * The cost of storing a document, so that a client cannot remove those of other clients cheaply. 0 if it is stored, or
    * will not be.

@@ -1,5 +1,6 @@
-import { isIPv6 } from 'node:net'
-import type { SharedBuckets, TakenTokens, Tokens } from '../db/rate-limits.ts'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import type { SharedBuckets, TakenTokens, Tokens, Wanted } from '../db/rate-limits.ts'
 import { RequestEnded } from '../db/request-time.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -22,21 +23,37 @@ export const clientOf = (viewer: UserId | undefined, address: string): string =>
 export const crowdOf = (viewer: UserId | undefined, address: string): string | undefined =>
   viewer === undefined ? undefined : `crowd:${networkOf(address)}`
 
-/** Some proxies add a port, and a dual-stack socket writes an IPv4 address in the form of IPv6. */
-const written = /^(?:::ffff:)?([\d.]+)(?::\d+)?$|^\[(.+)\](?::\d+)?$/i
+/** Some proxies add a port, and brackets around an IPv6 address before it. */
+const written = /^([\d.]+)(?::\d+)?$|^\[(.+)\](?::\d+)?$/
 
-/** An IPv4 address, or the first 64 bits of an IPv6 address, which one client usually has for itself. */
+/** Of sorts of IPv6 addresses with an IPv4 address inside: where it begins, in bytes, and whether its bits are inverted. */
+const embedded: Readonly<Record<string, readonly [from: number, mask: number]>> = {
+  ipv4Mapped: [12, 0],
+  // SIIT and NAT64, which translate IPv4.
+  rfc6145: [12, 0],
+  rfc6052: [12, 0],
+  '6to4': [2, 0],
+  // Otherwise all clients of a Teredo server would be one.
+  teredo: [12, 0xff],
+}
+
+/**
+ * An IPv4 address, also one within an IPv6 address, or the first 64 bits of an IPv6 address, which one client usually has
+ * for itself. One key for all texts that are no address.
+ */
 function networkOf(given: string): string {
   const [, ipv4, ipv6] = written.exec(given) ?? []
-  const address = ipv4 ?? ipv6 ?? given
-  if (!isIPv6(address) || address.includes('.')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':').filter((group) => group !== '')
-  const missing = tail === undefined ? 0 : 4 - groups.length
-  return [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
+  const text = ipv4 ?? ipv6 ?? given
+  if (!isIP(text)) return 'unknown'
+  const address = ipaddr.parse(text)
+  if (address.kind() === 'ipv4') return address.toString()
+  const [from, mask = 0] = embedded[address.range()] ?? []
+  const bytes = address.toByteArray()
+  if (from !== undefined) {
+    const inner = bytes.slice(from, from + 4).map((byte) => byte ^ mask)
+    return inner.join('.')
+  }
+  return Buffer.from(bytes.slice(0, 8)).toString('hex')
 }
 
 /** What a request took from the buckets of its client. */
@@ -51,7 +68,7 @@ export interface Charge {
 /** Where the buckets of all clients are. */
 export interface TokenStore {
   /** Takes mutations, then cost. Refused mutations take no cost. */
-  take(client: string, wanted: Tokens): TakenTokens | Promise<TakenTokens>
+  take(client: string, wanted: Wanted): TakenTokens | Promise<TakenTokens>
 }
 
 /** The buckets of the clients of this process, in its memory, which they bound. */
@@ -65,7 +82,7 @@ export class MemoryStore implements TokenStore {
   }
 
   /** Sends no command. */
-  take(client: string, wanted: Tokens): TakenTokens {
+  take(client: string, wanted: Wanted): TakenTokens {
     return this.use('take', client, wanted)
   }
 
@@ -74,12 +91,12 @@ export class MemoryStore implements TokenStore {
     return this.use('check', client, wanted)
   }
 
-  private use(how: 'take' | 'check', client: string, wanted: Tokens): TakenTokens {
+  private use(how: 'take' | 'check', client: string, wanted: Wanted): TakenTokens {
     const mutations =
       wanted.mutations > 0 ? this.mutations?.[how](client, wanted.mutations) : undefined
     const first = mutations ? { mutations } : {}
     if (mutations && !mutations.isAllowed) return first
-    const cost = this.costs?.[how](client, wanted.cost)
+    const cost = this.costs?.[how](client, wanted.cost, wanted.paid)
     return { ...first, ...(cost ? { cost } : {}) }
   }
 }
@@ -101,7 +118,7 @@ export class SharedStore implements TokenStore {
   }
 
   /** One command. @throws {RequestEnded} */
-  async take(client: string, wanted: Tokens): Promise<TakenTokens> {
+  async take(client: string, wanted: Wanted): Promise<TakenTokens> {
     try {
       return await this.shared.take(client, wanted)
     } catch (error) {
@@ -139,7 +156,7 @@ export class RateLimiter {
    */
   async charge(
     { client, crowd }: { readonly client: string; readonly crowd: string | undefined },
-    wanted: Tokens,
+    wanted: Wanted,
   ): Promise<Charge | undefined> {
     const { limits } = this
     const { cost, mutations } = wanted
@@ -177,6 +194,7 @@ const chargeOf = (bucket: BucketState, limit: number, what: string): Charge => (
     : new DomainError(
         'RATE_LIMITED',
         `The limit is ${limit} ${what}. Try again in ${secondsOf(bucket.retryInMs)} seconds.`,
+        { retryAfterSeconds: secondsOf(bucket.retryInMs) },
       ),
 })
 

@@ -10,11 +10,11 @@ export const tracePlugin: ApolloServerPlugin<Context> = {
   requestDidStart: async () => {
     let end = (_error: string | undefined) => {}
     return {
-      executionDidStart: async ({ operation: definition, operationName }) => {
+      executionDidStart: async ({ operation: definition, operationName, contextValue }) => {
         // Execution itself refuses a document without the requested operation, and Apollo types it as present.
         const operation = (definition as typeof definition | undefined)?.operation
         if (!operation) return
-        const name = operationLabelOf(operationName ?? undefined)
+        const name = operationLabelOf(operationName ?? undefined, contextValue.viewer !== undefined)
         const span = beginOperation(`${operation} ${name}`, {
           'graphql.operation.type': operation,
           'graphql.operation.name': name,

@@ -1,18 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import {
-  type DocumentNode,
-  type GraphQLSchema,
-  NoSchemaIntrospectionCustomRule,
-  parse,
-  type SelectionNode,
-  specifiedRules,
-  validate,
-} from 'graphql'
+import { type GraphQLSchema, parse } from 'graphql'
 import { z } from 'zod'
 import { ConfigError } from '../config.ts'
-import { limitRules, limits } from './limits.ts'
-import { knownOperationTypes } from './operation-types.ts'
+import { checkDocument, readTokens } from './check-document.ts'
 import { createSchema } from './schema.ts'
 
 export const apolloFormat = 'apollo-persisted-query-manifest'
@@ -53,6 +44,15 @@ export class TrustedDocuments {
   /** The text by an id of the file, or by the SHA-256 of the text. `sha256:` may be in front of either. */
   find(id: string): string | undefined {
     return this.byId.get(id) ?? this.byId.get(id.replace(/^sha256:/, ''))
+  }
+
+  /** The names of all operations. */
+  operationNames(): readonly string[] {
+    return [...this.texts].flatMap((text) =>
+      parse(text).definitions.flatMap((one) =>
+        one.kind === 'OperationDefinition' && one.name ? [one.name.value] : [],
+      ),
+    )
   }
 
   has(text: string): boolean {
@@ -111,47 +111,11 @@ function readDocuments(text: string): ReadonlyMap<string, string> | string {
   return documents.size < entries.length ? 'has an id twice' : documents
 }
 
-/** What a server in production refuses. */
-const rules = [
-  ...specifiedRules,
-  ...limitRules,
-  knownOperationTypes,
-  NoSchemaIntrospectionCustomRule,
-]
-
-/** Apollo's limit of selections, which is no rule that others can use. The document must be valid. */
-function hasTooManySelections({ definitions }: DocumentNode): boolean {
-  const ofFragments = new Map<string, number>()
-  const sum = (selections: readonly SelectionNode[] = []): number =>
-    selections.reduce((total, node) => {
-      if (node.kind === 'FragmentSpread') return total + 1 + ofFragment(node.name.value)
-      return total + 1 + sum(node.selectionSet?.selections)
-    }, 0)
-  const ofFragment = (name: string): number => {
-    const known = ofFragments.get(name)
-    if (known !== undefined) return known
-    const fragments = definitions.filter((one) => one.kind === 'FragmentDefinition')
-    const fragment = fragments.find((one) => one.name.value === name)
-    const count = sum(fragment?.selectionSet.selections)
-    ofFragments.set(name, count)
-    return count
-  }
-  return definitions.some(
-    (one) =>
-      one.kind === 'OperationDefinition' && sum(one.selectionSet.selections) > limits.selections,
-  )
-}
-
-/** @returns what is wrong with a document: the first problem. */
+/** @returns what is wrong with a document on a server in production: the first problem. */
 export function findProblem(schema: GraphQLSchema, text: string): string | undefined {
-  try {
-    const document = parse(text, { maxTokens: limits.tokens })
-    if (document.definitions.every(({ kind }) => kind !== 'OperationDefinition'))
-      return 'it has no operation'
-    const [problem] = validate(schema, document, rules)
-    if (problem) return problem.message
-    return hasTooManySelections(document) ? 'it requests too many selections' : undefined
-  } catch (error) {
-    return (error as Error).message
-  }
+  const { error } = readTokens(text)
+  const checked = error ? [error] : checkDocument(schema, text, { introspection: false })
+  if (!('kind' in checked)) return checked[0]?.message
+  const hasOperation = checked.definitions.some(({ kind }) => kind === 'OperationDefinition')
+  return hasOperation ? undefined : 'it has no operation'
 }

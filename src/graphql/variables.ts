@@ -23,8 +23,26 @@ export function findWrongVariables(
 ): readonly WrongArgument[] {
   const wrong: WrongArgument[] = []
   const note = (argument: string, problem: string) => {
-    if (wrong.length < wrongMax) wrong.push({ argument, message: shorten(problem) })
+    wrong.push({ argument, message: shorten(problem) })
+    if (wrong.length === wrongMax) throw enough
   }
+  try {
+    noteWrong(schema, definitions, given, note)
+  } catch (error) {
+    if (error !== enough) throw error
+  }
+  return wrong
+}
+
+/** Ends the search. */
+const enough = new Error('enough wrong variables are known')
+
+function noteWrong(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  given: Readonly<Record<string, unknown>>,
+  note: (argument: string, problem: string) => void,
+): void {
   for (const { variable, type: typeNode, defaultValue } of definitions) {
     const name = variable.name.value
     const type = typeFromAST(schema, typeNode)
@@ -39,5 +57,4 @@ export function findWrongVariables(
       )
     }
   }
-  return wrong
 }

@@ -1,6 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { errorCodes } from '../errors.ts'
-import { refusalOf } from './error-body.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { refuse } from './error-body.ts'
 import type { Readiness } from './readiness.ts'
 
 /** How long cut requests have to receive their answers before their connections are closed, in milliseconds. */
@@ -8,7 +7,7 @@ const flushMs = 200
 
 /** Requests that are not answered yet. */
 export class OpenRequests {
-  private readonly open = new Map<FastifyReply, FastifyRequest>()
+  private readonly open = new Set<FastifyReply>()
 
   /**
    * Watches the requests of a server. While the process stops, each answer asks the client to close its connection, so
@@ -18,8 +17,8 @@ export class OpenRequests {
     private readonly http: FastifyInstance,
     readiness: Readiness,
   ) {
-    http.addHook('onRequest', (request, reply, done) => {
-      this.open.set(reply, request)
+    http.addHook('onRequest', (_, reply, done) => {
+      this.open.add(reply)
       reply.raw.once('close', () => this.open.delete(reply))
       done()
     })
@@ -43,11 +42,10 @@ export class OpenRequests {
   }
 
   private cut(): void {
-    for (const [reply, request] of this.open) {
+    for (const reply of this.open) {
       if (reply.sent) continue
       const problem = 'The server stops. Repeat a mutation with the same clientMutationId.'
-      reply.code(errorCodes.UNAVAILABLE.status).header('retry-after', '1')
-      reply.send(refusalOf(request, 'UNAVAILABLE', problem))
+      refuse(reply, 'UNAVAILABLE', problem)
     }
   }
 }

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { errorCodes } from '../errors.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
-import { refusalOf, retryAfterSeconds } from './error-body.ts'
+import { refuse } from './error-body.ts'
+import { isGraphql } from './graphql-route.ts'
 import { type AdmittedRequest, RequestQueue } from './request-queue.ts'
 
 /** The requests that wait for each request that is executed. */
@@ -24,13 +24,10 @@ export function limitRequests(http: FastifyInstance, runningMax: number): void {
   const waitingMax = waitingPerRunning * runningMax
   const queue = new RequestQueue({ ...waitBounds, runningMax, waitingMax }, limit)
   followEventLoop(http, limit, queue)
-  const refuse = (request: FastifyRequest, reply: FastifyReply) =>
-    reply
-      .code(errorCodes.UNAVAILABLE.status)
-      .header('retry-after', retryAfterSeconds)
-      .send(refusalOf(request, 'UNAVAILABLE', 'The server is too busy. Try again later.'))
+  const refuseBusy = (reply: FastifyReply) =>
+    refuse(reply, 'UNAVAILABLE', 'The server is too busy. Try again later.')
   http.addHook('onRequest', (request, reply, done) => {
-    if (isGraphql(request) && queue.isFull) refuse(request, reply)
+    if (isGraphql(request) && queue.isFull) refuseBusy(reply)
     else done()
   })
   const places = new WeakMap<FastifyRequest, AdmittedRequest>()
@@ -44,7 +41,7 @@ export function limitRequests(http: FastifyInstance, runningMax: number): void {
     }
     const isTurn = await admitted?.turn
     // At its deadline, a request that waits has been answered.
-    if (!isTurn && !reply.sent) await refuse(request, reply)
+    if (!isTurn && !reply.sent) await refuseBusy(reply)
   })
   http.addHook('onSend', (request, _, _payload, done) => {
     const admitted = places.get(request)
@@ -67,6 +64,3 @@ function followEventLoop(
   }, adjustMs).unref()
   http.addHook('onClose', async () => clearInterval(timer))
 }
-
-/** By its route, because a URL has many spellings, such as `/%67raphql`. */
-const isGraphql = ({ routeOptions }: FastifyRequest) => routeOptions.url === '/graphql'

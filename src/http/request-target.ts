@@ -1,21 +1,30 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseUrl } from '../lib/url.ts'
-import { refusalOf } from './error-body.ts'
+import { refuse } from './error-body.ts'
 
 /**
- * Refuses each request without exactly one valid host with BAD_REQUEST and status 400, except probes. Handlers may
- * build a URL from the host. Set `requireHostHeader: false`, so that this answer replaces the empty one of Node.
+ * Refuses each request without exactly one valid host, and each URL that is not percent-encoded UTF-8, with BAD_REQUEST
+ * and status 400, except probes. Handlers may build a URL from the host, and other bytes would become replacement
+ * characters. Set `requireHostHeader: false`, so that this answer replaces the empty one of Node.
  *
  * An `Expect` header other than 100-continue is ignored, because Node's answer to it is empty and in no log.
  */
-export function refuseWrongHosts(http: FastifyInstance): void {
+export function refuseWrongTargets(http: FastifyInstance): void {
   http.server.on('checkExpectation', (request, response) => {
     http.server.emit('request', request, response)
   })
   http.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.probe || hasHost(request)) return done()
-    const problem = 'The request must have exactly one Host header, and a valid URL'
-    reply.code(400).send(refusalOf(request, 'BAD_REQUEST', problem))
+    if (request.routeOptions.config.probe) return done()
+    if (!hasHost(request)) {
+      refuse(
+        reply,
+        'BAD_REQUEST',
+        'The request must have exactly one Host header, and a valid URL',
+        400,
+      )
+    } else if (!isUtf8(request.url)) {
+      refuse(reply, 'BAD_REQUEST', 'The URL must be percent-encoded UTF-8', 400)
+    } else done()
   })
 }
 
@@ -28,4 +37,14 @@ function hasHost({ raw, url, protocol, hostname }: FastifyRequest): boolean {
     parseUrl(`http://${host}/`) !== undefined &&
     parseUrl(url, `${protocol}://${hostname}/`) !== undefined
   )
+}
+
+function isUtf8(url: string): boolean {
+  if (!/^[\x21-\x7e]*$/.test(url)) return false
+  try {
+    for (const [bytes] of url.matchAll(/(?:%[\da-f]{2})+/gi)) decodeURIComponent(bytes)
+    return true
+  } catch {
+    return false
+  }
 }

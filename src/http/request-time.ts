@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { endRequest, RequestEnded, RequestTime } from '../db/request-time.ts'
-import { errorCodes } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { runInTime } from '../request-scope.ts'
-import { refusalOf, retryAfterSeconds } from './error-body.ts'
+import { refuse } from './error-body.ts'
 
 const answered = new RequestEnded('The request has ended')
 
@@ -22,10 +21,7 @@ export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): v
       )
       time.end(late)
       log.error({ requestId: request.id, code: late.code, ms }, 'request took too long')
-      reply
-        .code(errorCodes[late.code].status)
-        .header('retry-after', retryAfterSeconds)
-        .send(refusalOf(request, late.code, late.message))
+      refuse(reply, late.code, late.message)
     }, ms)
     reply.raw.once('close', () => {
       clearTimeout(timer)

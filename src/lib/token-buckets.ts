@@ -51,30 +51,34 @@ export class TokenBuckets {
   ) {}
 
   /** The state of a bucket as `take` would return it. Takes nothing. */
-  check(key: string, tokens: number): BucketState {
-    const { isAllowed, left } = this.without(key, tokens, this.now())
-    return bucketState(this.perMinute, tokens, { isAllowed, left })
+  check(key: string, tokens: number, paid = 0): BucketState {
+    const { isAllowed, left } = this.without(key, tokens, this.now(), paid)
+    return bucketState(this.perMinute, tokens - paid, { isAllowed, left })
   }
 
-  /** Takes tokens, or none if the bucket holds fewer. @param key at most 100 characters. */
-  take(key: string, tokens: number): BucketState {
+  /**
+   * Takes tokens, or none if the bucket holds fewer.
+   * @param key at most 100 characters.
+   * @param paid the tokens among them that were taken before.
+   */
+  take(key: string, tokens: number, paid = 0): BucketState {
     const nowMs = this.now()
-    const { isAllowed, left } = this.without(key, tokens, nowMs)
+    const { isAllowed, left } = this.without(key, tokens, nowMs, paid)
     this.buckets.delete(key)
     if (left < this.perMinute) this.buckets.set(key, { tokens: left, atMs: nowMs })
     const [oldest] = this.buckets.keys()
     if (this.buckets.size > bucketsMax && oldest !== undefined) this.buckets.delete(oldest)
-    return bucketState(this.perMinute, tokens, { isAllowed, left })
+    return bucketState(this.perMinute, tokens - paid, { isAllowed, left })
   }
 
-  private without(key: string, tokens: number, nowMs: number) {
+  private without(key: string, tokens: number, nowMs: number, paid: number) {
     const { tokens: before, atMs } = this.buckets.get(key) ?? {
       tokens: this.perMinute,
       atMs: nowMs,
     }
     const there = Math.min(this.perMinute, before + ((nowMs - atMs) / minuteMs) * this.perMinute)
-    const isAllowed = tokens <= there
-    return { isAllowed, left: isAllowed ? there - tokens : there }
+    const isAllowed = tokens - paid <= there
+    return { isAllowed, left: isAllowed ? Math.min(this.perMinute, there + paid) - tokens : there }
   }
 
   /** The number of buckets that are kept. */

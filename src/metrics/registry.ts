@@ -18,6 +18,11 @@ export class BoundedNames {
     private readonly lengthMax: number,
   ) {}
 
+  /** Whether a name has a label of its own. */
+  has(name: string): boolean {
+    return this.names.has(name)
+  }
+
   /** @returns the name, or "other" for a name beyond the bounds. */
   labelOf(name: string): string {
     if (this.names.has(name)) return name

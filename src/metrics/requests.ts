@@ -4,9 +4,12 @@ import { BoundedNames, durationBuckets, registry } from './registry.ts'
 
 const registers = [registry]
 
-/** Number of distinct operation names with a label of their own, and the characters of a name. */
-const [operationsMax, operationCharactersMax] = [200, 64]
-const operations = new BoundedNames(operationsMax, operationCharactersMax)
+/** Number of operation names with a label of their own: of known clients, and of anonymous ones. */
+const [knownMax, anonymousMax] = [200, 50]
+/** The most characters of such a name. */
+const charactersMax = 64
+const known = new BoundedNames(knownMax, charactersMax)
+const anonymous = new BoundedNames(anonymousMax, charactersMax)
 
 const answered = new Counter({
   name: 'feedline_requests_total',
@@ -38,9 +41,24 @@ export const requestsInFlight = new Gauge({
   registers,
 })
 
-/** The label of an operation. Clients choose names, so only the first 200 short ones keep theirs. */
-export const operationLabelOf = (name: string | undefined): string =>
-  name === undefined ? 'anonymous' : operations.labelOf(name)
+/** Gives operation names of trusted documents labels of their own, up to 200, before other clients can take them. */
+export const knowOperations = (names: readonly string[]): void => {
+  for (const name of names) known.labelOf(name)
+}
+
+/**
+ * The label of an operation. Clients choose names, so only the first short ones keep theirs: 200 of trusted documents and
+ * of signed-in requests, and 50 others. So anonymous requests cannot take the labels of others.
+ * @param isSignedIn whether the token of the request was verified.
+ */
+export function operationLabelOf(name: string | undefined, isSignedIn: boolean): string {
+  if (name === undefined) return 'anonymous'
+  return isSignedIn && !anonymous.has(name)
+    ? known.labelOf(name)
+    : known.has(name)
+      ? name
+      : anonymous.labelOf(name)
+}
 
 /** An answered or abandoned request, as metrics count it. */
 export interface AnsweredRequest {

@@ -125,6 +125,9 @@ async function meet({ request, failure, isLimited }: Case, accept: string): Prom
   return await app.send({ ...request, headers })
 }
 
+/** The codes after which a client may try again by itself. Both say when. */
+const waits: ReadonlySet<ErrorCode> = new Set(['RATE_LIMITED', 'UNAVAILABLE'])
+
 /** All stored documents. */
 async function contents() {
   const collections = await app.database.db.collections()
@@ -161,10 +164,12 @@ describe('every error code is returned as documented, without a change and witho
           ? { arguments: [{ argument: wanted.argument, message: wanted.problem }] }
           : {}),
         ...(wanted.limit ? { limit: wanted.limit } : {}),
+        ...(waits.has(code) ? { retryAfterSeconds: Number(headers.get('retry-after')) } : {}),
       })
+      expect(headers.has('retry-after')).toBe(waits.has(code))
       expect(errors[0]?.message).not.toMatch(inner)
       expect(status).toBe((accept === legacy && wanted.legacyStatus) || wanted.status)
-      expect(headers.get('content-type')).toMatch(/^application\/(graphql-response\+)?json/)
+      expect(headers.get('content-type')).toBe(`${accept}; charset=utf-8`)
 
       expect(result.commands.filter(lasts)).toEqual([])
       expect(await contents()).toEqual(before)
@@ -199,7 +204,7 @@ test.each([
   const { result, lines } = await logged(() => meet({ ...cases.UNAVAILABLE, failure }, modern))
   const requestId = result.headers.get('x-request-id')
   expect(result.errors.map(({ extensions }) => extensions)).toEqual([
-    { code: 'UNAVAILABLE', requestId },
+    { code: 'UNAVAILABLE', requestId, retryAfterSeconds: 1 },
   ])
   expect(result.errors[0]?.message).not.toMatch(inner)
   expect(lines).toMatchObject([

@@ -57,6 +57,49 @@ const cases: Readonly<Record<string, Case>> = {
     code: 'BAD_REQUEST',
     message: /content type/,
   },
+  'a body that is not UTF-8': {
+    ...post(
+      Buffer.concat([
+        Buffer.from('{"query":"{ viewer { handle } } #'),
+        Buffer.from([0xff, 0xc0, 0xaf]),
+        Buffer.from('"}'),
+      ]),
+    ),
+    status: 400,
+    code: 'BAD_REQUEST',
+    message: /not UTF-8/,
+  },
+  ...Object.fromEntries(
+    ['latin1', 'utf-16', '"iso-8859-1"', 'utf-8; charset=utf-16', ''].map((charset) => [
+      `the charset ${charset}`,
+      {
+        ...post(query, { 'content-type': `application/json; charset=${charset}` }),
+        status: 415,
+        code: 'BAD_REQUEST',
+        message: /UTF-8/,
+      },
+    ]),
+  ),
+  'a URL that is not UTF-8': {
+    path: '/graphql?query=%7Bviewer%7Bhandle%7D%7D%23%ff',
+    ...{ status: 400, code: 'BAD_REQUEST', message: /percent-encoded UTF-8/ },
+  },
+  'an overlong form in a URL': {
+    path: '/graphql?query=%7Bviewer%7Bhandle%7D%7D%23%c0%af',
+    ...{ status: 400, code: 'BAD_REQUEST', message: /percent-encoded UTF-8/ },
+  },
+  multipart: {
+    ...post('--x--', { 'content-type': 'multipart/form-data; boundary=x' }),
+    ...{ status: 415, code: 'BAD_REQUEST', message: /content type/ },
+  },
+  'a batch': {
+    ...post(`[${query}]`),
+    ...{ status: 400, code: 'BAD_REQUEST', message: /BatchHttpLink.*genql/ },
+  },
+  'no accepted media type': {
+    ...post(query, { accept: 'text/html' }),
+    ...{ status: 406, code: 'BAD_REQUEST', message: /Accept/ },
+  },
   'a compressed body': {
     ...post(gzipSync(query), { 'content-encoding': 'gzip' }),
     status: 415,
@@ -92,6 +135,64 @@ describe('requests that are not GraphQL', () => {
     expect(app.logged.slice(seen)).toEqual([])
   })
 })
+
+describe('the media type of an answer', () => {
+  const modern = 'application/graphql-response+json'
+  const accepts = {
+    '': 'application/json',
+    '*/*': 'application/json',
+    'application/json': 'application/json',
+    [modern]: modern,
+    [`${modern}, application/json;q=0.9`]: modern,
+  }
+  const others: Readonly<Record<string, Pick<Case, 'path' | 'method' | 'headers' | 'body'>>> = {
+    'an answer': post(query),
+    'an invalid document': post('{"query":"{ nothing }"}'),
+    'a wrong token': post(query, { authorization: 'Bearer x' }),
+    'a large body': post('x'.repeat(100_001)),
+    ...cases,
+  }
+  test.each(Object.entries(others).filter(([name]) => !/malformed URL|media type/.test(name)))(
+    'the media type is that of the header Accept: %s',
+    async (_, { path = '/graphql', method = 'GET', headers = {}, body }) => {
+      for (const [accept, type] of Object.entries(accepts)) {
+        const given = { ...headers, ...(accept ? { accept } : {}) }
+        const sent = request(app.url, { path, method, headers: given }).end(body)
+        const [response] = (await once(sent, 'response')) as [IncomingMessage]
+        response.resume()
+        expect([accept, response.headers['content-type']]).toEqual([
+          accept,
+          `${type}; charset=utf-8`,
+        ])
+      }
+    },
+  )
+})
+
+test.each([
+  'operationName=',
+  'variables=&extensions=',
+  'operationName=&variables=&extensions=',
+  'variables=null&extensions=null',
+])('an empty parameter by GET counts as absent: %s', async (parameters) => {
+  const document = encodeURIComponent('{ viewer { handle } }')
+  for (const search of [`query=${document}&${parameters}`, `${parameters}&query=${document}`]) {
+    const answer = await fetch(`${app.url}/graphql?${search}`)
+    expect([answer.status, await answer.json()]).toMatchObject([200, { data: { viewer: null } }])
+  }
+})
+
+test.each(['utf-8', 'UTF-8', '"utf-8"', 'utf8'])(
+  'the charset %s, a mark of the byte order and an empty operationName are accepted',
+  async (charset) => {
+    const body = `\ufeff${JSON.stringify({ query: '{ viewer { handle } }', operationName: '' })}`
+    const answer = await app.send({
+      body,
+      headers: { 'content-type': `application/json;charset=${charset}` },
+    })
+    expect(answer).toMatchObject({ status: 200, errors: [], data: { viewer: null } })
+  },
+)
 
 const ask = (origin: string): RequestInit => ({
   method: 'OPTIONS',

@@ -51,7 +51,11 @@ describe('a server with as many requests as it executes and lets wait', () => {
       expect(errors).toEqual([
         {
           message: 'The server is too busy. Try again later.',
-          extensions: { code: 'UNAVAILABLE', requestId: headers.get('x-request-id') },
+          extensions: {
+            code: 'UNAVAILABLE',
+            requestId: headers.get('x-request-id'),
+            retryAfterSeconds: 1,
+          },
         },
       ])
     }
@@ -134,6 +138,7 @@ describe('rate limits', () => {
     expect(result.status).toBe(429)
     expect(result.errors.map(({ extensions }) => extensions.code)).toEqual(['RATE_LIMITED'])
     const seconds = Number(result.headers.get('retry-after'))
+    expect(result.errors[0]?.extensions.retryAfterSeconds).toBe(seconds)
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(Number(result.headers.get('ratelimit-reset')))
     expect(commands).toEqual([])

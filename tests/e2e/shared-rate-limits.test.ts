@@ -41,6 +41,8 @@ const storedLimits = () => rateLimits().find({}, { readConcern: 'local' }).toArr
 
 test('a request costs one command more, and says what is left', async () => {
   const query = '{ user(handle: "ann") { name } rateLimit { limit remaining cost } }'
+  // A document that the server does not know costs one more.
+  await app.send({ query })
   const { result, commands } = await recorded(app.database.client, () =>
     app.send({ as: cat, query }),
   )

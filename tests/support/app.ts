@@ -68,6 +68,7 @@ export interface AnsweredError {
     readonly argument?: string
     readonly arguments?: readonly { readonly argument: string; readonly message: string }[]
     readonly limit?: string
+    readonly retryAfterSeconds?: number
   }
 }
 

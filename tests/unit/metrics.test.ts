@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { BoundedNames, registry } from '../../src/metrics/registry.ts'
-import { operationLabelOf } from '../../src/metrics/requests.ts'
+import { knowOperations, operationLabelOf } from '../../src/metrics/requests.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'src/metrics')
@@ -64,10 +64,21 @@ test('names beyond the bounds share a label, and known names keep their own', ()
   ])
 })
 
-test('names of operations that clients choose have at most 201 labels', () => {
-  expect(operationLabelOf('n'.repeat(65))).toBe('other')
-  expect(operationLabelOf(undefined)).toBe('anonymous')
-  const labels = Array.from({ length: 1_000 }, (_, n) => operationLabelOf(`Name${n}`))
-  expect(new Set(labels).size).toBe(201)
-  expect(operationLabelOf('Name0')).toBe('Name0')
+test('anonymous requests, with any names, take no label of trusted documents and signed-in requests', () => {
+  knowOperations(['Trusted'])
+  expect(operationLabelOf('n'.repeat(65), true)).toBe('other')
+  expect(operationLabelOf(undefined, false)).toBe('anonymous')
+  const many = Array.from({ length: 1_000 }, (_, n) => n)
+  const anonymous = many.map((n) => operationLabelOf(`Name${n}`, false))
+  expect(new Set(anonymous).size).toBe(51)
+  expect(operationLabelOf('Trusted', false)).toBe('Trusted')
+  expect(operationLabelOf('Timeline', true)).toBe('Timeline')
+  expect(operationLabelOf('Timeline', false)).toBe('Timeline')
+  expect(operationLabelOf('Name0', true)).toBe('Name0')
+  const signedIn = many.map((n) => operationLabelOf(`Own${n}`, true))
+  // Beside Trusted and Timeline.
+  expect(new Set(signedIn).size).toBe(199)
+  const labels = new Set([...anonymous, ...signedIn, 'Trusted', 'Timeline'])
+  expect(labels.size).toBeLessThanOrEqual(251)
+  expect(operationLabelOf('Own0', false)).toBe('Own0')
 })

@@ -1,0 +1,135 @@
+import type { ApolloServerPlugin } from '@apollo/server'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { DocumentNode, GraphQLError, GraphQLSchema } from 'graphql'
+import { DomainError } from '../errors.ts'
+import { isGraphql } from '../http/graphql-route.ts'
+import type { UserId } from '../lib/ids.ts'
+import { checkDocument, readTokens } from './check-document.ts'
+import type { Context } from './context.ts'
+import { DocumentCache } from './document-cache.ts'
+import { formatError, requestError, statusOf } from './errors.ts'
+import { findTrusted, readName } from './named-documents.ts'
+import type { PersistedDocuments } from './persisted-documents.ts'
+import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
+import { hashOf, type TrustedDocuments } from './trusted-documents.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined before {@link readDocuments}, and for a request that Apollo refuses. */
+    read: ReadDocument | undefined
+  }
+}
+
+/** The document of a request. */
+export interface ReadDocument {
+  /** Undefined if the server has no document of the name that the request has. */
+  readonly document: DocumentNode | undefined
+  /** The text of a trusted document. Undefined: Apollo finds the text. */
+  readonly trustedText: string | undefined
+  /** The cost that was charged for reading the document. */
+  readonly paid: number
+  readonly charge: Charge | undefined
+}
+
+/** What {@link readDocuments} works with. */
+export interface ReadDocumentsParts {
+  readonly schema: GraphQLSchema
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean
+  readonly persisted: PersistedDocuments
+  readonly trusted: TrustedDocuments | undefined
+  readonly limiter: RateLimiter
+  readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
+}
+
+/** The cost of a name that the server has no document of. */
+const unknownNamePrice = 1
+
+/**
+ * Finds the document of each GraphQL request, and refuses invalid ones. A document that the server has not checked lately
+ * is charged before it is parsed, and refused unread if the client has used up its limit. The operation is charged the
+ * rest of its cost. Trusted documents are free. No command, or that of the store of rate limits for a new document.
+ * Call it after {@link answerAgain}, and before the route is added.
+ */
+export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts): void {
+  const { schema, introspection, persisted, trusted, limiter, viewerOf } = parts
+  const documents = new DocumentCache()
+
+  const find = async (request: FastifyRequest, viewer: UserId | undefined) => {
+    const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
+    const chargeFor = (cost: number) => limiter.charge(client, { cost, mutations: 0 })
+    const name = readName(request)
+    const trustedText = findTrusted(name, trusted)
+    const { query = name.hash === undefined ? undefined : persisted.textOf(name.hash) } = name
+    const text = trustedText ?? query
+    if (typeof text !== 'string') {
+      const charge = name.hash === undefined ? undefined : await chargeFor(unknownNamePrice)
+      if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
+      return { document: undefined, trustedText, paid: charge ? unknownNamePrice : 0, charge }
+    }
+    const hash = hashOf(text)
+    const known = documents.find(hash)
+    if (known) return { document: known, trustedText, paid: 0, charge: undefined }
+    const { price, error } = readTokens(text)
+    const charge = trustedText === undefined ? await chargeFor(price) : undefined
+    if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
+    const checked = error ? [error] : checkDocument(schema, text, { introspection })
+    if (!('kind' in checked)) throw new RefusedDocument(checked, charge)
+    documents.keep(hash, checked)
+    return { document: checked, trustedText, paid: charge ? price : 0, charge }
+  }
+
+  http.decorateRequest('read', undefined)
+  http.addHook('preHandler', async (request, reply) => {
+    if (!isGraphql(request)) return
+    // Apollo refuses a token that cannot be verified.
+    const signedIn = await viewerOf(request).then(
+      (viewer) => ({ viewer }),
+      () => undefined,
+    )
+    if (!signedIn) return
+    if (request.scope) request.scope.viewer = signedIn.viewer
+    try {
+      request.read = await find(request, signedIn.viewer)
+      reply.headers(request.read.charge?.headers ?? {})
+    } catch (error) {
+      if (reply.sent) return reply
+      if (error instanceof RefusedDocument) return answer(reply, error)
+      if (!(error instanceof DomainError)) throw error
+      return answer(reply, new RefusedDocument([requestError(error)], undefined))
+    }
+  })
+}
+
+/** The errors with which a document is refused, and what was charged for it. */
+class RefusedDocument extends Error {
+  constructor(
+    readonly errors: readonly GraphQLError[],
+    readonly charge: Charge | undefined,
+  ) {
+    super('the document is refused')
+  }
+}
+
+function answer(reply: FastifyReply, { errors, charge }: RefusedDocument): FastifyReply {
+  const formatted = errors.map((error) => formatError(error.toJSON(), error))
+  return reply
+    .headers(charge?.headers ?? {})
+    .code(statusOf(formatted, reply.request.headers.accept))
+    .send({ errors: formatted })
+}
+
+/** Makes Apollo execute the document that was read. */
+export const documentPlugin: ApolloServerPlugin<Context> = {
+  requestDidStart: async ({ request, contextValue: { read } }) => {
+    if (read?.trustedText !== undefined) {
+      const { persistedQuery: _, ...extensions } = request.extensions ?? {}
+      Object.assign(request, { query: read.trustedText, extensions })
+    }
+    return {
+      // Apollo parses and validates only a request without a document.
+      didResolveSource: async (context) =>
+        void Object.assign(context, { document: read?.document }),
+    }
+  },
+}

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify'
+import { refuse } from './error-body.ts'
+
+/** Why a body is refused, for its client. */
+export class RefusedBody extends Error {
+  constructor(
+    readonly statusCode: 400 | 415,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/**
+ * Reads bodies of JSON in UTF-8 only, the encoding of JSON, because other bytes would become replacement characters.
+ * Refuses compressed bodies, other types and other charsets with status 415, and other bytes and a list of operations
+ * with 400. An empty `query` or `operationName` counts as absent, since some clients send both always.
+ */
+export function readJsonBodies(http: FastifyInstance): void {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const parseJson = http.getDefaultJsonParser('error', 'error')
+  // A page of another site may send text/plain without asking.
+  http.removeAllContentTypeParsers()
+  http.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    (request, bytes: Buffer, done) => {
+      if (!charsetsOf(request.headers['content-type']).every(isUtf8))
+        return done(new RefusedBody(415, 'The charset must be UTF-8'))
+      let text: string
+      try {
+        text = decoder.decode(bytes)
+      } catch {
+        return done(new RefusedBody(400, 'The body is not UTF-8'))
+      }
+      return parseJson(request, text, (error, body: unknown) =>
+        Array.isArray(body)
+          ? done(new RefusedBody(400, noBatches))
+          : done(error, withoutEmpty(body)),
+      )
+    },
+  )
+  http.addHook('onRequest', (request, reply, done) => {
+    if (request.headers['content-encoding'] === undefined) return done()
+    refuse(reply, 'BAD_REQUEST', 'The body must not be compressed', 415)
+  })
+}
+
+const noBatches =
+  'A request has one operation, so the body must not be a list. Switch batching off: use HttpLink in place of BatchHttpLink, or leave out the option batch of genql.'
+
+const charsetsOf = (contentType = ''): readonly string[] =>
+  Array.from(contentType.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi), ([, value = '']) => value)
+
+const isUtf8 = (charset: string): boolean => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim())
+
+function withoutEmpty(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const fields = body as Record<string, unknown>
+  for (const name of ['query', 'operationName']) if (fields[name] === '') fields[name] = null
+  return body
+}
+
+/**
+ * Removes empty parameters of a GraphQL request from a URL, also variables and extensions of null, since some clients
+ * send each parameter always.
+ */
+export const withoutEmptyParameters = (url: string): string =>
+  url.replace(
+    /(?<=^\/graphql\?(?:.*&)?)(?:(?:query|operationName|variables|extensions)=|(?:variables|extensions)=null)(?=[&#]|$)/g,
+    '',
+  )

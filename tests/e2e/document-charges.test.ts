@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { beforeAll, expect, test } from 'vitest'
+import { readTokens } from '../../src/graphql/check-document.ts'
+import { limits } from '../../src/graphql/limits.ts'
+import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
+import { hostileRequests } from '../support/hostile-documents.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const limit = 10_000
+const env = { RATE_LIMIT_COST: String(limit), TRUSTED_PROXIES: '127.0.0.1' }
+const app = useApp(env)
+const shared = useApp({ ...env, RATE_LIMIT_STORE: 'mongodb' })
+const ann = handle('ann')
+
+beforeAll(async () => {
+  for (const { services } of [app, shared]) await openAccounts(services, [ann])
+})
+
+let clients = 0
+/** Sends as a client whose limit is unused. */
+const newClient = (one = app) => {
+  const address = `2001:db8:${(++clients).toString(16)}::1`
+  return (request: GraphqlRequest) =>
+    one.send({ ...request, headers: { 'x-forwarded-for': address, ...request.headers } })
+}
+const usedBy = ({ headers }: Answer) => limit - Number(headers.get('ratelimit-remaining'))
+const modern = { accept: 'application/graphql-response+json' }
+/** A text that no other test sends. */
+const unseen = (query: string) => `${query} #${++clients}`
+
+test.each(hostileRequests.filter(({ variables }) => Object.keys(variables).length === 0))(
+  'the client is charged for the document of $name, whatever becomes of it',
+  async ({ query }) => {
+    const { price } = readTokens(query)
+    const answer = await newClient()({ query, headers: modern })
+    expect([200, 400]).toContain(answer.status)
+    const { requested = 0 } = answer.extensions?.cost ?? {}
+    // An operation above the limit of costs is not executed.
+    const cost = requested > limits.cost ? 0 : requested
+    expect(usedBy(answer)).toBe(Math.max(price, cost))
+  },
+)
+
+test('a client that has used up its limit is refused before its document is parsed', async () => {
+  const send = newClient()
+  const invalid = `{ ${'nothing '.repeat(1_900)} }`
+  const answers: Answer[] = []
+  for (let n = 0; n < 40 && answers.at(-1)?.status !== 429; n++)
+    answers.push(await send({ query: unseen(invalid), headers: modern }))
+  expect(answers.length).toBeGreaterThan(15)
+  const refused = answers.at(-1)
+  expect(refused?.status).toBe(429)
+  const seconds = Number(refused?.headers.get('retry-after'))
+  expect(seconds).toBeGreaterThan(0)
+  expect(refused?.errors).toMatchObject([
+    { extensions: { code: 'RATE_LIMITED', retryAfterSeconds: seconds } },
+  ])
+  // Not even a document that is no GraphQL is read.
+  const { status, errors } = await send({ query: `${'{ '.repeat(1_900)}#${clients}` })
+  expect([status, errors[0]?.extensions.code]).toEqual([429, 'RATE_LIMITED'])
+  expect(await newClient()({ query: '{ viewer { handle } }' })).toMatchObject({ status: 200 })
+})
+
+test('a valid operation costs its price, whether the server knows its document or not', async () => {
+  const query = unseen(
+    '{ user(handle: "ann") { name posts(first: 3) { edges { cursor } } } rateLimit { cost remaining } }',
+  )
+  const send = newClient()
+  const first = await send({ query })
+  const { requested } = first.extensions.cost
+  expect(requested).toBeGreaterThan(readTokens(query).price)
+  expect(usedBy(first)).toBe(requested)
+  expect(first.data.rateLimit).toEqual({ cost: requested, remaining: limit - requested })
+  const second = await newClient()({ query })
+  expect(usedBy(second)).toBe(requested)
+  expect(second.data.rateLimit).toEqual({ cost: requested, remaining: limit - requested })
+})
+
+test('a valid document that costs more to read than to execute is charged for the reading, once', async () => {
+  const query = unseen(`{ ${'__typename '.repeat(1_900)} }`)
+  const dear = unseen('{ viewer { handle } }'.padEnd(50_000, ' '))
+  const { price } = readTokens(dear)
+  expect(price).toBeGreaterThan(100)
+  expect(usedBy(await newClient()({ query: dear }))).toBe(price)
+  expect(usedBy(await newClient()({ query: dear }))).toBe(2)
+  expect(usedBy(await newClient()({ query }))).toBe(1_900)
+})
+
+test('a name that the server has no document of costs one unit', async () => {
+  const sha256Hash = createHash('sha256').update(unseen('x')).digest('hex')
+  const send = newClient()
+  const body = JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash } } })
+  const { errors, headers } = await send({ body })
+  expect(headers.get('ratelimit-remaining')).toBe(String(limit - 1))
+  expect(errors[0]?.extensions.code).toBe('PERSISTED_QUERY_NOT_FOUND')
+  expect(usedBy(await send({ query: '{ viewer { handle } }' }))).toBeLessThanOrEqual(3)
+})
+
+test('with a shared store, only a document that the server does not know costs a second command', async () => {
+  const query = unseen('{ user(handle: "ann") { name } }')
+  const labels = async () => {
+    const { result, commands } = await recorded(shared.database.client, () =>
+      newClient(shared)({ query }),
+    )
+    expect(usedBy(result)).toBe(result.extensions.cost.requested)
+    return labelsOf(commands).filter((label) => label.endsWith('rate_limits'))
+  }
+  expect(await labels()).toEqual(Array(2).fill('findAndModify rate_limits'))
+  expect(await labels()).toEqual(['findAndModify rate_limits'])
+})

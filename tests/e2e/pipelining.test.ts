@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { beforeAll, expect, test } from 'vitest'
+import { useApp } from '../support/app.ts'
+import { handle, openAccounts } from '../support/services.ts'
+
+const app = useApp({ REQUESTS_MAX: '2', RATE_LIMIT_COST: '10000' })
+beforeAll(() => openAccounts(app.services, [handle('ann')]))
+
+const query = '{ user(handle: "ann") { name } }'
+const bytesOf = (body: string) =>
+  `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+const request = bytesOf(JSON.stringify({ query }))
+
+/** Sends bytes on a connection of their own. */
+function open(bytes: string) {
+  const socket: Socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+  let received = ''
+  socket.setEncoding('utf8').on('data', (text) => {
+    received += text
+  })
+  socket.write(bytes)
+  return {
+    socket,
+    statuses: () => Array.from(received.matchAll(/HTTP\/1\.1 (\d+)/g), ([, one]) => Number(one)),
+  }
+}
+
+test('requests that a client pipelines are all answered, however few requests are executed at once', async () => {
+  const pipelined = open(request.repeat(40))
+  while (pipelined.statuses().length < 40) await once(pipelined.socket, 'data')
+  pipelined.socket.destroy()
+  expect(pipelined.statuses()).toEqual(Array(40).fill(200))
+})
+
+test('requests that a client pipelines take no more than its rate limit', async () => {
+  const costly = `{ user(handle: "ann") { followers(first: 100) { edges { node { followers(first: 25) { edges { cursor } } } } } } }`
+  const pipelined = open(bytesOf(JSON.stringify({ query: costly })).repeat(6))
+  while (pipelined.statuses().length < 6) await once(pipelined.socket, 'data')
+  pipelined.socket.destroy()
+  expect(pipelined.statuses().filter((status) => status === 200).length).toBeLessThanOrEqual(1)
+  expect(pipelined.statuses().at(-1)).toBe(429)
+})

@@ -5,13 +5,13 @@ import { readConfig } from '../src/environment.ts'
 import { createLog } from '../src/log.ts'
 import { type OpenDatabase, openDatabase } from '../src/open-database.ts'
 import { createServices } from '../src/services.ts'
-import { storeSample, writeFreshPost } from './demo/sample.ts'
+import { continueSample, storeSample } from './demo/sample.ts'
 import { serveExample } from './example-site.ts'
 
 // Builds the example with Apollo Client, stores a sample in a database of its own, and serves both until a signal.
 
-/** The time between two posts of the sample's people, in milliseconds. */
-const freshPostMs = 20_000
+/** The time between two steps of the sample's people, in milliseconds. Each fifth is a post. */
+const stepMs = 4_000
 
 // Each start drops this database, so it must be no other.
 const config = readConfig({ ...process.env, MONGODB_DATABASE: 'feedline_demo' })
@@ -29,12 +29,14 @@ await using site = await serveExample({
   example: 'apollo',
   serverUrl: `${app.url}/graphql`,
   pollSeconds: 5,
+  guide: 'kaya',
   port: Number(process.env.DEMO_PORT ?? 5173),
 })
 console.log(`\n  The app:        ${site.url}/   (sign in as alice)`)
 console.log(`  The playground: ${app.url}/\n`)
 console.log('Others go on writing while you watch. Press Ctrl+C to stop.')
-const timer = setInterval(() => writeFreshPost(app.services).catch(console.error), freshPostMs)
+const goOn = continueSample(app.services)
+const timer = setInterval(() => goOn().catch(console.error), stepMs)
 await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
 clearInterval(timer)
 

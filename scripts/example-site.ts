@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { extname, join, normalize } from 'node:path'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { negotiate } from '@fastify/accept-negotiator'
 
 /** The examples, one folder for each app. */
 export const examplesFolder = join(import.meta.dirname, '../examples')
@@ -13,6 +16,8 @@ export interface SiteOptions {
   readonly serverUrl: string
   /** Seconds between two polls. */
   readonly pollSeconds: number
+  /** The account whose followees are shown to viewers without suggestions. Default: that of the page. */
+  readonly guide?: string
   /** 0: any free port. */
   readonly port: number
 }
@@ -29,21 +34,43 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 }
 
-/** Serves a built example on localhost, with these settings. Paths without a file get `index.html`. */
+/** The addresses of the apps. Other paths get the app too, which says that there is no such page, with status 404. */
+const addresses = /^\/(?:(?:groups|users|posts)\/[^/]+\/?)?$/
+
+/** A file, and its forms. */
+interface File {
+  readonly type: string
+  readonly cacheControl: string
+  readonly bodies: Readonly<Record<string, Buffer>>
+}
+
+/** Serves a built example on localhost, compressed, with these settings. */
 export async function serveExample(options: SiteOptions): Promise<Site> {
   const folder = join(examplesFolder, options.example, 'dist')
-  const page = withSettings(await readFile(join(folder, 'index.html'), 'utf8'), {
+  const settings = {
     'feedline-server': options.serverUrl,
     'feedline-poll-seconds': String(options.pollSeconds),
-  })
-  const server = createServer(async (request, response) => {
-    const path = normalize(new URL(request.url ?? '/', 'http://localhost').pathname)
-    const type = path === '/index.html' ? undefined : types[extname(path)]
-    const file = type && (await readFile(join(folder, path)).catch(() => undefined))
-    const cacheControl = file ? 'public, max-age=31536000, immutable' : 'no-cache'
-    response.setHeader('cache-control', cacheControl)
-    response.setHeader('content-type', file ? (type ?? '') : (types['.html'] ?? ''))
-    response.end(file ?? page)
+    ...(options.guide ? { 'feedline-guide': options.guide } : {}),
+  }
+  const page = withSettings(await readFile(join(folder, 'index.html'), 'utf8'), settings)
+  const app = await fileOf('.html', Buffer.from(page), 'no-cache')
+  const assets = new Map<string, File>()
+  for (const name of await readdir(join(folder, 'assets'))) {
+    const content = await readFile(join(folder, 'assets', name))
+    const cacheControl = 'public, max-age=31536000, immutable'
+    assets.set(`/assets/${name}`, await fileOf(extname(name), content, cacheControl))
+  }
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    const file = assets.get(pathname) ?? app
+    const accepted = negotiate(request.headers['accept-encoding'] ?? '', ['br', 'gzip'])
+    const encoding = accepted ?? 'identity'
+    if (file === app && !addresses.test(pathname)) response.statusCode = 404
+    if (encoding !== 'identity') response.setHeader('content-encoding', encoding)
+    response.setHeader('vary', 'accept-encoding')
+    response.setHeader('cache-control', file.cacheControl)
+    response.setHeader('content-type', file.type)
+    response.end(file.bodies[encoding])
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, 'localhost', resolve)
@@ -55,6 +82,15 @@ export async function serveExample(options: SiteOptions): Promise<Site> {
       server.close()
     },
   }
+}
+
+async function fileOf(extension: string, identity: Buffer, cacheControl: string): Promise<File> {
+  const [br, gzipped] = await Promise.all([
+    promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+    promisify(gzip)(identity),
+  ])
+  const type = types[extension] ?? 'application/octet-stream'
+  return { type, cacheControl, bodies: { br, gzip: gzipped, identity } }
 }
 
 const withSettings = (page: string, settings: Readonly<Record<string, string>>): string =>

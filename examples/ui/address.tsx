@@ -1,4 +1,11 @@
-import { type AnchorHTMLAttributes, type MouseEvent, useLayoutEffect } from 'react'
+import {
+  type AnchorHTMLAttributes,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+} from 'react'
 import { createStore } from './store'
 
 /** An entry of the browser's history. */
@@ -13,14 +20,25 @@ const place = createStore(here())
 /** How far each entry was scrolled, by its key. */
 const scrolled = new Map<string, number>()
 
+const appName = 'Feedline'
+/** Whether the heading of a page is to take the focus: not on the first page, and then once for each page. */
+let arrival: 'first' | 'pending' | 'done' = 'first'
+
+/** Moves the focus to the heading of the page that is shown next. */
+export function arrive(): void {
+  document.title = appName
+  arrival = 'pending'
+  place.set(here())
+}
+
 history.scrollRestoration = 'manual'
-addEventListener('popstate', () => place.set(here()))
+addEventListener('popstate', arrive)
 addEventListener('scroll', () => scrolled.set(place.get().key, scrollY), { passive: true })
 
 /** Opens a page of this app. */
 export function navigate(path: string): void {
   history.pushState({ key: crypto.randomUUID() }, '', path)
-  place.set(here())
+  arrive()
 }
 
 /**
@@ -32,11 +50,51 @@ export function useAddress(): readonly string[] {
   useLayoutEffect(() => {
     scrollTo(0, scrolled.get(key) ?? 0)
   }, [key])
-  return path.split('/').filter(Boolean).map(decodeURIComponent)
+  return path.split('/').filter(Boolean).map(decode)
+}
+
+/** A part that is not well encoded names nothing. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return ''
+  }
+}
+
+interface HeadingProps {
+  /** The title of the page. The browser's window shows it too. */
+  readonly title: string
+  /** What the page shows of it. Default: the title. */
+  readonly children?: ReactNode
+  readonly className?: string
+}
+
+/** The main heading of a page. It takes the focus when the page was opened by a link, or by Back and Forward. */
+export function Heading({ title, children = title, className }: HeadingProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const { key } = place.use()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page may be opened again.
+  useEffect(() => {
+    document.title = title === appName ? appName : `${title} · ${appName}`
+    if (arrival === 'first') return
+    const hasLostFocus = document.activeElement === document.body
+    if (arrival === 'pending' || hasLostFocus) heading.current?.focus({ preventScroll: true })
+    arrival = 'done'
+  }, [title, key])
+  return (
+    <h1 ref={heading} tabIndex={-1} className={className}>
+      {children}
+    </h1>
+  )
 }
 
 /** The current path. */
 export const usePath = (): string => place.use().path
+
+/** Whether a click has no key that opens a new tab or window. */
+export const isPlain = (event: MouseEvent): boolean =>
+  !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
 
 /** A link to a page of this app. Without keys such as Ctrl, it does not load the app again. */
 export function Link({
@@ -44,7 +102,7 @@ export function Link({
   ...rest
 }: AnchorHTMLAttributes<HTMLAnchorElement> & { href: string }) {
   const open = (event: MouseEvent) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (!isPlain(event)) return
     event.preventDefault()
     navigate(href)
   }

@@ -1,6 +1,6 @@
 import { type ComponentType, type ReactNode, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { useAddress } from './address'
+import { Heading, Link, useAddress } from './address'
 import { Problem } from './problems'
 import { useHandle } from './session'
 import { Shell } from './shell'
@@ -29,7 +29,7 @@ function App({ viewer: Viewer }: { viewer: ComponentType<{ handle: string }> }) 
 
 export interface SessionProps {
   readonly handle: string
-  /** Nothing before the server has answered. */
+  /** Nothing before the server has answered. The page loads at the same time. */
   readonly viewer:
     | {
         readonly user: object | null | undefined
@@ -53,7 +53,7 @@ export function Session({ handle, viewer, error, onRetry, onCreate, children }: 
     <Shell groups={groups}>
       {error && !viewer && onRetry ? <Problem error={error} onRetry={onRetry} /> : null}
       {viewer && !viewer.user ? <SignUp handle={handle} onCreate={onCreate} /> : null}
-      {viewer?.user ? children : null}
+      {(viewer && !viewer.user) || (error && !viewer) ? null : children}
     </Shell>
   )
 }
@@ -67,8 +67,23 @@ export interface PagesProps {
 
 /** The page of the current address. */
 export function Pages({ timeline: Timeline, profile: Profile, post: Post }: PagesProps) {
-  const [section, name = ''] = useAddress()
-  if (section === 'users') return <Profile key={name} handle={name} />
-  if (section === 'posts') return <Post key={name} id={name} />
-  return <Timeline key={name} group={section === 'groups' ? name : undefined} />
+  const [section, name, ...rest] = useAddress()
+  if (section === undefined) return <Timeline key="" group={undefined} />
+  if (name && rest.length === 0) {
+    if (section === 'groups') return <Timeline key={name} group={name} />
+    if (section === 'users') return <Profile key={name} handle={name} />
+    if (section === 'posts') return <Post key={name} id={name} />
+  }
+  return <NotFound what="page" />
 }
+
+/** The page of an address with nothing behind it. */
+export const NotFound = ({ what }: { what: 'page' | 'user' | 'post' }) => (
+  <div className="end">
+    <Heading title="Not found" className="hidden" />
+    <p>There is no such {what}</p>
+    <Link href="/" className="button">
+      Go to the home timeline
+    </Link>
+  </div>
+)

@@ -1,6 +1,7 @@
 import { Link } from './address'
 import { Avatar } from './avatar'
 import type { ShownUser } from './post-card'
+import { useHandle } from './session'
 
 export interface ShownMutuals {
   readonly totalCount: number
@@ -34,6 +35,15 @@ export interface SuggestionsProps<User extends SuggestedUser> {
   readonly edges:
     | readonly { readonly commonCount: number; readonly node: User | null | undefined }[]
     | undefined
+  /** The account that is suggested with its followees to a viewer without suggestions. */
+  readonly guide:
+    | (User & {
+        readonly following: {
+          readonly edges: readonly { readonly node: User | null | undefined }[]
+        }
+      })
+    | null
+    | undefined
   readonly onFollow: (user: User) => void
 }
 
@@ -41,12 +51,17 @@ const shownMax = 3
 
 /** Users whom the viewer may want to follow. A followed one leaves the list, and the next one takes its place. */
 export function Suggestions<User extends SuggestedUser>({
-  edges = [],
+  edges,
+  guide,
   onFollow,
 }: SuggestionsProps<User>) {
-  const suggested = edges.flatMap(({ node, commonCount }) =>
-    node && !node.viewerFollows ? { user: node, commonCount } : [],
-  )
+  const viewer = useHandle()
+  if (!edges) return null
+  const followable = (user: User | null | undefined, commonCount = 0) =>
+    user && !user.viewerFollows && user.handle !== viewer ? [{ user, commonCount }] : []
+  const ranked = edges.flatMap(({ node, commonCount }) => followable(node, commonCount))
+  const guided = [guide, ...(guide?.following.edges.map(({ node }) => node) ?? [])]
+  const suggested = ranked.length > 0 ? ranked : guided.flatMap((user) => followable(user))
   if (suggested.length === 0) return null
   return (
     <section className="suggestions" aria-labelledby="suggestions">
@@ -60,7 +75,9 @@ export function Suggestions<User extends SuggestedUser>({
                 <Link href={`/users/${user.handle}`} className="name">
                   {user.name}
                 </Link>
-                <p className="quiet">{commonCount} in common</p>
+                <p className="quiet">
+                  {commonCount > 0 ? `${commonCount} in common` : `@${user.handle}`}
+                </p>
               </div>
               <button
                 type="button"

@@ -1,5 +1,5 @@
-import { memo, useId } from 'react'
-import { Link } from './address'
+import { type KeyboardEvent, type MouseEvent, memo, useId } from 'react'
+import { Heading, isPlain, Link, navigate } from './address'
 import { Avatar } from './avatar'
 import { type Facet, RichText } from './rich-text'
 import { Time } from './time'
@@ -30,14 +30,26 @@ export interface PostCardProps {
   readonly place?: number | undefined
 }
 
-/** A post with its actions. */
+/** A post with its actions. In a list, a click beside its links and buttons opens it, and so does Enter. */
 export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }: PostCardProps) {
   const name = useId()
   const text = useId()
   const { author, commentCount } = post
+  const href = `/posts/${post.id}`
+  const isInList = place !== undefined
+  const openByClick = (event: MouseEvent<HTMLElement>) => {
+    const isAction = event.target instanceof Element && event.target.closest('a, button')
+    const selectsText = getSelection()?.isCollapsed === false
+    if (!isAction && !selectsText && isPlain(event)) navigate(href)
+  }
+  const openByKey = ({ key, target, currentTarget }: KeyboardEvent) => {
+    if (key === 'Enter' && target === currentTarget) navigate(href)
+  }
   return (
     <article
       className="post"
+      onClick={isInList ? openByClick : undefined}
+      onKeyDown={isInList ? openByKey : undefined}
       data-testid="post"
       data-post-id={post.id}
       tabIndex={-1}
@@ -46,6 +58,11 @@ export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }
       aria-posinset={place}
       aria-setsize={place && -1}
     >
+      {isInList ? null : (
+        <Heading title={`${author.name} (@${author.handle}): ${post.text}`} className="hidden">
+          Post by {author.name}
+        </Heading>
+      )}
       <Avatar user={author} />
       <div className="body">
         <header>
@@ -53,7 +70,7 @@ export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }
             {author.name}
           </Link>
           <span className="quiet">@{author.handle}</span>
-          <Link href={`/posts/${post.id}`} className="quiet">
+          <Link href={href} className="quiet">
             <Time at={post.createdAt} />
           </Link>
         </header>
@@ -68,7 +85,7 @@ export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }
             </button>
             <span data-testid="like-count">{post.likeCount}</span>
           </span>
-          <Link href={`/posts/${post.id}`} className="quiet">
+          <Link href={href} className="quiet">
             {commentCount} {commentCount === 1 ? 'comment' : 'comments'}
           </Link>
           {post.viewerCanDelete ? (

@@ -1,4 +1,5 @@
 import { type FormEvent, useId } from 'react'
+import { Heading } from './address'
 import { Avatar } from './avatar'
 import { Mutuals, type ShownMutuals } from './people'
 import type { ShownUser } from './post-card'
@@ -33,10 +34,9 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
       <div className="row">
         <Avatar user={user} />
         <div className="who">
-          <h1>{user.name}</h1>
+          <Heading title={`${user.name} (@${user.handle})`}>{user.name}</Heading>
           <p className="quiet">
-            @{user.handle}
-            {user.followsViewer ? <span className="badge">follows you</span> : null}
+            @{user.handle} {user.followsViewer ? <span className="badge">follows you</span> : null}
           </p>
         </div>
         {isViewer ? null : <Actions user={user} onFollow={onFollow} onBlock={onBlock} />}

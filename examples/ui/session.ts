@@ -1,7 +1,13 @@
 import { createStore } from './store'
 
 const key = 'feedline.handle'
-const handle = createStore(localStorage.getItem(key) ?? '')
+
+/** Whether the server accepts a text as a handle. */
+export const isHandle = (text: string): boolean =>
+  /^[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?$/.test(text)
+
+const held = localStorage.getItem(key) ?? ''
+const handle = createStore(isHandle(held) ? held : '')
 
 /** The handle of the viewer, or an empty text. For requests. */
 export const viewerHandle = handle.get

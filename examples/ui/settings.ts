@@ -4,5 +4,8 @@ const setting = (name: string): string =>
 /** The address of the GraphQL server. Default: the server of the page. */
 export const serverUrl = setting('feedline-server') || '/graphql'
 
+/** The handle of the account whose followees are shown to a viewer without suggestions. */
+export const guideHandle = setting('feedline-guide')
+
 /** The pause between two polls, in milliseconds. 0 if it is not set: polling.ts has a default. */
 export const pollMs = Number(setting('feedline-poll-seconds')) * 1_000

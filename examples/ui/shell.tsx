@@ -1,13 +1,21 @@
-import type { ReactNode } from 'react'
-import { Link } from './address'
+import { type ReactNode, useRef } from 'react'
+import { arrive, Link } from './address'
 import { FailedAction, Offline } from './problems'
 import { signOut, useHandle } from './session'
 
 /** The frame of each page. */
 export function Shell({ groups, children }: { groups: readonly string[]; children: ReactNode }) {
   const handle = useHandle()
+  const main = useRef<HTMLElement>(null)
+  const leave = () => {
+    arrive()
+    signOut()
+  }
   return (
     <div className="shell">
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
       <header className="bar">
         <p className="brand">Feedline</p>
         {handle ? (
@@ -25,13 +33,13 @@ export function Shell({ groups, children }: { groups: readonly string[]; childre
                 ))}
               </nav>
             ) : null}
-            <button type="button" className="plain" onClick={signOut}>
+            <button type="button" className="plain" onClick={leave}>
               Sign out
             </button>
           </>
         ) : null}
       </header>
-      <main>
+      <main ref={main} tabIndex={-1}>
         <Offline />
         {children}
       </main>

@@ -1,3 +1,4 @@
+import { Heading } from './address'
 import { Composer, type ComposerProps } from './composer'
 import { Feed, type FeedProps } from './feed'
 import { NewPosts } from './new-posts'
@@ -18,11 +19,8 @@ export function TimelineView({ group, news, onSend, ...feed }: TimelineViewProps
   const isHome = group === undefined
   return (
     <>
-      {isHome ? (
-        <Composer label="What is new?" button="Post" onSend={onSend} />
-      ) : (
-        <h1 className="title">{group}</h1>
-      )}
+      <Heading title={group ?? 'Home'} className={isHome ? 'hidden' : 'title'} />
+      {isHome ? <Composer label="What is new?" button="Post" onSend={onSend} /> : null}
       <NewPosts count={news.count} hasMore={news.hasMore} onShow={news.show} />
       <Feed
         {...feed}

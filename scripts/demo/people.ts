@@ -150,18 +150,41 @@ export const people: readonly Person[] = [
   },
 ]
 
-/** What people write while someone watches. */
-export const fresh: readonly string[] = [
+/** What people see while someone watches. A post has one, and one of the remarks. */
+export const moments: readonly string[] = [
   'Just looked up: what a sky.',
-  'Second coffee. It was a good idea.',
-  'Does anyone else hear the church bells, or is it Tuesday?',
-  'Small victory: the printer worked at the first try.',
+  'The printer worked at the first try.',
   'Rain on the roof, book on the knee. #books',
   'The market has the first cherries.',
-  'Someone is practising the trumpet two streets away. Getting better!',
-  'Missed the bus, met a friend. Fair trade.',
-  'Soup weather. No further questions.',
+  'Someone is practising the trumpet two streets away.',
+  'Missed the bus, met a friend.',
   'A very small dog just stopped all the traffic. #city',
+  'Found my gloves in the coat of last winter.',
+  'The neighbours are singing in the stairwell again.',
+  'Fixed the squeaking door with a pencil.',
+  'Counted four rainbows between two stations.',
+  'The bakery gave me the burnt corner, on purpose.',
+  'Learned to say “thank you” in a sixth language.',
+  'Power cut in our street: all at once, candles. #city',
+  'The cat has chosen the new chair.',
+  'Walked home the long way.',
+  'Tried my grandmother’s soup from memory.',
+  'A stranger returned my umbrella.',
+  'Saw the first swallow of the year.',
+]
+
+export const remarks: readonly string[] = [
+  'That will do for today.',
+  'No further questions.',
+  'Small victories!',
+  'I did not expect that.',
+  'How is your day?',
+  'More of this, please.',
+  'My day is made.',
+  'Who else has seen it?',
+  'It was worth the wait.',
+  'Tomorrow again.',
+  'I am still smiling.',
 ]
 
 export const replies: readonly string[] = [

@@ -1,6 +1,6 @@
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { fresh, people, replies } from './people.ts'
+import { moments, people, remarks, replies } from './people.ts'
 
 /** A clock that the sample sets, in milliseconds since 1970. */
 export interface SampleClock {
@@ -73,9 +73,34 @@ async function answerPost(services: Services, post: PostRef, random: () => numbe
   }
 }
 
-/** Writes one post of someone other than the visitor, with its likes. */
-export async function writeFreshPost(services: Services): Promise<void> {
-  const author = pick(others, Math.random)
-  const post = await services.posts.create(author, { text: pick(fresh, Math.random) })
-  await answerPost(services, post, Math.random)
+/** The steps between two posts. In each, someone reads a recent post. */
+const stepsPerPost = 5
+
+/**
+ * Goes on with the sample: each call of the result is a step. Someone other than the visitor writes a post, and in the next
+ * steps one person each likes one of the last posts or comments on it. A text repeats after all others.
+ */
+export function continueSample(services: Services): () => Promise<void> {
+  const random = createRandom(11)
+  let step = 0
+  let recent: readonly PostRef[] = []
+  return async () => {
+    const isPost = step % stepsPerPost === 0
+    const postNumber = Math.floor(step++ / stepsPerPost)
+    const person = pick(others, random)
+    if (isPost) {
+      const post = await services.posts.create(person, { text: freshText(postNumber) })
+      recent = [post, ...recent].slice(0, 5)
+      return
+    }
+    const post = pick(recent, random)
+    if (random() < 0.8) await services.engagements.add('likes', person, post)
+    else await services.engagements.add('comments', person, post, { text: pick(replies, random) })
+  }
+}
+
+/** A moment with a remark: the nth of all pairs. Neighbours share neither. */
+export function freshText(n: number): string {
+  const round = Math.floor(n / moments.length)
+  return `${moments[n % moments.length]} ${remarks[(n + round) % remarks.length]}`
 }

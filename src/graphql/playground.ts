@@ -133,14 +133,27 @@ export function playgroundPage(): string {
   }
   return renderGraphiQL(options as Parameters<typeof renderGraphiQL>[0]).replace(
     '<meta charset="utf-8" />',
-    (charset) => charset + viewport + tabStyle + restoreTab,
+    (charset) => charset + viewport + style + restoreTab,
   )
 }
 
 const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1" />'
 
-/** A tab moves when it gets the focus, so that the first click on it would be lost. */
-const tabStyle = '<style>.graphiql-tab { transform: none !important }</style>'
+/**
+ * A tab moves when it gets the focus, so that the first click on it would be lost. On a phone, the answer is below the
+ * query.
+ */
+const style = `<style>
+  .graphiql-tab { transform: none !important }
+  @media (width <= 720px) {
+    .graphiql-container .graphiql-sidebar { --sidebar-width: 44px; padding: 4px }
+    .graphiql-container .graphiql-sessions { margin: 4px 4px 4px 0 }
+    .graphiql-container .graphiql-session-header { overflow-x: auto }
+    .graphiql-container #graphiql-session { flex-direction: column; min-height: 0 }
+    .graphiql-container #graphiql-session > * { min-height: 0 }
+    .graphiql-container .graphiql-horizontal-drag-bar { display: none }
+  }
+</style>`
 
 /** GraphiQL stores its tabs at once, but the current query after the first edit. Without it, a reload adds an empty tab. */
 const restoreTab = `<script>

@@ -24,11 +24,12 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const { app, open } = useExample(name)
 
   test.each([
-    ['light', false],
-    ['dark', true],
+    ['light', 1200],
+    ['dark', 390],
+    ['light', 320],
   ] as const)(
-    'no page has a serious violation of accessibility in %s colours',
-    async (colorScheme, isPhone) => {
+    'no page has a serious violation of accessibility in %s colours, %i pixels wide',
+    async (colorScheme, width) => {
       const { alice, bob, carol, write } = await createWorld(app)
       const dora = handle(`dora-${alice}`)
       await openAccounts(app.services, [dora])
@@ -38,10 +39,11 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       const [written] = await write(bob, ['hello @alice #spring https://example.org'])
       const id = written ? postNodeId(written) : ''
       const violations: Record<string, string[]> = {}
-      for (const path of ['/', `/users/${bob}`, `/posts/${id}`]) {
-        const { page, posts, poll } = await open(alice, { path, polls: false, isPhone })
+      for (const path of ['/', `/users/${bob}`, `/posts/${id}`, '/nowhere']) {
+        const { page, posts, poll } = await open(alice, { path, polls: false, width })
         await page.emulateMedia({ colorScheme })
-        await posts.first().waitFor()
+        if (path === '/nowhere') await page.getByText('There is no such page').waitFor()
+        else await posts.first().waitFor()
         if (path.startsWith('/users')) await page.getByTestId('mutuals').waitFor()
         if (path === '/') {
           await page.getByTestId('suggestion').waitFor()
@@ -50,21 +52,13 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
         }
         violations[path] = await violationsOf(page)
       }
-      const { page } = await open(undefined, { isPhone })
+      const { page } = await open(undefined, { width })
       await page.emulateMedia({ colorScheme })
       await page.getByRole('textbox', { name: 'Handle' }).waitFor()
       violations['sign-in'] = await violationsOf(page)
       expect(Object.values(violations).flat()).toEqual([])
     },
   )
-
-  test('a phone scrolls in one direction only', async () => {
-    const { alice, bob, write } = await createWorld(app)
-    await write(bob, [`${'long'.repeat(60)} ${'words '.repeat(8)}`])
-    const { page, posts } = await open(alice, { isPhone: true, polls: false })
-    await posts.first().waitFor()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-  })
 
   test('the keyboard alone writes a post, likes it, opens it and comes back', async () => {
     const { alice } = await createWorld(app)

@@ -26,7 +26,8 @@ export interface OpenOptions {
   readonly path?: string
   /** False: the page polls only when {@link Viewer.poll} is called. */
   readonly polls?: boolean
-  readonly isPhone?: boolean
+  /** The width of the window, in pixels. Default: 1,200. */
+  readonly width?: number
 }
 
 /** A browser of its own, in which a user is signed in. */
@@ -80,9 +81,9 @@ export function useBrowsers(name: string, app: { readonly url: string }): Exampl
     for (const site of sites) await site[Symbol.asyncDispose]()
   })
 
-  const open: Example['open'] = async (handle, { path = '/', polls = true, isPhone } = {}) => {
-    const viewport = isPhone ? { width: 390, height: 844 } : { width: 1200, height: 900 }
-    const context = await browser.newContext({ viewport, hasTouch: isPhone === true })
+  const open: Example['open'] = async (handle, { path = '/', polls = true, width = 1200 } = {}) => {
+    const viewport = { width, height: 850 }
+    const context = await browser.newContext({ viewport, hasTouch: width < 720 })
     context.setDefaultTimeout(waitMs)
     if (handle !== undefined) {
       await context.addInitScript(`localStorage.setItem('feedline.handle', '${handle}')`)

@@ -43,4 +43,26 @@ describe.skipIf(!hasChromium)('playground', () => {
     await expect.poll(run, { interval: 500, timeout: 10_000 }).toContain('"pollCursor":')
     expect(problems).toEqual([])
   })
+
+  test.each([320, 390])(
+    'on a phone of %i pixels, the query and its answer have the width of the page',
+    async (width) => {
+      const page = await browser.newPage({ viewport: { width, height: 800 } })
+      await page.goto(app.url)
+      await page.getByRole('tab', { name: 'AliceReads' }).waitFor()
+      await page.getByRole('tab', { name: 'AliceReads' }).click()
+      await page.getByRole('button', { name: /^Execute query/ }).click()
+      const result = page.getByRole('region', { name: 'Result Window' })
+      const [query, answer] = [
+        await page.locator('.graphiql-query-editor').boundingBox(),
+        await result.boundingBox(),
+      ]
+      expect(query?.width).toBeGreaterThan(width * 0.75)
+      expect(answer?.width).toBeGreaterThan(width * 0.75)
+      expect(answer?.height).toBeGreaterThan(150)
+      expect((query?.y ?? 0) + (query?.height ?? 0)).toBeLessThanOrEqual(answer?.y ?? 0)
+      expect((answer?.y ?? 0) + (answer?.height ?? 0)).toBeLessThanOrEqual(800)
+      await page.close()
+    },
+  )
 })

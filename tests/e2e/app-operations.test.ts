@@ -42,15 +42,22 @@ test('an app reads and writes its pages with the documents of its own', async ()
 })
 
 test('an app suggests followees of followees, and a profile names the followees in common', async () => {
-  await open('app-ann', 'app-ben', 'app-cleo')
+  await open('app-ann', 'app-ben', 'app-cleo', 'app-new')
   const follow = (reader: string, handle: string) =>
     ask(reader, operations.AddFollowDocument, { input: { user: { handle } } })
   await follow('app-ann', 'app-ben')
   await follow('app-ben', 'app-cleo')
-  const { viewer } = await ask('app-ann', operations.SuggestionsDocument)
+  const { viewer } = await ask('app-ann', operations.SuggestionsDocument, {
+    guide: 'no-one',
+  })
   expect(viewer?.suggestions.edges).toMatchObject([
     { commonCount: 1, node: { handle: 'app-cleo', viewerFollows: false } },
   ])
+  const forNew = await ask('app-new', operations.SuggestionsDocument, { guide: 'app-ben' })
+  expect(forNew).toMatchObject({
+    viewer: { suggestions: { edges: [] } },
+    user: { handle: 'app-ben', following: { edges: [{ node: { handle: 'app-cleo' } }] } },
+  })
   await follow('app-ann', 'app-cleo')
   const { user } = await ask('app-ann', operations.ProfilePageDocument, { handle: 'app-ben' })
   expect(user?.mutuals).toMatchObject({ totalCount: 1, edges: [{ node: { handle: 'app-cleo' } }] })

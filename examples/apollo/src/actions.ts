@@ -36,6 +36,11 @@ const dropTimelines = (cache: ApolloCache) => {
   cache.evict({ id: 'ROOT_QUERY', fieldName: 'timeline' })
 }
 
+/** All that is shown is read again. A block changes every list, and a new account what the viewer sees of it. */
+export const dropAll = (cache: ApolloCache) => {
+  cache.evict({ id: 'ROOT_QUERY' })
+}
+
 /** What the viewer does. Likes and follows show at once. A failure takes them back and is reported. */
 function createActions(client: ApolloClient) {
   const send = <Data, Variables extends OperationVariables>(
@@ -77,14 +82,12 @@ function createActions(client: ApolloClient) {
     })
   }
 
-  // A block changes every list, so all that is shown is read again.
-  const block = async ({ id, viewerHasBlocked }: UserProfileFragment) => {
-    await send({
+  const block = ({ id, viewerHasBlocked }: UserProfileFragment) =>
+    send({
       mutation: viewerHasBlocked ? documents.RemoveBlockDocument : documents.AddBlockDocument,
       variables: inputOf({ user: { id } }),
+      update: dropAll,
     })
-    await client.resetStore().catch(reportProblem)
-  }
 
   const setGroups = ({ id }: UserProfileFragment, groups: readonly string[]) =>
     send({

@@ -3,7 +3,7 @@ import { ApolloProvider, useMutation, useQuery } from '@apollo/client/react'
 import { CreateUserDocument, SessionDocument } from '@feedline/client'
 import { Pages, renderApp, reportProblem, Session } from '@feedline/example-ui'
 import { useState } from 'react'
-import { inputOf } from './actions'
+import { dropAll, inputOf } from './actions'
 import { createClient } from './client'
 import { PostPage } from './post-page'
 import { ProfilePage } from './profile-page'
@@ -21,7 +21,7 @@ function Viewer({ handle }: { handle: string }) {
 function SignedIn({ handle }: { handle: string }) {
   const { data, error, refetch } = useQuery(SessionDocument)
   const [createUser] = useMutation(CreateUserDocument, {
-    refetchQueries: [SessionDocument],
+    update: dropAll,
     onError: reportProblem,
   })
   return (

@@ -1,6 +1,14 @@
 import { useQuery } from '@apollo/client/react'
 import { PostPageDocument } from '@feedline/client'
-import { Comments, navigate, nodesOf, PostCard, Problem } from '@feedline/example-ui'
+import {
+  Comments,
+  Loading,
+  NotFound,
+  navigate,
+  nodesOf,
+  PostCard,
+  Problem,
+} from '@feedline/example-ui'
 import { useActions } from './actions'
 import { usePages } from './pages'
 
@@ -11,13 +19,13 @@ export function PostPage({ id }: { id: string }) {
   const { like, deletePost, addComment, deleteComment } = useActions()
   const { error, hasMore, onMore } = usePages(result, post?.comments.pageInfo)
   if (error) return <Problem error={error} onRetry={onMore} />
-  if (!post) return <p className="end">{result.loading ? 'Loading…' : 'There is no such post'}</p>
+  if (!post) return result.loading ? <Loading /> : <NotFound what="post" />
   return (
     <>
       <PostCard
         post={post}
         onLike={like}
-        onDelete={(deleted) => deletePost(deleted).then(() => navigate('/'))}
+        onDelete={async (deleted) => (await deletePost(deleted)) && navigate('/')}
       />
       <Comments
         comments={nodesOf(post.comments.edges)}

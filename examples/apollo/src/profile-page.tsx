@@ -1,6 +1,6 @@
 import { useQuery } from '@apollo/client/react'
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, nodesOf, Profile, useHandle } from '@feedline/example-ui'
+import { Feed, NotFound, nodesOf, Profile, useHandle } from '@feedline/example-ui'
 import { useActions } from './actions'
 import { usePages } from './pages'
 
@@ -11,7 +11,7 @@ export function ProfilePage({ handle }: { handle: string }) {
   const user = result.data?.user
   const pages = usePages(result, user?.posts.pageInfo)
   const { like, deletePost, follow, block, setGroups } = useActions()
-  if (result.data && !user) return <p className="end">There is no such user</p>
+  if (result.data && !user) return <NotFound what="user" />
   return (
     <>
       {user ? (

@@ -1,4 +1,4 @@
-import { Comments, navigate, PostCard, reportProblem } from '@feedline/example-ui'
+import { Comments, NotFound, navigate, PostCard, reportProblem } from '@feedline/example-ui'
 import { graphql, readInlineData, usePaginationFragment } from 'react-relay'
 import type { PostPage_comment$key } from './__generated__/PostPage_comment.graphql'
 import type { PostPage_comments$key } from './__generated__/PostPage_comments.graphql'
@@ -32,13 +32,13 @@ export function PostPage({ id }: { id: string }) {
     `,
     { id },
   )
-  if (!post) return <p className="end">There is no such post</p>
+  if (!post) return <NotFound what="post" />
   return (
     <>
       <PostCard
         post={readPost(post)}
         onLike={onLike}
-        onDelete={(deleted) => onDelete(deleted).then(() => navigate('/'))}
+        onDelete={async (deleted) => (await onDelete(deleted)) && navigate('/')}
       />
       <CommentList postRef={post} />
     </>

@@ -1,4 +1,10 @@
-import { Feed, Profile as ProfileView, reportProblem, viewerHandle } from '@feedline/example-ui'
+import {
+  Feed,
+  NotFound,
+  Profile as ProfileView,
+  reportProblem,
+  viewerHandle,
+} from '@feedline/example-ui'
 import * as relay from 'react-relay'
 import { graphql } from 'react-relay'
 import type { Profile_posts$key } from './__generated__/Profile_posts.graphql'
@@ -21,7 +27,7 @@ const profileQuery = graphql`
 
 export function Profile({ handle }: { handle: string }) {
   const { user } = usePageData<ProfileQuery>(profileQuery, { handle })
-  if (!user) return <p className="end">There is no such user</p>
+  if (!user) return <NotFound what="user" />
   return (
     <>
       <Who userRef={user} />

@@ -14,6 +14,8 @@ interface BoundaryProps {
 
 /** Shows that a page loads, or why it could not. A retry has another fetch key, so Relay asks the server again. */
 export class Boundary extends Component<BoundaryProps, { error: unknown; fetchKey: number }> {
+  static override contextType = FetchKey
+  declare context: number
   static getDerivedStateFromError = (error: unknown) => ({ error })
   override state = { error: undefined, fetchKey: 0 }
   retry = () => this.setState(({ fetchKey }) => ({ error: undefined, fetchKey: fetchKey + 1 }))
@@ -23,7 +25,7 @@ export class Boundary extends Component<BoundaryProps, { error: unknown; fetchKe
     const { children, fallback = <Loading /> } = this.props
     if (error) return <Problem error={error} onRetry={this.retry} />
     return (
-      <FetchKey value={fetchKey}>
+      <FetchKey value={this.context + fetchKey}>
         <Suspense fallback={fallback}>{children}</Suspense>
       </FetchKey>
     )

@@ -1,12 +1,13 @@
 import '@feedline/example-ui/style.css'
 import * as ui from '@feedline/example-ui'
-import { useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { graphql, RelayEnvironmentProvider, useFragment } from 'react-relay'
 import type { main_viewer$key } from './__generated__/main_viewer.graphql'
 import type { mainCreateUserMutation } from './__generated__/mainCreateUserMutation.graphql'
 import type { mainQuery } from './__generated__/mainQuery.graphql'
 import { Boundary, usePageData } from './boundary'
 import { createEnvironment, useAction } from './environment'
+import { readAgain } from './Follow'
 import { PostPage } from './PostPage'
 import { Profile } from './Profile'
 import { Timeline } from './Timeline'
@@ -15,21 +16,26 @@ function Viewer({ handle }: { handle: string }) {
   const [environment] = useState(() => createEnvironment(handle))
   return (
     <RelayEnvironmentProvider environment={environment}>
-      <Boundary>
-        <Session handle={handle} />
-      </Boundary>
+      <Session handle={handle} />
     </RelayEnvironmentProvider>
   )
 }
 
-function Session({ handle }: { handle: string }) {
-  const path = ui.usePath()
-  const query = usePageData<mainQuery>(
+/** Reads the viewer while the page loads beside it. */
+function ReadViewer({ onRead }: { onRead: (viewer: main_viewer$key | null) => void }) {
+  const { viewer } = usePageData<mainQuery>(
     graphql`
       query mainQuery { viewer { ...main_viewer } }
     `,
     {},
   )
+  useEffect(() => onRead(viewer ?? null), [viewer, onRead])
+  return null
+}
+
+function Session({ handle }: { handle: string }) {
+  const path = ui.usePath()
+  const [viewerRef, setViewerRef] = useState<main_viewer$key | null>(null)
   const viewer = useFragment<main_viewer$key>(
     graphql`
       fragment main_viewer on Viewer {
@@ -37,18 +43,24 @@ function Session({ handle }: { handle: string }) {
         groups(first: 100) { edges { node { name } } }
       }
     `,
-    query.viewer,
+    viewerRef,
   )
   const create = useAction<mainCreateUserMutation>(graphql`
     mutation mainCreateUserMutation($input: CreateUserInput!) {
       createUser(input: $input) { viewer { ...main_viewer } }
     }
   `)
-  const onCreate = (name: string) => void create({ name }).catch(ui.reportProblem)
+  const onCreate = (name: string) =>
+    void create({ name }, { updater: readAgain }).catch(ui.reportProblem)
   return (
     <ui.Session handle={handle} viewer={viewer} onCreate={onCreate}>
-      <Boundary key={path}>
-        <ui.Pages timeline={Timeline} profile={Profile} post={PostPage} />
+      <Boundary>
+        <Suspense fallback={null}>
+          <ReadViewer onRead={setViewerRef} />
+        </Suspense>
+        <Boundary key={path}>
+          <ui.Pages timeline={Timeline} profile={Profile} post={PostPage} />
+        </Boundary>
       </Boundary>
     </ui.Session>
   )

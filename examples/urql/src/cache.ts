@@ -129,7 +129,7 @@ const reloadTimelines: graphcache.UpdateResolver = (_result, _args, cache, info)
   if (!info.optimistic) dropPages(cache, 'Query', 'timeline')
 }
 
-/** A block changes every list, so all that is shown is read again. */
+/** All that is shown is read again. A block changes every list, and a new account what the viewer sees of it. */
 const reloadAll = (_result: unknown, _args: unknown, cache: Cache) => {
   for (const { fieldKey } of cache.inspectFields('Query')) cache.invalidate('Query', fieldKey)
 }
@@ -163,7 +163,7 @@ export const createCache = () =>
       User: { posts: replacePages },
       Post: { comments: replacePages },
       Mutation: {
-        createUser: (_result, _args, cache) => cache.invalidate('Query', 'viewer'),
+        createUser: reloadAll,
         createPost,
         deletePost,
         addComment,

@@ -1,5 +1,13 @@
 import { PostPageDocument } from '@feedline/client'
-import { Comments, navigate, nodesOf, PostCard, Problem } from '@feedline/example-ui'
+import {
+  Comments,
+  Loading,
+  NotFound,
+  navigate,
+  nodesOf,
+  PostCard,
+  Problem,
+} from '@feedline/example-ui'
 import { useActions } from './actions'
 import { first, useList } from './list'
 
@@ -13,13 +21,13 @@ export function PostPage({ id }: { id: string }) {
   const post = data?.post
   const { like, deletePost, addComment, deleteComment } = useActions()
   if (pages.error) return <Problem error={pages.error} onRetry={pages.onMore} />
-  if (!post) return <p className="end">{pages.isLoading ? 'Loading…' : 'There is no such post'}</p>
+  if (!post) return pages.isLoading ? <Loading /> : <NotFound what="post" />
   return (
     <>
       <PostCard
         post={post}
         onLike={like}
-        onDelete={(deleted) => deletePost(deleted).then(() => navigate('/'))}
+        onDelete={async (deleted) => (await deletePost(deleted)) && navigate('/')}
       />
       <Comments
         comments={nodesOf(post.comments.edges)}

@@ -1,5 +1,5 @@
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, nodesOf, Profile, useHandle } from '@feedline/example-ui'
+import { Feed, NotFound, nodesOf, Profile, useHandle } from '@feedline/example-ui'
 import { useActions } from './actions'
 import { first, useList } from './list'
 
@@ -13,7 +13,7 @@ export function ProfilePage({ handle }: { handle: string }) {
   )
   const user = data?.user
   const { like, deletePost, follow, block, setGroups } = useActions()
-  if (data && !user && !pages.isLoading) return <p className="end">There is no such user</p>
+  if (data && !user && !pages.isLoading) return <NotFound what="user" />
   return (
     <>
       {user ? (

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<1fb89b3d5a1b627ecd3fa76a0cea8512>>
- * @relayHash 3df9a91d63b7b7de8b4143fe87725f18
+ * @generated SignedSource<<6350ddca84b2bbcd7396bc982cb929bd>>
+ * @relayHash d33637365f0506e50ee6348bbdc138f7
  * @lightSyntaxTransform
  */
 
@@ -8,11 +8,31 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID b6306786faec2753ee40395efa028ae334fd9fe348502c7e601bd36405c526c0
+// @relayRequestID 43d6970dc4071a0ff47867eb936b9cf52e8ca3648ae05b51ff8007c586365ccb
 
 import type { ConcreteRequest } from 'relay-runtime';
-export type SuggestionListQuery$variables = Record<PropertyKey, never>;
+export type SuggestionListQuery$variables = {
+  guide: string;
+};
 export type SuggestionListQuery$data = {
+  readonly user: {
+    readonly avatarUrl: string | null | undefined;
+    readonly following: {
+      readonly edges: ReadonlyArray<{
+        readonly node: {
+          readonly avatarUrl: string | null | undefined;
+          readonly handle: string;
+          readonly id: string;
+          readonly name: string;
+          readonly viewerFollows: boolean;
+        } | null | undefined;
+      }>;
+    };
+    readonly handle: string;
+    readonly id: string;
+    readonly name: string;
+    readonly viewerFollows: boolean;
+  } | null | undefined;
   readonly viewer: {
     readonly suggestions: {
       readonly edges: ReadonlyArray<{
@@ -34,22 +54,74 @@ export type SuggestionListQuery = {
 };
 
 const node: ConcreteRequest = (function(){
-var v0 = {
+var v0 = [
+  {
+    "defaultValue": null,
+    "kind": "LocalArgument",
+    "name": "guide"
+  }
+],
+v1 = [
+  {
+    "kind": "Literal",
+    "name": "first",
+    "value": 10
+  }
+],
+v2 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
   "name": "id",
   "storageKey": null
 },
-v1 = {
+v3 = {
   "alias": null,
-  "args": [
-    {
-      "kind": "Literal",
-      "name": "first",
-      "value": 10
-    }
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
+  "storageKey": null
+},
+v4 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "name",
+  "storageKey": null
+},
+v5 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "avatarUrl",
+  "storageKey": null
+},
+v6 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "viewerFollows",
+  "storageKey": null
+},
+v7 = {
+  "alias": null,
+  "args": null,
+  "concreteType": "User",
+  "kind": "LinkedField",
+  "name": "node",
+  "plural": false,
+  "selections": [
+    (v2/*:: as any*/),
+    (v3/*:: as any*/),
+    (v4/*:: as any*/),
+    (v5/*:: as any*/),
+    (v6/*:: as any*/)
   ],
+  "storageKey": null
+},
+v8 = {
+  "alias": null,
+  "args": (v1/*:: as any*/),
   "concreteType": "SuggestionConnection",
   "kind": "LinkedField",
   "name": "suggestions",
@@ -70,55 +142,61 @@ v1 = {
           "name": "commonCount",
           "storageKey": null
         },
-        {
-          "alias": null,
-          "args": null,
-          "concreteType": "User",
-          "kind": "LinkedField",
-          "name": "node",
-          "plural": false,
-          "selections": [
-            (v0/*:: as any*/),
-            {
-              "alias": null,
-              "args": null,
-              "kind": "ScalarField",
-              "name": "handle",
-              "storageKey": null
-            },
-            {
-              "alias": null,
-              "args": null,
-              "kind": "ScalarField",
-              "name": "name",
-              "storageKey": null
-            },
-            {
-              "alias": null,
-              "args": null,
-              "kind": "ScalarField",
-              "name": "avatarUrl",
-              "storageKey": null
-            },
-            {
-              "alias": null,
-              "args": null,
-              "kind": "ScalarField",
-              "name": "viewerFollows",
-              "storageKey": null
-            }
-          ],
-          "storageKey": null
-        }
+        (v7/*:: as any*/)
       ],
       "storageKey": null
     }
   ],
   "storageKey": "suggestions(first:10)"
+},
+v9 = {
+  "alias": null,
+  "args": [
+    {
+      "kind": "Variable",
+      "name": "handle",
+      "variableName": "guide"
+    }
+  ],
+  "concreteType": "User",
+  "kind": "LinkedField",
+  "name": "user",
+  "plural": false,
+  "selections": [
+    (v2/*:: as any*/),
+    (v3/*:: as any*/),
+    (v4/*:: as any*/),
+    (v5/*:: as any*/),
+    (v6/*:: as any*/),
+    {
+      "alias": null,
+      "args": (v1/*:: as any*/),
+      "concreteType": "FollowConnection",
+      "kind": "LinkedField",
+      "name": "following",
+      "plural": false,
+      "selections": [
+        {
+          "alias": null,
+          "args": null,
+          "concreteType": "FollowEdge",
+          "kind": "LinkedField",
+          "name": "edges",
+          "plural": true,
+          "selections": [
+            (v7/*:: as any*/)
+          ],
+          "storageKey": null
+        }
+      ],
+      "storageKey": "following(first:10)"
+    }
+  ],
+  "storageKey": null
 };
 return {
   "fragment": {
-    "argumentDefinitions": [],
+    "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Fragment",
     "metadata": null,
     "name": "SuggestionListQuery",
@@ -131,17 +209,18 @@ return {
         "name": "viewer",
         "plural": false,
         "selections": [
-          (v1/*:: as any*/)
+          (v8/*:: as any*/)
         ],
         "storageKey": null
-      }
+      },
+      (v9/*:: as any*/)
     ],
     "type": "Query",
     "abstractKey": null
   },
   "kind": "Request",
   "operation": {
-    "argumentDefinitions": [],
+    "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Operation",
     "name": "SuggestionListQuery",
     "selections": [
@@ -153,24 +232,25 @@ return {
         "name": "viewer",
         "plural": false,
         "selections": [
-          (v1/*:: as any*/),
-          (v0/*:: as any*/)
+          (v8/*:: as any*/),
+          (v2/*:: as any*/)
         ],
         "storageKey": null
-      }
+      },
+      (v9/*:: as any*/)
     ]
   },
   "params": {
-    "cacheID": "3df9a91d63b7b7de8b4143fe87725f18",
-    "id": "b6306786faec2753ee40395efa028ae334fd9fe348502c7e601bd36405c526c0",
+    "cacheID": "d33637365f0506e50ee6348bbdc138f7",
+    "id": "43d6970dc4071a0ff47867eb936b9cf52e8ca3648ae05b51ff8007c586365ccb",
     "metadata": {},
     "name": "SuggestionListQuery",
     "operationKind": "query",
-    "text": "query SuggestionListQuery {\n  viewer {\n    suggestions(first: 10) {\n      edges {\n        commonCount\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          viewerFollows\n        }\n      }\n    }\n    id\n  }\n}\n"
+    "text": "query SuggestionListQuery(\n  $guide: String!\n) {\n  viewer {\n    suggestions(first: 10) {\n      edges {\n        commonCount\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          viewerFollows\n        }\n      }\n    }\n    id\n  }\n  user(handle: $guide) {\n    id\n    handle\n    name\n    avatarUrl\n    viewerFollows\n    following(first: 10) {\n      edges {\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          viewerFollows\n        }\n      }\n    }\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "09d7dfe290af3b05de9ade1a57e1c656";
+(node as any).hash = "eb42162151da6d52742a39cf2c8733c6";
 
 export default node;

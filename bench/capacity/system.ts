@@ -81,7 +81,13 @@ export async function startMeasuredServer(
     'feedline-server.ts',
     {
       ...{ FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy, PAGE_CACHE_MB: String(pageCacheMb) },
-      ...{ NODE_ENV: 'production', FEEDLINE_BUILT: built, PORT: '0', ADMIN_PORT: '0', DRAIN_SECONDS: '0' },
+      ...{
+        NODE_ENV: 'production',
+        FEEDLINE_BUILT: built,
+        PORT: '0',
+        ADMIN_PORT: '0',
+        DRAIN_SECONDS: '0',
+      },
       ...{ MONGODB_URI: uri, MONGODB_DATABASE: db.databaseName },
       ...{ AUTH_JWT_SECRET: tokenSecret, RATE_LIMIT_COST: '0', RATE_LIMIT_MUTATIONS: '0' },
     },

@@ -40,7 +40,9 @@ export class CreateUserInput extends MutationInput {
   readonly bannerUrl?: string | null
 }
 
-@InputType({ description: 'Input of updateUser. Absent fields stay unchanged. An empty text removes a field.' })
+@InputType({
+  description: 'Input of updateUser. Absent fields stay unchanged. An empty text removes a field.',
+})
 export class UpdateUserInput extends MutationInput {
   @Field(() => String, {
     nullable: true,
@@ -51,14 +53,21 @@ export class UpdateUserInput extends MutationInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'A short text about the user, at most 256 characters. Null or an empty text removes it.',
+    description:
+      'A short text about the user, at most 256 characters. Null or an empty text removes it.',
   })
   readonly bio?: string | null
 
-  @Field(() => String, { nullable: true, description: `${avatarDescription}. Null or an empty text removes it.` })
+  @Field(() => String, {
+    nullable: true,
+    description: `${avatarDescription}. Null or an empty text removes it.`,
+  })
   readonly avatarUrl?: string | null
 
-  @Field(() => String, { nullable: true, description: `${bannerDescription}. Null or an empty text removes it.` })
+  @Field(() => String, {
+    nullable: true,
+    description: `${bannerDescription}. Null or an empty text removes it.`,
+  })
   readonly bannerUrl?: string | null
 }
 
@@ -76,7 +85,10 @@ export function inputOf<Input extends MutationInput>(
 }
 
 @Extensions({ isOneOf: true })
-@InputType({ description: 'A user, named by the global id or by the handle. Set exactly one. In a variable, an empty other one is absent.' })
+@InputType({
+  description:
+    'A user, named by the global id or by the handle. Set exactly one. In a variable, an empty other one is absent.',
+})
 export class UserRef {
   @Field(() => ID, { nullable: true, description: 'The global id of the user.' })
   readonly id?: string | null

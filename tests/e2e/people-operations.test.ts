@@ -31,14 +31,14 @@ test('an account is created, read, updated and deleted by its owner', async () =
   const id = viewerNodeId(handle('owner'))
   expect(viewer).toEqual({ id, handle: 'owner', user: updateUser.user })
   const profile = { handle: 'owner' }
-  const { user } = await ask(undefined, operations.UserProfileDocument, profile)
+  const { user } = await ask(undefined, operations.ProfileDocument, profile)
   expect(user).toEqual(updateUser.user)
   const posts = await ask(undefined, operations.UserPostsDocument, profile)
   expect(posts.user?.posts.edges).toEqual([])
 
   const { deleteUser } = await ask('owner', operations.DeleteUserDocument, { input: {} })
   expect(deleteUser).toEqual({ clientMutationId: null, changed: true, handle: 'owner' })
-  expect((await ask(undefined, operations.UserProfileDocument, profile)).user).toBeNull()
+  expect((await ask(undefined, operations.ProfileDocument, profile)).user).toBeNull()
   expect(await ask('owner', operations.ViewerDocument)).toEqual({
     viewer: { id, handle: 'owner', user: null },
   })
@@ -83,7 +83,7 @@ test('a follow and an unfollow show in the lists of both users', async () => {
     { source: 'FEEDLINE', node: { handle: 'fan', viewerFollows: false, followingCount: 1 } },
   ])
   expect(Date.parse(user?.followers.edges[0]?.followedAt ?? '')).toBeLessThanOrEqual(Date.now())
-  const seen = await ask('star', operations.UserProfileDocument, { handle: 'fan' })
+  const seen = await ask('star', operations.ProfileDocument, { handle: 'fan' })
   expect(seen.user?.followsViewer).toBe(true)
 
   const input = { user: { handle: 'star' } }

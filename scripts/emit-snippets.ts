@@ -1,33 +1,37 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 
-// Copies the marked regions of the examples into docs/clients.md. With --check, it writes nothing and fails if one differs.
+// Copies the marked regions of the examples into the documents. With --check, it writes nothing and fails if one differs.
 const root = join(import.meta.dirname, '..')
-const file = join(root, 'docs/clients.md')
-const snippet = /^<!-- (\S+)#(\S+) -->\n\n```tsx?\n(?:[\s\S]*?\n)??```$/gm
+const documents = ['docs/clients.md', 'docs/other-languages.md']
+const snippet = /^<!-- (\S+)#(\S+) -->\n\n```\w+\n(?:[\s\S]*?\n)??```$/gm
+const languages: Readonly<Record<string, string>> = { '.py': 'python', '.rs': 'rust' }
 
-/** The lines between `// #region NAME` and `// #endregion`, without the indentation that all of them have. */
+/** The lines between `#region NAME` and `#endregion`, in comments, without the indentation that all of them have. */
 function regionOf(path: string, source: string, name: string): string {
   const [, body] =
-    new RegExp(`// #region ${name}\\n([\\s\\S]*?)\\n *// #endregion`).exec(source) ?? []
+    new RegExp(`(?://|#) #region ${name}\\n([\\s\\S]*?)\\n\\s*(?://|#) #endregion`).exec(source) ??
+    []
   if (body === undefined) throw new Error(`${path} has no region ${name}`)
   const lines = body.split('\n')
   const indents = lines.filter((line) => line !== '').map((line) => line.search(/\S/))
   return lines.map((line) => line.slice(Math.min(...indents))).join('\n')
 }
 
-const committed = await readFile(file, 'utf8')
-const snippets = new Map<string, string>()
-for (const [whole, path = '', name = ''] of committed.matchAll(snippet)) {
-  const region = regionOf(path, await readFile(join(root, path), 'utf8'), name)
-  const language = path.endsWith('.tsx') ? 'tsx' : 'ts'
-  snippets.set(whole, `<!-- ${path}#${name} -->\n\n\`\`\`${language}\n${region}\n\`\`\``)
-}
-const text = committed.replaceAll(snippet, (whole) => snippets.get(whole) ?? whole)
-
-if (!process.argv.includes('--check')) {
-  await writeFile(file, text)
-} else if (committed !== text) {
-  console.error('docs/clients.md differs from the examples: run npm run docs:emit')
-  process.exitCode = 1
+for (const document of documents) {
+  const file = join(root, document)
+  const committed = await readFile(file, 'utf8')
+  const snippets = new Map<string, string>()
+  for (const [whole, path = '', name = ''] of committed.matchAll(snippet)) {
+    const region = regionOf(path, await readFile(join(root, path), 'utf8'), name)
+    const language = languages[extname(path)] ?? extname(path).slice(1)
+    snippets.set(whole, `<!-- ${path}#${name} -->\n\n\`\`\`${language}\n${region}\n\`\`\``)
+  }
+  const text = committed.replaceAll(snippet, (whole) => snippets.get(whole) ?? whole)
+  if (!process.argv.includes('--check')) {
+    await writeFile(file, text)
+  } else if (committed !== text) {
+    console.error(`${document} differs from the examples: run npm run docs:emit`)
+    process.exitCode = 1
+  }
 }

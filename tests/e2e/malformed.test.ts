@@ -14,7 +14,7 @@ import {
 import { useApp } from '../support/app.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
-import { readDocuments, readFileNames } from '../support/written-operations.ts'
+import { readDefinitions, readFileNames } from '../support/written-operations.ts'
 
 const strategies = ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 
@@ -68,8 +68,7 @@ beforeAll(async () => {
   const comment = comments.get(post.id)?.items.at(-1)
   const commentId = engagementNodeId({ kind: 'comments', post, key: comment?.id ?? '' })
   const [id, user] = [postNodeId(post), userNodeId(bob)]
-  const documents = await readDocuments(await readFileNames())
-  const operations = documents.flatMap(({ definitions }) => definitions)
+  const operations = await readDefinitions(await readFileNames())
   const variables: Record<string, unknown> = {
     ...{ id, post: id, ids: [id, user, commentId], handle: bob, group: 'friends', first: 5 },
     ...{ one: 'INBOX', other: 'SIZED_BUCKETS', code: 'NOT_FOUND', since: undefined },

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Kind, type OperationDefinitionNode, parse } from 'graphql'
+import { type DefinitionNode, Kind, type OperationDefinitionNode, parse } from 'graphql'
 
 const folder = join(import.meta.dirname, '../../schema/operations')
 
@@ -17,15 +17,18 @@ export const readFileNames = async (): Promise<string[]> =>
     name.endsWith('.graphql') ? [name.slice(0, -'.graphql'.length)] : [],
   )
 
-/** Some files of schema/operations, parsed. */
-export const readDocuments = async (names: readonly string[]) =>
-  Promise.all(
-    names.map(async (name) => parse(await readFile(join(folder, `${name}.graphql`), 'utf8'))),
+/** What some files of schema/operations define. */
+export async function readDefinitions(names: readonly string[]): Promise<DefinitionNode[]> {
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(folder, `${name}.graphql`), 'utf8')),
   )
+  return texts.flatMap((text) => parse(text).definitions)
+}
 
 /** The operations of some files of schema/operations, as the files define them. */
-export async function readOperations(names: readonly string[]): Promise<OperationDefinitionNode[]> {
-  return (await readDocuments(names))
-    .flatMap(({ definitions }) => definitions)
-    .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
-}
+export const readOperations = async (
+  names: readonly string[],
+): Promise<OperationDefinitionNode[]> =>
+  (await readDefinitions(names)).filter(
+    (definition) => definition.kind === Kind.OPERATION_DEFINITION,
+  )

@@ -2,7 +2,12 @@ import { Kind, parse, validate } from 'graphql'
 import { expect, test } from 'vitest'
 import { requireId } from '../../scripts/require-id.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
-import { filesByTest, readFileNames, readOperations } from '../support/written-operations.ts'
+import {
+  filesByTest,
+  readDefinitions,
+  readFileNames,
+  readOperations,
+} from '../support/written-operations.ts'
 
 const schema = createSchema()
 
@@ -36,4 +41,10 @@ test('a selection without the id of an object that has one is found, also behind
     problemsOf('{ viewer { ...A } } fragment A on Viewer { ...B } fragment B on Viewer { id }'),
   ).toEqual([])
   expect(problemsOf('{ node(id: "x") { ... on Post { id } } limits { pageSizeMax } }')).toEqual([])
+})
+
+test('no operation has the name of another one or of a fragment: generators make types of both', async () => {
+  const definitions = await readDefinitions(await readFileNames())
+  const names = definitions.map((each) => 'name' in each && each.name?.value)
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
 })

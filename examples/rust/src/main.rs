@@ -1,0 +1,167 @@
+//! A client of Feedline by graphql_client. Usage: cargo run -- URL AUTHORIZATION AUTHORIZATION, see docs/other-languages.md.
+use graphql_client::{GraphQLQuery, Response};
+use std::{cell::RefCell, collections::HashMap, collections::HashSet, thread::sleep, time::Duration};
+
+// #region rust-operations
+type DateTime = String;
+macro_rules! operations {
+    ($($name:ident),*) => { $(
+        #[derive(GraphQLQuery)]
+        #[graphql(schema_path = "../../schema/schema.graphql", query_path = "operations.graphql", skip_serializing_none)]
+        struct $name;
+    )* };
+}
+operations!(Viewer, CreateUser, FollowUser, CreatePost, LikePost, DeletePost, Timeline, TimelineNews);
+// #endregion
+
+// #region rust-client
+struct Client {
+    url: String,
+    authorization: String,
+    statuses: RefCell<HashMap<u16, u32>>,
+}
+
+impl Client {
+    /// Repeats a request without an answer, and with status 429 or 503, as Retry-After says. A repeated mutation has the
+    /// same clientMutationId, so it takes effect once.
+    fn send<Q: GraphQLQuery>(&self, variables: Q::Variables) -> Result<Q::ResponseData, Problem> {
+        let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(15)));
+        let agent: ureq::Agent = config.http_status_as_error(false).build().into();
+        let body = Q::build_query(variables);
+        for _ in 0..20 {
+            let mut seconds = 1;
+            if let Ok(mut answer) = agent.post(&self.url).header("authorization", &self.authorization).send_json(&body)
+            {
+                let status = answer.status().as_u16();
+                *self.statuses.borrow_mut().entry(status).or_default() += 1;
+                let text = answer.body_mut().read_to_string().expect("a text");
+                // A mutation whose result could not be read whole has status 200, and such an error.
+                if status != 429 && status != 503 && !text.contains(r#""code":"UNAVAILABLE""#) {
+                    let Response { data, errors, .. } = serde_json::from_str(&text).expect("an answer in JSON");
+                    return errors.map_or_else(|| Ok(data.unwrap()), |errors| Err(problem_of(&errors[0])));
+                }
+                let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+                seconds = after.unwrap_or(1);
+            }
+            sleep(Duration::from_secs(seconds));
+        }
+        Err(("UNAVAILABLE".into(), "UNAVAILABLE: try again later".into()))
+    }
+}
+// #endregion
+
+// #region rust-errors
+/// The code of an error, and a line for the log.
+type Problem = (String, String);
+
+fn problem_of(error: &graphql_client::Error) -> Problem {
+    let extensions = error.extensions.as_ref().unwrap();
+    let code = extensions["code"].as_str().unwrap_or_default();
+    let reaction = match code {
+        "BAD_USER_INPUT" => "correct the input",
+        "UNAUTHENTICATED" => "sign in again",
+        "NOT_FOUND" | "FORBIDDEN" | "CONFLICT" => "take it back",
+        "RATE_LIMITED" | "UNAVAILABLE" => "try again later",
+        _ => &format!("report request {}", extensions["requestId"]),
+    };
+    (code.into(), format!("{code}: {reaction} ({})", error.message))
+}
+// #endregion
+
+fn expect(holds: bool, line: &str) {
+    assert!(holds, "not so: {line}");
+    println!("{line}");
+}
+
+// #region rust-pages
+type Page = timeline::TimelineTimeline;
+
+/// The first page, the page after a cursor, or the page before a poll cursor, with the ids of its posts.
+fn read(client: &Client, after: Option<String>, before: Option<String>) -> (Vec<String>, Page) {
+    let (first, last) = if before.is_some() { (None, Some(10)) } else { (Some(10), None) };
+    let answer = client.send::<Timeline>(timeline::Variables { first, after, last, before });
+    let page = answer.unwrap().timeline.unwrap();
+    (page.edges.iter().filter_map(|edge| Some(edge.node.as_ref()?.id.clone())).collect(), page)
+}
+// #endregion
+
+// #region rust-poll
+/// The posts since the last poll and the cursor of the next one. None after changed: then read the first page again.
+fn poll(client: &Client, since: &str) -> Option<(Vec<String>, String)> {
+    let news = client.send::<TimelineNews>(timeline_news::Variables { since: since.into() }).unwrap().timeline_news?;
+    let (mut posts, mut since, mut more) = (vec![], since.to_owned(), news.count > 0);
+    while more && !news.changed {
+        let (ids, page) = read(client, None, Some(since));
+        posts.splice(0..0, ids);
+        (since, more) = (page.poll_cursor?, page.page_info.has_previous_page);
+    }
+    (!news.changed).then_some((posts, if news.count > 0 { since } else { news.poll_cursor }))
+}
+// #endregion
+
+fn sign_up(client: &Client, name: &str) -> Result<String, Problem> {
+    let (key, name) = (Some("sign up".into()), name.into());
+    let input =
+        create_user::CreateUserInput { name, client_mutation_id: key, bio: None, avatar_url: None, banner_url: None };
+    client.send::<CreateUser>(create_user::Variables { input })?;
+    Ok(client.send::<Viewer>(viewer::Variables {})?.viewer.unwrap().handle)
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let [alice, bob, unknown] = [&args[2], &args[3], "Bearer unknown"].map(|authorization| Client {
+        url: args[1].clone(),
+        authorization: authorization.into(),
+        statuses: RefCell::default(),
+    });
+    let run = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos();
+    let key = |name: &str| Some(format!("{run} {name}"));
+    let handle = sign_up(&alice, "Alice").unwrap();
+    sign_up(&bob, "Bob").unwrap();
+    let follow = |handle: String| {
+        let client_mutation_id = key(&handle);
+        let input = follow_user::FollowUserInput { client_mutation_id, user: follow_user::UserRef::Handle(handle) };
+        bob.send::<FollowUser>(follow_user::Variables { input })
+    };
+    follow(handle.clone()).unwrap();
+    println!("signed up and followed: {handle}");
+
+    let publish = |client: &Client, text: String| {
+        let input = create_post::CreatePostInput { client_mutation_id: key(&text), text, attachments: None };
+        client.send::<CreatePost>(create_post::Variables { input }).map(|answer| answer.create_post.unwrap().post.id)
+    };
+    let (posts, since) = poll(&bob, &read(&bob, None, None).1.poll_cursor.unwrap()).unwrap();
+    expect(posts.is_empty(), "polled: nothing new");
+    println!("publishing");
+    // The last mutation repeats the one before.
+    let mut ids: HashSet<String> = (0..26).map(|n| publish(&alice, format!("Post {}", n.min(24))).unwrap()).collect();
+    let count = |status| alice.statuses.borrow().get(&status).copied().unwrap_or(0);
+    expect(ids.len() == 25, &format!("published: limited {} times, unavailable {} times", count(429), count(503)));
+    let (posts, since) = poll(&bob, &since).unwrap();
+    expect(posts.len() == 25, &format!("polled: {} new posts", posts.len()));
+
+    let (mut after, mut more) = (None, true);
+    while more {
+        let (page_ids, page) = read(&bob, after, None);
+        ids.retain(|id| !page_ids.contains(id));
+        (after, more) = (page.page_info.end_cursor, page.page_info.has_next_page);
+    }
+    expect(ids.is_empty(), "paged to the end: each post is there");
+    let input = like_post::LikePostInput { post_id: posts[0].clone(), client_mutation_id: key("like") };
+    let liked = bob.send::<LikePost>(like_post::Variables { input }).unwrap().like_post.unwrap();
+    expect(liked.changed, &format!("liked: {} like", liked.post.unwrap().like_count));
+    let input = delete_post::DeletePostInput { post_id: posts[0].clone(), client_mutation_id: key("delete") };
+    alice.send::<DeletePost>(delete_post::Variables { input }).unwrap();
+    expect(poll(&bob, &since).is_none(), "polled: a post is gone");
+
+    let refusals = [
+        publish(&bob, String::new()).err(),
+        follow(format!("nobody-{handle}")).err(),
+        sign_up(&bob, "Another").err(),
+        sign_up(&unknown, "Nobody").err(),
+    ];
+    for (refusal, code) in refusals.into_iter().zip(["BAD_USER_INPUT", "NOT_FOUND", "CONFLICT", "UNAUTHENTICATED"]) {
+        let (refused, line) = refusal.unwrap();
+        expect(refused == code, &line);
+    }
+}

@@ -44,14 +44,14 @@ interface Malformed {
 type Changes = Readonly<Record<string, unknown>>
 
 /** What restores a document. */
-type Remedy =
+type Restoration =
   | { readonly change: Changes }
   | { readonly replacement: Document }
   /** Other repairs derive it again. */
   | 'DELETE'
 
 interface ShapeViolation extends Violation, Malformed {
-  readonly remedy: Remedy | undefined
+  readonly restoration: Restoration | undefined
 }
 
 const none = () => undefined
@@ -126,13 +126,13 @@ export const documentShapes = (
         name in timelines ? {} : { ...at },
       )
       if (!found) continue
-      const remedy = await remedyOf(services, { name, doc: found }, at)
+      const restoration = await restorationOf(services, { name, doc: found }, at)
       const finding = findingOf(invariant, {
         ...{ kind: 'shape', subject: subjectOf({ name, doc: found }) },
         ...{ expected: 'the documented types', found: describe(name, found) },
-        ...(remedy ? {} : { unrepairable: undecided }),
+        ...(restoration ? {} : { unrepairable: undecided }),
       })
-      violations.push({ name, doc: found, remedy, finding })
+      violations.push({ name, doc: found, restoration, finding })
     }
     return { violations }
   },
@@ -161,11 +161,11 @@ function describe(name: ShapedName, doc: Document): string {
   return fields.join(', ') || 'entries without a text'
 }
 
-async function remedyOf(
+async function restorationOf(
   services: IntegrityServices,
   { name, doc }: Malformed,
   at: Tx,
-): Promise<Remedy | undefined> {
+): Promise<Restoration | undefined> {
   if (name in timelines || name === 'engagements_by_user') return 'DELETE'
   if (name === 'registration_copies') {
     return (await hasMalformed(services, 'strategies')) ? undefined : 'DELETE'
@@ -226,26 +226,26 @@ async function edgeFor(
 async function restore(
   services: IntegrityServices,
   tx: Tx,
-  { name, doc, remedy }: ShapeViolation,
+  { name, doc, restoration }: ShapeViolation,
 ): Promise<void> {
   const { collections } = services
   const { session } = tx
   const collection = open(services, name)
-  if (remedy === undefined) return
-  if (remedy === 'DELETE') {
+  if (restoration === undefined) return
+  if (restoration === 'DELETE') {
     if (name in timelines) return dropTimeline(services, name as keyof typeof timelines, doc)
     if (name === 'registration_copies') await services.registrations.lockRegistrations(tx)
     await collection.deleteOne({ _id: doc._id }, { session })
     if (name === 'registration_copies') await services.copies.write(tx)
-  } else if ('replacement' in remedy) {
-    const edge = remedy.replacement
+  } else if ('replacement' in restoration) {
+    const edge = restoration.replacement
     // Its shard key may change, which a replacement refuses.
     await collection.deleteOne({ _id: doc._id }, { session })
     await collection.insertOne(edge, { session })
     const users = [edge.user, edge.follower ?? edge.followee]
     await raiseVersions(collections, relationsOf(users), tx)
   } else {
-    await collection.replaceOne({ _id: doc._id }, changed(doc, remedy.change), { session })
+    await collection.replaceOne({ _id: doc._id }, changed(doc, restoration.change), { session })
     const user = name === 'user_stats' ? doc._id : doc.author
     if (typeof user === 'string') {
       await raiseVersions(collections, changesOfAccounts([user as UserId]), tx)

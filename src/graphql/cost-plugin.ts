@@ -18,6 +18,9 @@ const noOperation = (name: string | undefined) =>
       : `Unknown operation named "${name}".`,
   )
 
+/** The cost of an operation that is refused, of a document that the server had checked before. */
+const refusedPrice = 5
+
 /**
  * Refuses an operation whose cost exceeds the limit, including page sizes in variables, or what the rate limits leave to
  * its client. Each response of a valid operation has `extensions.cost`, and `RateLimit-*` headers if there are limits.
@@ -35,25 +38,30 @@ export const costPlugin = (
     return {
       didResolveOperation: async (resolved) => {
         const { schema, document, operation, request, contextValue, queryHash, source } = resolved
+        /** Charges a refusal, unless the reading of its document was charged. */
+        const refuse = async (error: Error): Promise<never> => {
+          charge = contextValue.read?.charge
+          charge ??= await limiter.charge(contextValue, { cost: refusedPrice, mutations: 0 })
+          throw charge?.refusal ? requestError(charge.refusal) : error
+        }
         // Apollo stores a document whose operation is not refused here.
-        if (!operation) throw requestError(noOperation(request.operationName))
+        if (!operation) return refuse(requestError(noOperation(request.operationName)))
         const definitions = operation.variableDefinitions ?? []
         const given = acceptEmptyVariables(schema, definitions, request.variables ?? {})
         request.variables = given
         const { coerced, errors } = getVariableValues(schema, definitions, given, {
           maxErrors: 1,
         })
-        if (errors) throw requestError(badInputs(findWrongVariables(schema, definitions, given)))
+        if (errors)
+          return refuse(requestError(badInputs(findWrongVariables(schema, definitions, given))))
         const fragments = document.definitions.filter((one) => one.kind === 'FragmentDefinition')
         const price = priceOperation({ schema, operation, fragments, variables: coerced })
         const followees = price.timelines > 1 ? await contextValue.countFollowees() : 0
         const requested = costOf(price, followees)
         cost = { requested, limit: limits.cost }
         if (requested > limits.cost) {
-          throw limitError(
-            'cost',
-            `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`,
-          )
+          const problem = `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`
+          return refuse(limitError('cost', problem))
         }
         const storing = resolved.metrics.persistedQueryRegister
           ? Math.min(persisted.priceOf(queryHash, source), limits.cost - requested)

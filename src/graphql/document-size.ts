@@ -14,8 +14,9 @@ type Size = Record<'selections' | 'depth' | 'aliases' | 'directives', number>
 const nothing: Readonly<Size> = { selections: 0, depth: 0, aliases: 0, directives: 0 }
 
 /**
- * The limit that an operation of a document exceeds, once its fragments are expanded. Visits each node of the document
- * once. A fragment within itself counts as empty, because validation refuses it.
+ * The limit that an operation of a document exceeds, or all operations together that of selections, once fragments are
+ * expanded. Visits each node of the document once. A fragment within itself counts as empty, because validation refuses
+ * it.
  */
 export function findExceededLimit({ definitions }: DocumentNode): GraphQLError | undefined {
   const fragments = new Map<string, FragmentDefinitionNode>()
@@ -23,9 +24,12 @@ export function findExceededLimit({ definitions }: DocumentNode): GraphQLError |
     if (one.kind === 'FragmentDefinition') fragments.set(one.name.value, one)
   }
   const measured = new Measured(fragments)
+  let selections = 0
   for (const one of definitions) {
     if (one.kind !== 'OperationDefinition') continue
-    const size = measured.sizeOf(one)
+    const own = measured.sizeOf(one)
+    selections += own.selections
+    const size = { ...own, selections }
     for (const limit of ['selections', 'depth', 'aliases', 'directives'] as const) {
       if (size[limit] > limits[limit]) return limitError(limit)
     }

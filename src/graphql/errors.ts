@@ -30,8 +30,6 @@ const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'PERSISTED_QUERY_NOT_FOUND',
 ])
 
-const hashMismatch = /^provided sha does not match query$/
-
 /** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
 export const messageLengthMax = 400
 
@@ -58,12 +56,6 @@ function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainErro
   if (thrown instanceof DomainError) return thrown
   const { code, limit } = given.extensions ?? {}
   if (typeof limit === 'string') return new DomainError('LIMIT_EXCEEDED', given.message, { limit })
-  if (hashMismatch.test(given.message)) {
-    return new DomainError(
-      'PERSISTED_QUERY_HASH_MISMATCH',
-      'sha256Hash is not the SHA-256 of the document',
-    )
-  }
   if (requestErrorCodes.has(code)) {
     return new DomainError(code as ErrorCode, withoutSuggestion(given.message))
   }

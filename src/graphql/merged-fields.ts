@@ -14,7 +14,9 @@ import {
   isObjectType,
   Kind,
   print,
+  SchemaMetaFieldDef,
   type SelectionSetNode,
+  TypeMetaFieldDef,
   type ValueNode,
 } from 'graphql'
 
@@ -96,7 +98,7 @@ class Merging {
   /** Finds fields of one name whose values have different shapes, whatever the object is. */
   findShapes(groups: Groups): GraphQLError | undefined {
     for (const [name, fields] of groups) {
-      const [first] = fields
+      const first = fields.find(({ type }) => type !== undefined)
       const other = fields.find(({ type }) => hasOtherShape(first?.type, type))
       if (first && other) {
         const types = `"${first.type}" and "${other.type}"`
@@ -130,7 +132,7 @@ class Merging {
 
   private groupBelow(fields: readonly SelectedField[]): Groups {
     return this.group(
-      fields.flatMap(({ node: { selectionSet }, type }) =>
+      fields.flatMap(({ node: { name, selectionSet }, type = metaTypes[name.value] }) =>
         selectionSet && type ? [[selectionSet, getNamedType(type)] as const] : [],
       ),
     )
@@ -159,6 +161,12 @@ function ofOneObject(fields: readonly SelectedField[]): readonly (readonly Selec
     byObject.set(field.parent, own)
   }
   return [...byObject.values()]
+}
+
+/** The types of fields that no type declares. */
+const metaTypes: Readonly<Record<string, GraphQLOutputType | undefined>> = {
+  __schema: SchemaMetaFieldDef.type,
+  __type: TypeMetaFieldDef.type,
 }
 
 const fieldTypeOf = (parent: GraphQLNamedType, name: string): GraphQLOutputType | undefined =>

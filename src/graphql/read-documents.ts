@@ -68,8 +68,18 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
       return { document: undefined, trustedText, paid: charge ? unknownNamePrice : 0, charge }
     }
     const hash = hashOf(text)
-    const known = documents.find(hash)
-    if (known) return { document: known, trustedText, paid: 0, charge: undefined }
+    if (trustedText === undefined && name.hash !== undefined && name.hash !== hash) {
+      const charge = await chargeFor(unknownNamePrice)
+      throw new RefusedDocument([requestError(charge?.refusal ?? hashMismatch())], charge)
+    }
+    // An unpaired surrogate is hashed as U+FFFD.
+    const known = text.isWellFormed() ? documents.find(hash) : undefined
+    if (known) {
+      const paid = trustedText === undefined ? priceOfVariables(request) : 0
+      const charge = paid === 0 ? undefined : await chargeFor(paid)
+      if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
+      return { document: known, trustedText, paid, charge }
+    }
     const { price, error } = readTokens(text)
     const charge = trustedText === undefined ? await chargeFor(price) : undefined
     if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
@@ -100,6 +110,18 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
     }
   })
 }
+
+/** The bytes of a request whose variables are read before anything is charged, and those of one unit above that. */
+const [freeBytes, bytesPerPrice] = [4_000, 500]
+
+/** The cost of reading the variables of a large request. The cost of a good operation includes it. */
+function priceOfVariables({ headers, url }: FastifyRequest): number {
+  const bytes = Number(headers['content-length'] ?? 0) + url.length
+  return bytes <= freeBytes ? 0 : Math.ceil(bytes / bytesPerPrice)
+}
+
+const hashMismatch = () =>
+  new DomainError('PERSISTED_QUERY_HASH_MISMATCH', 'sha256Hash is not the SHA-256 of the document')
 
 /** The errors with which a document is refused, and what was charged for it. */
 class RefusedDocument extends Error {

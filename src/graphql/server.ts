@@ -95,8 +95,9 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   })
   unreadable.watch(http.server)
   const { production, operations } = parts.config
-  const requests = new OpenRequests(http, parts.readiness)
+  // First, because a request that waits behind another one leaves nothing behind when its connection ends.
   limitPipelining(http)
+  const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })
   limitSlowReaders(http, operations.receiveMs)
   traceRequests(http)

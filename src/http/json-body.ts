@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { refuse } from './error-body.ts'
+import { graphqlPath } from './graphql-route.ts'
 
 /** Why a body is refused, for its client. */
 export class RefusedBody extends Error {
@@ -65,8 +66,14 @@ function withoutEmpty(body: unknown): unknown {
  * Removes empty parameters of a GraphQL request from a URL, also variables and extensions of null, since some clients
  * send each parameter always.
  */
-export const withoutEmptyParameters = (url: string): string =>
-  url.replace(
-    /(?<=^\/graphql\?(?:.*&)?)(?:(?:query|operationName|variables|extensions)=|(?:variables|extensions)=null)(?=[&#]|$)/g,
-    '',
-  )
+export function withoutEmptyParameters(url: string): string {
+  const [path = '', ...query] = url.split('?')
+  if (path !== graphqlPath) return url
+  const given = query.join('?').split('&')
+  return `${path}?${given.filter((parameter) => !emptyParameters.has(parameter)).join('&')}`
+}
+
+const emptyParameters: ReadonlySet<string> = new Set([
+  ...['query=', 'operationName=', 'variables=', 'extensions='],
+  ...['variables=null', 'extensions=null'],
+])

@@ -9,7 +9,7 @@ export type MediaType = typeof modern | typeof legacy
 
 /**
  * The media type of an answer: `application/graphql-response+json` if an Accept header names it and prefers no other,
- * otherwise `application/json`.
+ * otherwise `application/json`. Other parameters than a quality count for nothing.
  * @returns undefined if the header accepts neither.
  * @see https://graphql.github.io/graphql-over-http/draft/
  */
@@ -17,11 +17,11 @@ export function mediaTypeOf(accept = ''): MediaType | undefined {
   if (accept.trim() === '') return legacy
   const ranges = accept.split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-    return { type, quality: quality === undefined ? 1 : Number(quality) || 0 }
+    const quality = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2))
+    return { type, quality: quality >= 0 && quality <= 1 ? quality : 1 }
   })
   const qualityOf = (type: MediaType) =>
-    [type, 'application/*', '*/*']
+    [type, 'application/*', '*/*', '*']
       .map((one) => ranges.find((range) => range.type === one)?.quality)
       .find((quality) => quality !== undefined) ?? 0
   const [ofModern, ofLegacy] = [qualityOf(modern), qualityOf(legacy)]
@@ -32,11 +32,16 @@ export function mediaTypeOf(accept = ''): MediaType | undefined {
 
 /**
  * Gives each JSON answer its media type, refusals too. Refuses GraphQL requests that accept none with status 406, before
- * they have an effect.
+ * they have an effect. Apollo, which checks the header after the effect, sees the media type of the answer in it.
  */
 export function answerInMediaType(http: FastifyInstance): void {
   http.addHook('onRequest', (request, reply, done) => {
-    if (!isGraphql(request) || mediaTypeOf(request.headers.accept)) return done()
+    if (!isGraphql(request)) return done()
+    const type = mediaTypeOf(request.headers.accept)
+    if (type) {
+      request.headers.accept = type
+      return done()
+    }
     refuse(reply, 'BAD_REQUEST', `The header Accept must name ${modern} or ${legacy}`, 406)
   })
   http.addHook('onSend', ({ headers, routeOptions }, reply, _, done) => {

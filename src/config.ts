@@ -65,7 +65,7 @@ const databaseName = z
 
 /** The database that the path of a URI names. Undefined if there is no path. */
 const databaseIn = (uri = ''): string | undefined =>
-  /^[^:]+:\/\/(?:.*@)?[^/?@]*\/([^?@]+)/s.exec(uri)?.[1]
+  /^[^:]+:\/\/(?:[^/?@]*@)?[^/?@]*\/([^?@]+)/s.exec(uri)?.[1]
 
 const defaultDatabase = 'feedline'
 

@@ -67,10 +67,10 @@ function withoutEmpty(body: unknown): unknown {
  * send each parameter always.
  */
 export function withoutEmptyParameters(url: string): string {
-  const [path = '', ...query] = url.split('?')
-  if (path !== graphqlPath) return url
-  const given = query.join('?').split('&')
-  return `${path}?${given.filter((parameter) => !emptyParameters.has(parameter)).join('&')}`
+  const start = `${graphqlPath}?`
+  if (!url.startsWith(start)) return url
+  const given = url.slice(start.length).split('&')
+  return `${start}${given.filter((parameter) => !emptyParameters.has(parameter)).join('&')}`
 }
 
 const emptyParameters: ReadonlySet<string> = new Set([

@@ -5,7 +5,7 @@ import type { EdgeId, PostId } from '../lib/ids.ts'
 import { failureOf, inspect } from './inspect.ts'
 import type { Finding, IntegrityServices, InvariantId, Violation } from './invariant.ts'
 import { invariants, type Listed } from './invariant-list.ts'
-import { documentShapes } from './invariants/document-shapes.ts'
+import { documentShapes, servicesOfRun } from './invariants/document-shapes.ts'
 import { edgeHistory } from './invariants/edge-history.ts'
 import { edgeSides, edgesOf } from './invariants/edge-sides.ts'
 import { postCounters } from './invariants/post-counters.ts'
@@ -65,8 +65,7 @@ export async function reconcile(
   given: IntegrityServices,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  // What a run finds out is kept by the services of the run.
-  const services = { ...given }
+  const services = servicesOfRun(given, options.users)
   const { users, readers, dryRun } = options
   const runs = new Runs(services.collections.reconciliations)
   const list = (some: Readers) => (typeof some === 'object' ? [...some].sort().join() : `${some}`)

@@ -77,7 +77,7 @@ export async function* checkTimelines(
   }
 }
 
-/** Checks the timelines of a reader. With `repair`, repairs them and checks them again. */
+/** Checks the timelines of a reader. With `repair`, repairs them and checks again what was found and harms. */
 async function checkReader(
   services: IntegrityServices,
   reader: UserId,
@@ -86,8 +86,10 @@ async function checkReader(
 ) {
   const checked = await checkOnce(services, reader, registered, repair)
   if (!repair || checked.findings.length === 0) return { ...checked, left: [] }
-  const { findings: left } = await checkOnce(services, reader, registered, false)
-  return { ...checked, left }
+  const again = await checkOnce(services, reader, registered, false)
+  const isLeft = ({ harmless, kind, subject }: Finding) =>
+    !harmless && checked.findings.some((one) => one.kind === kind && one.subject === subject)
+  return { ...checked, left: again.findings.filter(isLeft) }
 }
 
 async function checkOnce(

@@ -2,7 +2,7 @@ import { lowestId } from '../db/object-id.ts'
 import { failureOf, inspect } from './inspect.ts'
 import type { Finding, IntegrityServices, Invariant, InvariantId } from './invariant.ts'
 import { invariants, type Listed } from './invariant-list.ts'
-import { documentShapes } from './invariants/document-shapes.ts'
+import { documentShapes, servicesOfRun } from './invariants/document-shapes.ts'
 import { edgeSides } from './invariants/edge-sides.ts'
 import { postCounters, postFindings } from './invariants/post-counters.ts'
 import { userCountersId, userFindings } from './invariants/user-counters.ts'
@@ -42,8 +42,7 @@ export async function* verify(
   { readers, onProgress }: VerifyOptions,
   tally: Tally,
 ): AsyncGenerator<Finding> {
-  // What a run finds out is kept by the services of the run.
-  const services = { ...given }
+  const services = servicesOfRun(given, 'all')
   const { collections, edges, transactions } = services
   const { users, posts, user_stats } = collections
   const { checked } = tally

@@ -158,9 +158,14 @@ function isHost(name: string): boolean {
     (/[^\p{ASCII}]/u.test(name) ? !/^[\d.]+$/.test(read) : read === name.toLowerCase()) &&
     (!isSentence.test(name) || isComplete(name)) &&
     labels.every((label) => /^[^-]+(?:-+[^-]+)*$/.test(label)) &&
+    labels.every((label) => /^(?:[\p{L}\p{M}\p{N}_-]|\p{Extended_Pictographic}|[\u200c\u200d\ufe0f])+$/u.test(label)) &&
+    !lookalikes.test(name) &&
     /^[\p{L}\p{M}\p{N}-]+$/u.test(labels.at(-1) ?? '')
   )
 }
+
+/** Letters that look like the slash after a host. */
+const lookalikes = /[\u3033-\u3035]/
 
 const plain = new RegExp(String.raw`^[[\p{L}\p{M}\p{N}_.\-]--[${unspaced}]]+$`, 'v')
 

@@ -98,6 +98,38 @@ test('a name that the server has no document of costs one unit', async () => {
   expect(usedBy(await send({ query: '{ viewer { handle } }' }))).toBeLessThanOrEqual(3)
 })
 
+test.each([
+  ['an operation that does not exist', { operationName: 'Other' }],
+  ['wrong variables', { variables: { first: 'x' } }],
+  ['a cost above the limit', { variables: { first: 100 } }],
+])('a request with %s is charged, also for a document that the server knows', async (_, wrong) => {
+  const list = (below: string) => `followers(first: $first) { edges { node { ${below} } } }`
+  const query = unseen(
+    `query ($first: Int) { user(handle: "ann") { ${list(list(list('id')))} } }`,
+  )
+  expect(await newClient()({ query, variables: { first: 1 } })).toMatchObject({ status: 200 })
+  const send = newClient()
+  const refused = await send({ query, headers: modern, ...wrong })
+  expect(refused.status).toBe(400)
+  expect(usedBy(refused)).toBeGreaterThan(0)
+})
+
+test('a request with large variables is charged before they are read', async () => {
+  const query = unseen('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }')
+  await newClient()({ query, variables: { ids: [] } })
+  const variables = { ids: Array(9_000).fill('x') }
+  const refused = await newClient()({ query, variables, headers: modern })
+  expect(refused.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
+  expect(usedBy(refused)).toBeGreaterThanOrEqual((9_000 * 4) / 500)
+})
+
+test('a document with an unpaired surrogate is never taken for one with U+FFFD', async () => {
+  const query = unseen('{ user(handle: "\ufffd") { id } }')
+  expect(await app.send({ query })).toMatchObject({ status: 200 })
+  const { errors } = await app.send({ query: query.replace('\ufffd', '\ud800') })
+  expect(errors).toMatchObject([{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }])
+})
+
 test('with a shared store, only a document that the server does not know costs a second command', async () => {
   const query = unseen('{ user(handle: "ann") { name } }')
   const labels = async () => {

@@ -98,12 +98,17 @@ export const hostileDocuments: readonly HostileDocument[] = [
   [
     'operations with fragments',
     `${times(120, (n) => `query a${n} { ...f0 }`)} ${times(110, (n) => `fragment f${n} on Query { ...f${n + 1} }`)} fragment f110 on Query { viewer { handle } }`,
-    ok,
+    'selections',
+  ],
+  [
+    'operations over a large fragment',
+    `${times(270, (n) => `query q${n} { ...f }`)} fragment f on Query { user(handle: "a") { ${times(60, (n) => ['id', 'name', 'bio'][n % 3] as string)} } }`,
+    'selections',
   ],
   [
     'operations with variables',
     `${times(60, (n) => `query a${n}($v: Int) { ...f0 }`)} ${times(60, (n) => `fragment f${n} on Query { ...f${n + 1} timeline(first: $v) { pending } }`)} fragment f60 on Query { viewer { handle } }`,
-    ok,
+    'selections',
   ],
   ['a list of literals', `{ nodes(ids: [${'"x" '.repeat(1_980)}]) { id } }`, ok],
   ['lists in lists', `{ nodes(ids: ${'['.repeat(980)}${']'.repeat(980)}) { id } }`, invalid],

@@ -26,7 +26,13 @@ test.each([
   ['application/json;q=0', undefined],
   ['text/*, image/png', undefined],
   ['nonsense', undefined],
-  ['application/json;q=x', undefined],
+  ['application/json;q=x', legacy],
+  ['application/json;charset=utf8', legacy],
+  ['application/json; version=1; indent=2', legacy],
+  [`${modern};v=1`, modern],
+  ['application/*;v=1', legacy],
+  ['application/json;q=-1', legacy],
+  ['text/html, image/gif, *; q=.2', legacy],
 ])('an answer to Accept: %s is %s', (accept, type) => {
   expect(mediaTypeOf(accept)).toBe(type)
 })

@@ -72,6 +72,18 @@ test.each([
   expect(found?.locations).toHaveLength(2)
 })
 
+test.each([
+  '{ node { ... on Dog { x: __typename } ... on Human { x: weight } ... on Node { x: name } } }',
+  '{ being { ... on Dog { x: __typename } ... on Human { x: weight } } }',
+  '{ __schema { a: types { name } a: queryType { name } } }',
+  '{ __type(name: "Dog") { fields(includeDeprecated: true) { name } fields { name } } }',
+  '{ __type(name: "Dog") { fields { name } fields { name } } }',
+])('fields that each type has conflict as in graphql-js: %s', (text) => {
+  const document = parse(text)
+  const theirs = validate(schema, document, [OverlappingFieldsCanBeMergedRule])
+  expect(findConflict(schema, document) !== undefined).toBe(theirs.length > 0)
+})
+
 test('the order of arguments and of fields of an input has no meaning', () => {
   const text =
     '{ dog { name(a: 1, c: {x: 1, y: 2}) name(c: {y: 2, x: 1}, a: 1) ...f } } fragment f on Node { name(c: {y: 2, x: 1}, a: 1) }'

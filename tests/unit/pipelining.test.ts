@@ -9,12 +9,16 @@ const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 /** A server that answers a request when its turn is released. */
 async function serve() {
   const http = fastify({ forceCloseConnections: true })
-  const state = { received: 0, running: 0, runningMax: 0, release: () => {} }
+  const state = { received: 0, begun: 0, running: 0, runningMax: 0, release: () => {} }
   const released = new Promise<void>((resolve) => {
     state.release = resolve
   })
   http.server.on('request', () => state.received++)
   limitPipelining(http)
+  http.addHook('onRequest', (_, __, done) => {
+    state.begun++
+    done()
+  })
   http.get('/', async () => {
     state.running++
     state.runningMax = Math.max(state.runningMax, state.running)
@@ -40,6 +44,18 @@ test('the requests of one connection are served one after another, all of them',
   while (answers < 90) await once(socket, 'data')
   expect(state.runningMax).toBe(1)
   socket.destroy()
+})
+
+test('a request that waits behind another one costs no later hook, and nothing once its connection has ended', async () => {
+  await using served = await serve()
+  const { http, state, socket } = served
+  socket.write(request.repeat(50))
+  await expect.poll(() => state.running).toBe(1)
+  socket.resetAndDestroy()
+  await expect.poll(() => state.received).toBe(50)
+  state.release()
+  await http.close()
+  expect(state.begun).toBe(1)
 })
 
 test('a connection with more than 100 unanswered requests is closed, and its requests with it', async () => {

@@ -21,9 +21,10 @@ export async function endReason(dataFolder: string): Promise<string> {
 
 /** That the disk of a data folder is full, and the next step. Undefined if it is not. */
 export async function fullDisk(dataFolder: string): Promise<string | undefined> {
-  const { bavail, bsize } = await statfs(dataFolder)
+  const disk = await statfs(dataFolder).catch(() => undefined)
+  if (!disk) return `the folder ${dataFolder} is gone; start again, which makes a new database`
   const isFull =
-    bavail * bsize < freeBytesMin ||
+    disk.bavail * disk.bsize < freeBytesMin ||
     readLog(dataFolder)
       .split('\n')
       .slice(-lastLines)

@@ -80,23 +80,37 @@ export const uncertain = {
     'A document with a finding of the kind shape may be what is missing. Correct it first.',
 }
 
-/** What {@link hasMalformed} found, by the services of a run. */
-const found = new WeakMap<IntegrityServices, Map<ShapedName, Promise<boolean>>>()
+/** The users of a run, and the collections in which {@link hasMalformed} found a malformed document, or none. */
+interface ShapeAnswers {
+  readonly range: ShapeRange
+  readonly byName: Map<ShapedName, boolean>
+}
+const answers = new WeakMap<IntegrityServices, ShapeAnswers>()
 
 /**
- * Whether a collection has a malformed document. One scan by the server, for all calls with the same services: a run
- * makes a copy of its services.
+ * The services of a run of all users, or of some. What {@link hasMalformed} finds out for one of them holds for the run.
  */
-export function hasMalformed(services: IntegrityServices, name: ShapedName): Promise<boolean> {
-  const known = found.get(services) ?? new Map<ShapedName, Promise<boolean>>()
-  found.set(services, known)
-  const answer =
-    known.get(name) ??
-    open(services, name)
-      .findOne(malformed(name), { projection: { _id: 1 } })
-      .then((doc) => doc !== null)
-  known.set(name, answer)
-  return answer
+export function servicesOfRun(given: IntegrityServices, range: ShapeRange): IntegrityServices {
+  const services = { ...given }
+  answers.set(services, { range, byName: new Map() })
+  return services
+}
+
+/**
+ * Whether a collection has a malformed document, of the users of the run if it is not of all. One command by an index of
+ * the owner, or one scan by the server in a run of all users.
+ * @param services of {@link servicesOfRun}.
+ */
+export async function hasMalformed(services: IntegrityServices, name: ShapedName): Promise<boolean> {
+  const { range, byName } = answers.get(services) ?? { range: 'all', byName: new Map() }
+  const before = byName.get(name)
+  if (before !== undefined) return before
+  const owner = range === 'all' ? undefined : ownerOf(name)
+  const those = range === 'all' || owner === undefined ? {} : { [owner]: { $in: [...range] } }
+  const filter = { ...those, ...malformed(name) }
+  const doc = await open(services, name).findOne(filter, { projection: { _id: 1 } })
+  byName.set(name, doc !== null)
+  return doc !== null
 }
 
 /**
@@ -187,7 +201,7 @@ const changed = (doc: Document, change: Changes): Document =>
     Object.entries({ ...doc, ...change }).filter(([, value]) => value !== undefined),
   )
 
-/** A malformed edge, as its other document or the event that began it has it. At most two commands. */
+/** A malformed edge, as its other document or the event that began it has it. At most three commands. */
 async function edgeFor(
   { collections: { follow_events }, edges }: IntegrityServices,
   name: 'followers' | 'following',
@@ -205,7 +219,13 @@ async function edgeFor(
     { ...at },
   )
   const begin = { _id: doc._id, type: 'FOLLOWED' as const, ...wellFormed('follow_events') }
-  const event = twin ? undefined : await follow_events.findOne(begin, { ...at })
+  const begun = twin ? undefined : await follow_events.findOne(begin, { ...at })
+  const later = begun && {
+    ...{ user: begun.user, followee: begun.followee },
+    _id: { $gt: begun._id },
+  }
+  // The user has ended the follow, or begun it again.
+  const event = later && (await follow_events.findOne(later, { ...at })) ? undefined : begun
   const edge: Document | null | undefined = twin
     ? { _id: twin._id, user: twin[reverse], [other]: twin.user, source: twin.source }
     : event && name === 'followers'

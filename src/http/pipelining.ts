@@ -18,7 +18,7 @@ export function limitPipelining(http: FastifyInstance): void {
     unanswered.set(socket, responses.add(raw))
     raw.once('close', () => responses.delete(raw))
     if (responses.size > unansweredMax) socket.destroy()
-    // After the end of the connection, nobody waits for the answer.
+    // After the end of the connection, no client waits for the answer.
     const serve = () => {
       if (!socket.destroyed) done()
     }

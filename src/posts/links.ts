@@ -158,7 +158,9 @@ function isHost(name: string): boolean {
     (/[^\p{ASCII}]/u.test(name) ? !/^[\d.]+$/.test(read) : read === name.toLowerCase()) &&
     (!isSentence.test(name) || isComplete(name)) &&
     labels.every((label) => /^[^-]+(?:-+[^-]+)*$/.test(label)) &&
-    labels.every((label) => /^(?:[\p{L}\p{M}\p{N}_-]|\p{Extended_Pictographic}|[\u200c\u200d\ufe0f])+$/u.test(label)) &&
+    labels.every((label) =>
+      /^(?:[\p{L}\p{M}\p{N}_-]|\p{Extended_Pictographic}|[\u200c\u200d\ufe0f])+$/u.test(label),
+    ) &&
     !lookalikes.test(name) &&
     /^[\p{L}\p{M}\p{N}-]+$/u.test(labels.at(-1) ?? '')
   )

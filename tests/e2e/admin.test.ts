@@ -66,7 +66,9 @@ test('a used admin port ends the start with one sentence that names ADMIN_PORT',
     }
     const refused = feedline([command], env)
     expect(await refused.ended).toBe(1)
-    expect(refused.err()).toBe(`feedline: port ${port} is in use: set ADMIN_PORT to another port\n`)
+    expect(refused.err()).toBe(
+      `feedline: ADMIN_PORT: port ${port} of 127.0.0.1 is in use; set another port\n`,
+    )
   }
   child.child.kill('SIGTERM')
   expect(await child.ended).toBe(0)

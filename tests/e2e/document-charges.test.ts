@@ -104,9 +104,7 @@ test.each([
   ['a cost above the limit', { variables: { first: 100 } }],
 ])('a request with %s is charged, also for a document that the server knows', async (_, wrong) => {
   const list = (below: string) => `followers(first: $first) { edges { node { ${below} } } }`
-  const query = unseen(
-    `query ($first: Int) { user(handle: "ann") { ${list(list(list('id')))} } }`,
-  )
+  const query = unseen(`query ($first: Int) { user(handle: "ann") { ${list(list(list('id')))} } }`)
   expect(await newClient()({ query, variables: { first: 1 } })).toMatchObject({ status: 200 })
   const send = newClient()
   const refused = await send({ query, headers: modern, ...wrong })

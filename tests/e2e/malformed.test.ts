@@ -70,7 +70,8 @@ beforeAll(async () => {
   const [id, user] = [postNodeId(post), userNodeId(bob)]
   const operations = await readDefinitions(await readFileNames())
   const variables: Record<string, unknown> = {
-    ...{ id, post: id, ids: [id, user, commentId], handle: bob, group: 'friends', first: 5 },
+    ...{ id, post: id, ids: [id, user, commentId], handle: bob, guide: bob, group: 'friends' },
+    first: 5,
     ...{ one: 'INBOX', other: 'SIZED_BUCKETS', code: 'NOT_FOUND', since: undefined },
   }
   const mutations: Record<string, readonly object[]> = {

@@ -378,7 +378,7 @@ describe('a database that cannot be used', () => {
     [
       'the port of a service that greets',
       () => `${at('mail')}/`,
-      () => `${at('mail')} does not speak MongoDB's protocol; correct the port.`,
+      () => `${at('mail')} does not answer in time; correct host and port, or check the network`,
     ],
     [
       'a host that does not answer',

@@ -81,12 +81,16 @@ async function withFolder<T>(dataFolder: string, work: () => Promise<T>): Promis
     return await withLock(join(dataFolder, 'opening.lock'), work)
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException
+    // A write to an open file names no path.
+    if (code === 'ENOSPC') {
+      throw new MongodError(
+        `FEEDLINE_DATA: the disk of ${dataFolder} is full; free some space and start again.`,
+      )
+    }
     const concernsFolder = path?.startsWith(dataFolder) || (path && dataFolder.startsWith(path))
     if (!code || !concernsFolder) throw error
     throw new MongodError(
-      code === 'ENOSPC'
-        ? `FEEDLINE_DATA: the disk of ${dataFolder} is full; free some space and start again.`
-        : `FEEDLINE_DATA: the folder ${dataFolder} cannot be used (${code}: ${path}); set a folder that this user may write.`,
+      `FEEDLINE_DATA: the folder ${dataFolder} cannot be used (${code}: ${path}); set a folder that this user may write.`,
     )
   }
 }

@@ -101,7 +101,10 @@ export function servicesOfRun(given: IntegrityServices, range: ShapeRange): Inte
  * the owner, or one scan by the server in a run of all users.
  * @param services of {@link servicesOfRun}.
  */
-export async function hasMalformed(services: IntegrityServices, name: ShapedName): Promise<boolean> {
+export async function hasMalformed(
+  services: IntegrityServices,
+  name: ShapedName,
+): Promise<boolean> {
   const { range, byName } = answers.get(services) ?? { range: 'all', byName: new Map() }
   const before = byName.get(name)
   if (before !== undefined) return before

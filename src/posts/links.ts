@@ -159,7 +159,7 @@ function isHost(name: string): boolean {
     (!isSentence.test(name) || isComplete(name)) &&
     labels.every((label) => /^[^-]+(?:-+[^-]+)*$/.test(label)) &&
     labels.every((label) =>
-      /^(?:[\p{L}\p{M}\p{N}_-]|\p{Extended_Pictographic}|[\u200c\u200d\ufe0f])+$/u.test(label),
+      /^(?:[\p{L}\p{M}\p{N}_-]|\p{Extended_Pictographic}|\u200c|\u200d|\ufe0f)+$/u.test(label),
     ) &&
     !lookalikes.test(name) &&
     /^[\p{L}\p{M}\p{N}-]+$/u.test(labels.at(-1) ?? '')

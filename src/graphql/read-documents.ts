@@ -75,7 +75,7 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
     // An unpaired surrogate is hashed as U+FFFD.
     const known = text.isWellFormed() ? documents.find(hash) : undefined
     if (known) {
-      const paid = trustedText === undefined ? priceOfVariables(request, text) : 0
+      const paid = trustedText === undefined ? priceOfVariables(request) : 0
       const charge = paid === 0 ? undefined : await chargeFor(paid)
       if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
       return { document: known, trustedText, paid, charge }
@@ -114,9 +114,9 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
 /** The bytes of a request whose variables are read before anything is charged, and those of one unit above that. */
 const [freeBytes, bytesPerPrice] = [4_000, 500]
 
-/** The cost of reading large variables, beside a text that the server knows. The cost of a good operation includes it. */
-function priceOfVariables({ headers, url }: FastifyRequest, text: string): number {
-  const bytes = Number(headers['content-length'] ?? 0) + url.length - text.length
+/** The cost of reading the variables of a large request. The cost of a good operation includes it. */
+function priceOfVariables({ headers, url }: FastifyRequest): number {
+  const bytes = Number(headers['content-length'] ?? 0) + url.length
   return bytes <= freeBytes ? 0 : Math.ceil(bytes / bytesPerPrice)
 }
 

@@ -18,7 +18,8 @@ export class RefusedBody extends Error {
  * with 400. An empty `query` or `operationName` counts as absent, since some clients send both always.
  */
 export function readJsonBodies(http: FastifyInstance): void {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
+  // The parser of JSON skips one mark of the byte order.
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const parseJson = http.getDefaultJsonParser('error', 'error')
   // A page of another site may send text/plain without asking.
   http.removeAllContentTypeParsers()
@@ -74,6 +75,6 @@ export function withoutEmptyParameters(url: string): string {
 }
 
 const emptyParameters: ReadonlySet<string> = new Set([
-  ...['query=', 'operationName=', 'variables=', 'extensions='],
+  ...['query', 'operationName', 'variables', 'extensions'].flatMap((name) => [name, `${name}=`]),
   ...['variables=null', 'extensions=null'],
 ])

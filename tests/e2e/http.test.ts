@@ -172,6 +172,8 @@ describe('the media type of an answer', () => {
 
 test.each([
   'operationName=',
+  'operationName',
+  'query',
   'variables=&extensions=',
   'operationName=&variables=&extensions=',
   'variables=null&extensions=null',

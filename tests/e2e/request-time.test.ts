@@ -106,7 +106,7 @@ test('a request that takes too long is answered at its deadline with 503, and se
   expect(errors).toEqual([
     {
       message: expect.stringMatching(/^The request took too long/),
-      extensions: { code: 'UNAVAILABLE', requestId },
+      extensions: { code: 'UNAVAILABLE', requestId, retryAfterSeconds: 1 },
     },
   ])
   // A command may be on its way to a connection at the deadline.
@@ -124,8 +124,13 @@ test('after a field has ended the whole answer, the other fields send no further
   const more = `user(handle: "p1") { ${list(list('name'))} }`
   await using _ = await failCommand(app.database.client, { failCommands: ['find'], blockMs })
   using sent = watched(app)
-  const { data } = await app.send({ as: reader, query: `{ ${more} nodes(ids: ["x"]) { id } }` })
+  const { data, errors } = await app.send({
+    as: reader,
+    query: `query ($ids: [ID!]!) { ${more} nodes(ids: $ids) { id } }`,
+    variables: { ids: Array(101).fill('x') },
+  })
   expect(data).toBeNull()
+  expect(errors).toMatchObject([{ path: ['nodes'], extensions: { code: 'BAD_USER_INPUT' } }])
   await sleep(5 * blockMs)
   expect(sent.names.length).toBeLessThanOrEqual(1)
 })

@@ -87,7 +87,7 @@ test('a query that does not end is answered with UNAVAILABLE, and the server end
       errors: [
         {
           message: expect.stringContaining('The server stops'),
-          extensions: { code: 'UNAVAILABLE', requestId },
+          extensions: { code: 'UNAVAILABLE', requestId, retryAfterSeconds: 1 },
         },
       ],
     },

@@ -11,6 +11,8 @@ const chain = (length: number, last: string) =>
   `{ user(handle: "ben") { ...f0 } } ${times(length, (n) => `fragment f${n} on User { ...f${n + 1} }`)} fragment f${length} on User { ${last} }`
 const bomb = (width: number, height: number) =>
   `{ user(handle: "ben") { ...f0 } } ${times(height, (n) => `fragment f${n} on User { ${times(width, (m) => `a${n}x${m}: id ...f${n + 1}`)} }`)} fragment f${height} on User { id }`
+const mesh = (width: number) =>
+  `{ viewer { ...f0 } } ${times(width, (n) => `fragment f${n} on Viewer { ${times(width, (m) => `...f${m}`)} }`)}`
 const long = (length: number) => 'a'.repeat(length)
 
 /** The documents that exceed a limit. */
@@ -75,6 +77,7 @@ const beyondLimits: readonly Attack[] = [
       limit,
     ),
   ),
+  documentAttack('fragments that all spread all', mesh(20), limit),
   documentAttack(
     'cost of nested pages',
     '{ user(handle: "ben") { followers(first: 100) { edges { node { followers(first: 100) { edges { node { handle } } } } } } } }',
@@ -194,10 +197,7 @@ const unfitting: readonly Attack[] = [
     'a circle of a hundred fragments',
     `{ viewer { ...f0 } } ${times(100, (n) => `fragment f${n} on Viewer { ...f${(n + 1) % 100} }`)}`,
   ],
-  [
-    'fragments that all spread all',
-    `{ viewer { ...f0 } } ${times(20, (n) => `fragment f${n} on Viewer { ${times(20, (m) => `...f${m}`)} }`)}`,
-  ],
+  ['a few fragments that all spread all', mesh(5)],
   ['two fields of one name', '{ a: user(handle: "ann") { id } a: user(handle: "ben") { id } }'],
   [
     'two fields of one name in fragments',
@@ -268,7 +268,7 @@ const unfitting: readonly Attack[] = [
 const repeated: readonly Attack[] = [
   documentAttack(
     'errors that name a long operation',
-    `query ${long(40_000)} { ${times(120, (n) => `nodes(ids: $v${n}) { id }`)} }`,
+    `query ${long(limits.name)} { ${times(120, (n) => `nodes(ids: $v${n}) { id }`)} }`,
     invalid,
   ),
   documentAttack(

@@ -94,7 +94,7 @@ const urls: readonly Attack[] = [
   })),
   { path: `${search}&operationName=b`, answer: '400 OPERATION_RESOLUTION_FAILURE' },
   { path: '/graphql?query=mutation{deleteUser(input:{}){changed}}', answer: '405 BAD_REQUEST' },
-  { path: '/graphql?query=%ff', answer: '400 GRAPHQL_PARSE_FAILED' },
+  { path: '/graphql?query=%ff', answer: '400 BAD_REQUEST' },
   { path: '/graphql?query={', answer: '400 GRAPHQL_PARSE_FAILED' },
 ].map(({ path, answer }) =>
   httpAttack(`GET ${path.slice(0, 90)}`, answer, {
@@ -159,13 +159,18 @@ const types: readonly Attack[] = [
     }),
   ),
   httpAttack('no content type', '415 BAD_REQUEST', { body }),
-  httpAttack('a byte order mark', '400 BAD_REQUEST', {
+  httpAttack('a byte order mark', '200 OK', { headers: [json], body: `\ufeff${body}` }),
+  httpAttack('two byte order marks', '400 BAD_REQUEST', {
     headers: [json],
     body: `\ufeff\ufeff${body}`,
   }),
-  httpAttack('UTF-16', '400 BAD_REQUEST', {
+  httpAttack('UTF-16', '415 BAD_REQUEST', {
     headers: [['Content-Type', 'application/json; charset=utf-16']],
     body: Buffer.from(body, 'utf16le'),
+  }),
+  httpAttack('UTF-16 without a charset', '400 BAD_REQUEST', {
+    headers: [json],
+    body: Buffer.from(`\ufeff${body}`, 'utf16le'),
   }),
   httpAttack('bytes that are no UTF-8', '400 BAD_REQUEST', {
     headers: [json],

@@ -115,8 +115,8 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
 const [freeBytes, bytesPerPrice] = [4_000, 500]
 
 /** The cost of reading the variables of a large request. The cost of a good operation includes it. */
-function priceOfVariables({ headers, url }: FastifyRequest): number {
-  const bytes = Number(headers['content-length'] ?? 0) + url.length
+function priceOfVariables({ bodyBytes, url }: FastifyRequest): number {
+  const bytes = bodyBytes + url.length
   return bytes <= freeBytes ? 0 : Math.ceil(bytes / bytesPerPrice)
 }
 

@@ -2,6 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { refuse } from './error-body.ts'
 import { graphqlPath } from './graphql-route.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of the body, however it was sent. */
+    bodyBytes: number
+  }
+}
+
 /** Why a body is refused, for its client. */
 export class RefusedBody extends Error {
   constructor(
@@ -21,12 +28,14 @@ export function readJsonBodies(http: FastifyInstance): void {
   // The parser of JSON skips one mark of the byte order.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const parseJson = http.getDefaultJsonParser('error', 'error')
+  http.decorateRequest('bodyBytes', 0)
   // A page of another site may send text/plain without asking.
   http.removeAllContentTypeParsers()
   http.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
     (request, bytes: Buffer, done) => {
+      request.bodyBytes = bytes.length
       if (!charsetsOf(request.headers['content-type']).every(isUtf8))
         return done(new RefusedBody(415, 'The charset must be UTF-8'))
       let text: string

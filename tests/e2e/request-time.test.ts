@@ -10,7 +10,7 @@ import { handle, openAccounts } from '../support/services.ts'
 const app = useApp()
 const hurried = useApp({ REQUEST_TIMEOUT_SECONDS: '0.5' })
 /** One request runs, and four wait. */
-const queued = useApp({ REQUESTS_MAX: '1', REQUEST_TIMEOUT_SECONDS: '0.5' })
+const queued = useApp({ REQUESTS_MAX: '1', REQUEST_TIMEOUT_SECONDS: '3' })
 const reader = handle('reader')
 const people = Array.from({ length: 3_000 }, (_, n) => handle(`p${n}`))
 const blockMs = 100
@@ -138,13 +138,16 @@ test('after a field has ended the whole answer, the other fields send no further
 test('a request that waits for its turn is answered at its deadline too', async () => {
   await using _ = await failCommand(queued.database.client, {
     failCommands: ['find'],
-    blockMs: 2_000,
+    blockMs: 5_000,
   })
   using sent = watched(queued)
-  const answers = await Promise.all(
-    Array.from({ length: 5 }, () => queued.send({ query: '{ user(handle: "ann") { name } }' })),
+  const answers = Array.from({ length: 6 }, () =>
+    queued.send({ query: '{ user(handle: "ann") { name } }' }),
   )
-  expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(503))
+  // The sixth is refused at once, because the others are there. Then all deadlines pass before any turn comes.
+  expect((await Promise.race(answers)).errors[0]?.message).toMatch(/too busy/)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(6).fill(503))
   // A request whose turn comes after its deadline would send its command.
   expect(sent.names).toHaveLength(1)
 })

@@ -224,7 +224,10 @@ function toChange(
   post: PostRef,
   { changed, entry, isRepeat }: ListResult,
 ): EngagementChange {
-  return { changed, isRepeat, ...(entry ? { entry: toEngagement(kind, post, entry) } : {}) }
+  if (!entry) return { changed, isRepeat }
+  // A repeat has no text, which makes no entry malformed.
+  const { isMalformed, ...named } = toEngagement(kind, post, entry)
+  return { changed, isRepeat, entry: { ...named, ...(isMalformed && !isRepeat && { isMalformed }) } }
 }
 
 function unlessGone(error: unknown): void {

@@ -227,7 +227,11 @@ function toChange(
   if (!entry) return { changed, isRepeat }
   // A repeat has no text, which makes no entry malformed.
   const { isMalformed, ...named } = toEngagement(kind, post, entry)
-  return { changed, isRepeat, entry: { ...named, ...(isMalformed && !isRepeat && { isMalformed }) } }
+  return {
+    changed,
+    isRepeat,
+    entry: { ...named, ...(isMalformed && !isRepeat && { isMalformed }) },
+  }
 }
 
 function unlessGone(error: unknown): void {

@@ -158,16 +158,16 @@ function isHost(name: string): boolean {
     (/[^\p{ASCII}]/u.test(name) ? !/^[\d.]+$/.test(read) : read === name.toLowerCase()) &&
     (!isSentence.test(name) || isComplete(name)) &&
     labels.every((label) => /^[^-]+(?:-+[^-]+)*$/.test(label)) &&
-    labels.every((label) =>
-      /^(?:[\p{L}\p{M}\p{N}_-]|\p{Extended_Pictographic}|\u200c|\u200d|\ufe0f)+$/u.test(label),
-    ) &&
-    !lookalikes.test(name) &&
+    labels.every((label) => legible.test(label) && !slashes.test(label)) &&
     /^[\p{L}\p{M}\p{N}-]+$/u.test(labels.at(-1) ?? '')
   )
 }
 
+/** Letters, numbers, emoji and their joiners, and the punctuation that IDNA 2008 allows within words. */
+const legible =
+  /^(?:[\p{L}\p{M}\p{N}_·・׳״͵-]|\p{Extended_Pictographic}|\u200c|\u200d|\ufe0f)+$/u
 /** Letters that look like the slash after a host. */
-const lookalikes = /[\u3033-\u3035]/
+const slashes = /[\u3033-\u3035]/
 
 const plain = new RegExp(String.raw`^[[\p{L}\p{M}\p{N}_.\-]--[${unspaced}]]+$`, 'v')
 

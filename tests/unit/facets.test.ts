@@ -154,6 +154,11 @@ describe('a link', () => {
     ['no top-level domain', 'node.js e.g. 1.2 a.b 127.0.0.1'],
     ['two sentences', 'It ended.So what? Hello.World'],
     ['a user before the host', 'https://bank.com@evil.com/ https://bank.com:日@evil.com/'],
+    [
+      'what looks like a slash in the host',
+      'http://paypal.com\u2044login.evil.com http://paypal.com\u2215login.evil.com http://a.com\u29f8b.evil.com http://a.com\u2571b.evil.com http://a.com\u3033b.evil.com',
+    ],
+    ['what shows nothing in the host', 'https://paypal.com\u2800\u2800.evil.com/'],
     ['a backslash after the host', 'https://bank.com\\@evil.com https://bank.com\\a'],
     ['a host with an encoded part', 'https://ex%61mple.com/ https://bank.com%2eevil.com/'],
     ['a number that is an address', 'http://0x7f.1/ http://2130706433/ http://１２７.0.0.1/'],

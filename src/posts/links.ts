@@ -164,8 +164,7 @@ function isHost(name: string): boolean {
 }
 
 /** Letters, numbers, emoji and their joiners, and the punctuation that IDNA 2008 allows within words. */
-const legible =
-  /^(?:[\p{L}\p{M}\p{N}_·・׳״͵-]|\p{Extended_Pictographic}|\u200c|\u200d|\ufe0f)+$/u
+const legible = /^(?:[\p{L}\p{M}\p{N}_·・׳״͵-]|\p{Extended_Pictographic}|\u200c|\u200d|\ufe0f)+$/u
 /** Letters that look like the slash after a host. */
 const slashes = /[\u3033-\u3035]/
 

@@ -139,7 +139,7 @@ describe('requests that are not GraphQL', () => {
 describe('the media type of an answer', () => {
   const modern = 'application/graphql-response+json'
   const accepts = {
-    'application/json; version=1': 'application/json; charset=utf-8',
+    'application/json; version=1': 'application/json',
     '': 'application/json',
     '*/*': 'application/json',
     'application/json': 'application/json',

@@ -150,13 +150,30 @@ describe('an assembled answer is that of graphql-js', () => {
     }
   })
 
-  test('if a post is malformed', async () => {
-    const { posts } = harness.services.collections
-    const damaged = await posts.findOneAndUpdate({ author: friend }, { $unset: { text: 1 } })
-    const { expected, found } = await executeBoth(page('edges { node { text } }'))
-    expect(expected).toContain('"node":null')
+  test('if a value does not fit its type', async () => {
+    const { user_stats } = harness.services.collections
+    const counted = await user_stats.findOneAndUpdate(
+      { _id: friend },
+      { $set: { followers: 3_000_000_000 } },
+    )
+    const selection = 'edges { node { author { handle followerCount } } }'
+    const { expected, found, context } = await executeBoth(page(selection))
+    if (counted) await user_stats.replaceOne({ _id: friend }, counted)
+    expect(expected).toContain('Int cannot represent non 32-bit signed integer value')
     expect(found).toBe(expected)
+    expect(wasRefused(context)).toBe(true)
+  })
+
+  test('if a document has another shape, so that its node is absent', async () => {
+    const { posts } = harness.services.collections
+    const seen = await executeBoth(page('edges { node { text } }'))
+    const damaged = await posts.findOneAndUpdate({ author: friend }, { $unset: { text: 1 } })
+    const { expected, found, context } = await executeBoth(page('edges { node { text } }'))
     if (damaged) await posts.replaceOne({ _id: damaged._id }, damaged)
+    expect(expected).not.toContain('errors')
+    expect(expected).not.toBe(seen.expected)
+    expect(found).toBe(expected)
+    expect(wasRefused(context)).toBe(false)
   })
 
   const runs = lawRuns(60)

@@ -12,7 +12,6 @@ import {
   type Stored,
 } from '../integration/damage/malformed.ts'
 import { useApp } from '../support/app.ts'
-import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { readDefinitions, readFileNames } from '../support/written-operations.ts'
 
@@ -135,7 +134,9 @@ function withFragments(text: string, fragments: readonly string[]): string {
 
 test('a malformed document fails no operation with an internal error', async () => {
   const failures: string[] = []
-  for (const one of share(401, cases)) {
+  // At night all cases. They take long, so each day the same few.
+  const tried = process.env.FEEDLINE_RUNS ? cases : cases.filter((_, at) => at % 401 === 5)
+  for (const one of tried) {
     if (await damage(app.services, stored, one)) {
       for (const request of requests) {
         const { errors } = await app.send({ as: ann, ...request })

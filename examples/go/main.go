@@ -135,7 +135,7 @@ func main() {
 	for size, after, more := 10, (*string)(nil), true; more; {
 		page := must(Timeline(ctx, bob, &size, after, nil)).Timeline
 		for _, edge := range page.Edges {
-			if edge.Node != nil { // nil if the post was deleted meanwhile
+			if edge.Node != nil { // nil if the post was deleted while the page was read
 				delete(ids, edge.Node.Id)
 			}
 		}

@@ -12,6 +12,7 @@ import { environmentOf, type ProcessName, processNames, serverNames } from './se
 const root = join(import.meta.dirname, '..')
 const preload = pathToFileURL(join(import.meta.dirname, 'clock-preload.mjs')).href
 const readyTimeoutMs = 90_000
+const startsMax = 5
 
 /** The program of the processes, its database, and the folder of logs and clock files. */
 interface ProcessOptions {
@@ -48,25 +49,36 @@ export class Processes {
     return serverNames.map((name) => `http://127.0.0.1:${this.ports.get(name)}/graphql`)
   }
 
-  /** Starts a process and, if it is a server, waits until it is ready. Does nothing if the process is running. */
+  /**
+   * Starts a process and, if it is a server, waits until it is ready. Does nothing if the process is running.
+   * Starts it again if it ends before it is ready, as an orchestrator does: the primary may be lost in between.
+   */
   async startProcess(name: ProcessName): Promise<void> {
     if (this.children.has(name) || this.isClosed) return
-    const args = name === 'worker' ? ['worker'] : ['serve']
-    const child = this.spawn(name, args, this.openLog(name))
-    this.children.set(name, child)
-    child.once('exit', () => {
-      if (this.children.get(name) === child) this.children.delete(name)
-    })
+    this.spawnProcess(name)
+    let starts = 1
     const port = this.ports.get(name)
     if (port === undefined) return
     await waitUntil(`${name} is ready`, readyTimeoutMs, async () => {
-      if (!this.children.has(name))
-        throw new Error(`${name} ended: ${await this.readLastLines(name)}`)
+      if (!this.children.has(name)) {
+        if (this.isClosed || ++starts > startsMax)
+          throw new Error(`${name} ended: ${await this.readLastLines(name)}`)
+        this.spawnProcess(name)
+      }
       const signal = AbortSignal.timeout(2_000)
       const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal }).catch(
         () => undefined,
       )
       return answer?.ok === true
+    })
+  }
+
+  private spawnProcess(name: ProcessName): void {
+    const args = name === 'worker' ? ['worker'] : ['serve']
+    const child = this.spawn(name, args, this.openLog(name))
+    this.children.set(name, child)
+    child.once('exit', () => {
+      if (this.children.get(name) === child) this.children.delete(name)
     })
   }
 
@@ -90,8 +102,7 @@ export class Processes {
       processNames.map(async (name) => {
         await this.shiftClock(name, 0)
         await this.signalProcess(name, 'SIGCONT')
-        // Tries again if the process did not start during the fault.
-        await this.startProcess(name).catch(() => this.startProcess(name))
+        await this.startProcess(name)
       }),
     )
   }

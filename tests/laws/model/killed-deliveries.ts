@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fromObjectId } from '../../../src/db/object-id.ts'
 import { randomAt } from '../../../src/imports/random.ts'
+import { chunks } from '../../../src/lib/batch.ts'
 import {
   type EdgeId,
   type PostId,
@@ -70,7 +71,9 @@ export async function openAudience(
       id: timeIdAt<EdgeId>(at + n, '0'.repeat(12)),
       ...{ follower, followee: author, source: 'IMPORT' as const },
     }))
-    await services.transactions.run((tx) => services.edges.insert(tx, edges))
+    for (const chunk of chunks(edges, 200)) {
+      await services.transactions.run((tx) => services.edges.insert(tx, chunk))
+    }
     await services.collections.user_stats.updateOne(
       { _id: author },
       { $set: { followers: edges.length } },

@@ -1,5 +1,6 @@
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
+import { chunks } from '../../../src/lib/batch.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../../src/lib/ids.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
 import type { PollOrders } from '../processes/poll-child.ts'
@@ -56,9 +57,8 @@ export async function openWorld(
     ...pair,
     source: 'IMPORT' as const,
   }))
-  for (let at = 0; at < edges.length; at += 2_000) {
-    const some = edges.slice(at, at + 2_000)
-    await services.transactions.run((tx) => services.edges.insert(tx, some))
+  for (const chunk of chunks(edges, 200)) {
+    await services.transactions.run((tx) => services.edges.insert(tx, chunk))
   }
   const counters = (user: UserId) => ({
     followers: audiences.find(([followee]) => followee === user)?.[1].length ?? 0,

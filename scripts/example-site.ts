@@ -35,7 +35,8 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** The addresses of the apps. Other paths get the app too, which says that there is no such page, with status 404. */
-const addresses = /^\/(?:(?:groups|users|posts)\/[^/]+\/?)?$/
+const addresses =
+  /^\/(?:(?:groups\/[^/]+|users\/[^/]+(?:\/followers|\/following)?|posts\/[^/]+(?:\/likes)?)\/?)?$/
 
 /** A file, and its forms. */
 interface File {

@@ -63,16 +63,27 @@ export interface PagesProps {
   readonly timeline: ComponentType<{ group: string | undefined }>
   readonly profile: ComponentType<{ handle: string }>
   readonly post: ComponentType<{ id: string }>
+  /** Lists of users. */
+  readonly followers: ComponentType<{ handle: string }>
+  readonly following: ComponentType<{ handle: string }>
+  readonly likes: ComponentType<{ id: string }>
 }
 
 /** The page of the current address. */
-export function Pages({ timeline: Timeline, profile: Profile, post: Post }: PagesProps) {
-  const [section, name, ...rest] = useAddress()
+export function Pages(pages: PagesProps) {
+  const [section, name, list, ...rest] = useAddress()
+  const { timeline: Timeline, profile: Profile, post: Post } = pages
   if (section === undefined) return <Timeline key="" group={undefined} />
-  if (name && rest.length === 0) {
+  if (name && list === undefined) {
     if (section === 'groups') return <Timeline key={name} group={name} />
     if (section === 'users') return <Profile key={name} handle={name} />
     if (section === 'posts') return <Post key={name} id={name} />
+  }
+  const { followers: Followers, following: Following, likes: Likes } = pages
+  if (name && rest.length === 0) {
+    if (section === 'users' && list === 'followers') return <Followers key={name} handle={name} />
+    if (section === 'users' && list === 'following') return <Following key={name} handle={name} />
+    if (section === 'posts' && list === 'likes') return <Likes key={name} id={name} />
   }
   return <NotFound what="page" />
 }

@@ -1,5 +1,6 @@
-import { Link } from './address'
+import { Heading, Link } from './address'
 import { Avatar } from './avatar'
+import { ListEnd, type PagesProps } from './list-end'
 import type { ShownUser } from './post-card'
 import { useHandle } from './session'
 
@@ -91,5 +92,33 @@ export function Suggestions<User extends SuggestedUser>({
         </ul>
       </div>
     </section>
+  )
+}
+
+export interface PeopleProps extends PagesProps {
+  readonly title: string
+  readonly users: readonly ShownUser[]
+}
+
+/** A page with a list of users: followers, followees, or who likes a post. */
+export function People({ title, users, ...pages }: PeopleProps) {
+  return (
+    <>
+      <Heading title={title} className="title" />
+      <ul aria-label={title} aria-busy={pages.isLoading}>
+        {users.map((user) => (
+          <li key={user.handle} data-testid="person" className="post">
+            <Avatar user={user} />
+            <div className="who">
+              <Link href={`/users/${user.handle}`} className="name">
+                {user.name}
+              </Link>
+              <p className="quiet">@{user.handle}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      <ListEnd {...pages} length={users.length} />
+    </>
   )
 }

@@ -30,6 +30,8 @@ export interface PostCardProps {
   readonly place?: number | undefined
 }
 
+const numberOf = (count: number, unit: string) => `${count} ${unit}${count === 1 ? '' : 's'}`
+
 /** A post with its actions. In a list, a click beside its links and buttons opens it, and so does Enter. */
 export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }: PostCardProps) {
   const name = useId()
@@ -83,10 +85,12 @@ export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }
               <span aria-hidden="true">{post.viewerHasLiked ? '♥' : '♡'}</span>
               <span className="hidden">Like</span>
             </button>
-            <span data-testid="like-count">{post.likeCount}</span>
+            <Link href={`${href}/likes`} aria-label={numberOf(post.likeCount, 'like')}>
+              <span data-testid="like-count">{post.likeCount}</span>
+            </Link>
           </span>
           <Link href={href} className="quiet">
-            {commentCount} {commentCount === 1 ? 'comment' : 'comments'}
+            {numberOf(commentCount, 'comment')}
           </Link>
           {post.viewerCanDelete ? (
             <button

@@ -1,5 +1,5 @@
 import { type FormEvent, useId } from 'react'
-import { Heading } from './address'
+import { Heading, Link } from './address'
 import { Avatar } from './avatar'
 import { Mutuals, type ShownMutuals } from './people'
 import type { ShownUser } from './post-card'
@@ -44,8 +44,12 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
       {user.bio ? <p className="text">{user.bio}</p> : null}
       <p className="numbers">
         <Count id="post-count" value={user.postCount} unit="posts" />
-        <Count id="follower-count" value={user.followerCount} unit="followers" />
-        <Count id="following-count" value={user.followingCount} unit="following" />
+        <Link href={`/users/${user.handle}/followers`}>
+          <Count id="follower-count" value={user.followerCount} unit="followers" />
+        </Link>
+        <Link href={`/users/${user.handle}/following`}>
+          <Count id="following-count" value={user.followingCount} unit="following" />
+        </Link>
       </p>
       {isViewer ? null : <Mutuals {...user.mutuals} />}
       {user.viewerFollows ? (

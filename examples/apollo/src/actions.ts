@@ -36,6 +36,11 @@ const dropTimelines = (cache: ApolloCache) => {
   cache.evict({ id: 'ROOT_QUERY', fieldName: 'timeline' })
 }
 
+/** The next page with the list reads it again. */
+const dropList = (cache: ApolloCache, __typename: string, id: string, fieldName: string) => {
+  cache.evict({ id: cache.identify({ __typename, id }) ?? '', fieldName })
+}
+
 /** All that is shown is read again. A block changes every list, and a new account what the viewer sees of it. */
 export const dropAll = (cache: ApolloCache) => {
   cache.evict({ id: 'ROOT_QUERY' })
@@ -59,6 +64,7 @@ function createActions(client: ApolloClient) {
       mutation: viewerHasLiked ? documents.RemoveLikeDocument : documents.AddLikeDocument,
       variables: inputOf({ postId: id }),
       optimisticResponse: { result: { post } },
+      update: (cache) => dropList(cache, 'Post', id, 'likes'),
     })
   }
   // #endregion
@@ -78,7 +84,11 @@ function createActions(client: ApolloClient) {
       mutation: viewerFollows ? documents.RemoveFollowDocument : documents.AddFollowDocument,
       variables: inputOf({ user: { id } }),
       optimisticResponse: { result: { user, viewer } },
-      update: dropTimelines,
+      update: (cache) => {
+        dropTimelines(cache)
+        dropList(cache, 'User', id, 'followers')
+        if (viewer.user) dropList(cache, 'User', viewer.user.id, 'following')
+      },
     })
   }
 
@@ -110,7 +120,7 @@ function createActions(client: ApolloClient) {
           const timeline = timelineEdge && withEdge(held?.timeline ?? undefined, timelineEdge)
           return timeline && { timeline }
         })
-        if (viewer.user) cache.evict({ id: cache.identify(viewer.user) ?? '', fieldName: 'posts' })
+        if (viewer.user) dropList(cache, 'User', viewer.user.id, 'posts')
       },
     })
     return data?.createPost?.timelineEdge?.node?.id

@@ -52,8 +52,10 @@ const createCache = () =>
   new InMemoryCache({
     typePolicies: {
       Query: { fields: { timeline: listPolicy(['group']) } },
-      User: { fields: { posts: listPolicy() } },
-      Post: { fields: { comments: listPolicy() } },
+      User: {
+        fields: { posts: listPolicy(), followers: listPolicy(), following: listPolicy(['group']) },
+      },
+      Post: { fields: { comments: listPolicy(), likes: listPolicy() } },
     },
   })
 

@@ -5,6 +5,7 @@ import { Pages, renderApp, reportProblem, Session } from '@feedline/example-ui'
 import { useState } from 'react'
 import { dropAll, inputOf } from './actions'
 import { createClient } from './client'
+import { FollowersPage, FollowingPage, LikesPage } from './people-pages'
 import { PostPage } from './post-page'
 import { ProfilePage } from './profile-page'
 import { TimelinePage } from './timeline-page'
@@ -32,7 +33,14 @@ function SignedIn({ handle }: { handle: string }) {
       onRetry={() => refetch()}
       onCreate={(name) => createUser({ variables: inputOf({ name }) })}
     >
-      <Pages timeline={TimelinePage} profile={ProfilePage} post={PostPage} />
+      <Pages
+        timeline={TimelinePage}
+        profile={ProfilePage}
+        post={PostPage}
+        followers={FollowersPage}
+        following={FollowingPage}
+        likes={LikesPage}
+      />
     </Session>
   )
 }

@@ -1,5 +1,6 @@
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
-import { graphql, readInlineData } from 'react-relay'
+import { ConnectionHandler, graphql, readInlineData } from 'react-relay'
+import type { RecordSourceSelectorProxy } from 'relay-runtime'
 import type { Post_post$key } from './__generated__/Post_post.graphql'
 import type { PostDeleteMutation } from './__generated__/PostDeleteMutation.graphql'
 import type { PostLikeMutation } from './__generated__/PostLikeMutation.graphql'
@@ -41,7 +42,12 @@ export function usePostActions() {
     const change = viewerHasLiked ? unlike : like
     const step = viewerHasLiked ? -1 : 1
     const shown = { likeCount: likeCount + step, viewerHasLiked: !viewerHasLiked }
-    return change({ postId: id }, showValues(id, shown))
+    // The page of who likes the post reads them again.
+    const updater = (store: RecordSourceSelectorProxy) => {
+      const post = store.get(id)
+      if (post) ConnectionHandler.getConnection(post, 'PeoplePages_likes')?.invalidateRecord()
+    }
+    return change({ postId: id }, { updater, ...showValues(id, shown) })
   }
   // #endregion
   // #region relay-delete

@@ -8,6 +8,7 @@ import type { mainQuery } from './__generated__/mainQuery.graphql'
 import { Boundary, usePageData } from './boundary'
 import { createEnvironment, useAction } from './environment'
 import { readAgain } from './Follow'
+import { Followers, Following, Likes } from './PeoplePages'
 import { PostPage } from './PostPage'
 import { Profile } from './Profile'
 import { Timeline } from './Timeline'
@@ -59,7 +60,14 @@ function Session({ handle }: { handle: string }) {
           <ReadViewer onRead={setViewerRef} />
         </Suspense>
         <Boundary key={path}>
-          <ui.Pages timeline={Timeline} profile={Profile} post={PostPage} />
+          <ui.Pages
+            timeline={Timeline}
+            profile={Profile}
+            post={PostPage}
+            followers={Followers}
+            following={Following}
+            likes={Likes}
+          />
         </Boundary>
       </Boundary>
     </ui.Session>

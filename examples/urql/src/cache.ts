@@ -124,9 +124,17 @@ const deleteComment = (result: documents.DeleteCommentMutation, _args: unknown, 
 }
 // #endregion
 
-/** Only an answer drops the timelines, because the server would not know the follow yet. */
-const reloadTimelines: graphcache.UpdateResolver = (_result, _args, cache, info) => {
-  if (!info.optimistic) dropPages(cache, 'Query', 'timeline')
+/** Only an answer drops the lists, because the server would not know the follow yet. */
+const reloadLists: graphcache.UpdateResolver = (result, _args, cache, info) => {
+  if (info.optimistic) return
+  dropPages(cache, 'Query', 'timeline')
+  const { user, viewer } = (result as documents.AddFollowMutation).result ?? {}
+  dropPages(cache, `User:${user?.id}`, 'followers')
+  dropPages(cache, `User:${viewer?.user?.id}`, 'following')
+}
+
+const reloadLikes: graphcache.UpdateResolver = (_result, { input }, cache, info) => {
+  if (!info.optimistic) dropPages(cache, `Post:${(input as schema.LikePostInput).postId}`, 'likes')
 }
 
 /** All that is shown is read again. A block changes every list, and a new account what the viewer sees of it. */
@@ -149,8 +157,12 @@ export const createCache = () =>
     },
     resolvers: {
       Query: { timeline },
-      User: { posts: relayPagination() },
-      Post: { comments: relayPagination() },
+      User: {
+        posts: relayPagination(),
+        followers: relayPagination(),
+        following: relayPagination(),
+      },
+      Post: { comments: relayPagination(), likes: relayPagination() },
     },
     optimistic: {
       likePost: setLiked(true),
@@ -160,16 +172,18 @@ export const createCache = () =>
     },
     updates: {
       Query: { timeline: replacePages },
-      User: { posts: replacePages },
-      Post: { comments: replacePages },
+      User: { posts: replacePages, followers: replacePages, following: replacePages },
+      Post: { comments: replacePages, likes: replacePages },
       Mutation: {
         createUser: reloadAll,
         createPost,
         deletePost,
         addComment,
         deleteComment,
-        followUser: reloadTimelines,
-        unfollowUser: reloadTimelines,
+        likePost: reloadLikes,
+        unlikePost: reloadLikes,
+        followUser: reloadLists,
+        unfollowUser: reloadLists,
         blockUser: reloadAll,
         unblockUser: reloadAll,
         setFollowGroups: (_result, _args, cache) => {

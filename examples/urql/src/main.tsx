@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { Provider, useQuery } from 'urql'
 import { useActions } from './actions'
 import { createClient, reasonOf } from './client'
+import { FollowersPage, FollowingPage, LikesPage } from './people-pages'
 import { PostPage } from './post-page'
 import { ProfilePage } from './profile-page'
 import { TimelinePage } from './timeline-page'
@@ -29,7 +30,14 @@ function SignedIn({ handle }: { handle: string }) {
       onRetry={() => execute({ requestPolicy: 'network-only' })}
       onCreate={createUser}
     >
-      <Pages timeline={TimelinePage} profile={ProfilePage} post={PostPage} />
+      <Pages
+        timeline={TimelinePage}
+        profile={ProfilePage}
+        post={PostPage}
+        followers={FollowersPage}
+        following={FollowingPage}
+        likes={LikesPage}
+      />
     </Session>
   )
 }

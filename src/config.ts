@@ -136,6 +136,8 @@ export interface Config {
     /** Whether an embedded mongod may be used: it has no authentication. */
     readonly mayEmbed: boolean
     readonly name: string
+    /** The database of a release that did not read the path of `uri`, which alone names another one. */
+    readonly formerName?: string | undefined
     readonly mongodBinary: string | undefined
     readonly dataFolder: string
   }
@@ -199,6 +201,7 @@ export function readCommonConfig(
 ): { config: Config; problems: readonly string[] } {
   const { values: e, wrong, problems } = readVariables(variables, given)
   const mayEmbed = e.EMBEDDED_MONGODB ?? e.NODE_ENV !== 'production'
+  const inPath = e.MONGODB_DATABASE === undefined ? databaseIn(e.MONGODB_URI) : undefined
   const config: Config = {
     production: e.NODE_ENV === 'production',
     http: {
@@ -220,7 +223,8 @@ export function readCommonConfig(
     database: {
       uri: e.MONGODB_URI,
       mayEmbed,
-      name: e.MONGODB_DATABASE ?? databaseIn(e.MONGODB_URI) ?? defaultDatabase,
+      name: e.MONGODB_DATABASE ?? inPath ?? defaultDatabase,
+      formerName: inPath && inPath !== defaultDatabase ? defaultDatabase : undefined,
       mongodBinary: e.MONGOD_BINARY,
       dataFolder: e.FEEDLINE_DATA,
     },

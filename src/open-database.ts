@@ -2,6 +2,7 @@ import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
 import { collectionNames, timelineCollectionNames } from './db/collections.ts'
+import { isRefused } from './db/errors.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
@@ -105,11 +106,13 @@ export async function openDatabase(
 /** The version and the mode come first: other indexes must not be created. Building one may take long. Closes the client. */
 async function check(
   client: MongoClient,
-  { database: { uri, name }, following, feed }: DatabaseConfig,
+  { database, following, feed }: DatabaseConfig,
   { prepare, log }: Pick<OpenOptions, 'prepare' | 'log'>,
 ): Promise<void> {
+  const { uri, name } = database
   try {
     const db = client.db(name)
+    await checkFormer(client, database)
     if (prepare && uri === undefined) {
       await migrate(db, { signal: new AbortController().signal, log })
     }
@@ -129,6 +132,28 @@ async function check(
   } finally {
     await client.close()
   }
+}
+
+/**
+ * A release that did not read the path of MONGODB_URI may have stored everything in its standard database. One command
+ * if the path alone names the database, and one more if that is new.
+ * @throws {ConfigError} then.
+ */
+async function checkFormer(
+  client: MongoClient,
+  { name, formerName }: DatabaseConfig['database'],
+): Promise<void> {
+  if (!formerName || (await readSchema(client.db(name)))) return
+  const former = await readSchema(client.db(formerName)).catch((error: unknown) => {
+    // A user without rights on it never stored anything there.
+    if (isRefused(error)) return undefined
+    throw error
+  })
+  if (!former) return
+  throw new ConfigError([
+    `MONGODB_URI: the database "${name}" in its path is new, and "${formerName}" has the data of a release that did not read the path; ` +
+      `set MONGODB_DATABASE=${formerName} to use them, or MONGODB_DATABASE=${name} to begin a new database`,
+  ])
 }
 
 /** Loads the code for development only where it is needed. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BSON } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { schemaVersion } from '../../src/db/schema-version.ts'
 import { variableNames } from '../../src/environment.ts'
 import {
   type BareMongod,
@@ -261,10 +262,10 @@ describe('a database that cannot be used', () => {
   })
 
   const role = (name: string) => ({ role: name, db: 'mine' })
-  async function withUser(user: string, command: object): Promise<void> {
+  async function withUser(user: string, command: object, database = 'admin'): Promise<void> {
     const { MongoClient } = await import('mongodb')
     const client = new MongoClient(`mongodb://${user}:hidden@${at('auth')}/?directConnection=true`)
-    await client.db('admin').command(command)
+    await client.db(database).command(command)
     await client.close()
   }
 
@@ -435,6 +436,26 @@ describe('a database that cannot be used', () => {
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
     expect(server.out()).not.toContain('hidden')
+  })
+
+  test('a new database of the path does not hide the data of a release that did not read the path', async () => {
+    const env = { MONGODB_URI: `mongodb://root:hidden@${at('auth')}/fresh?authSource=admin` }
+    const stored = { _id: 'schema', version: schemaVersion, following: 'collection' }
+    await withUser('root', { insert: 'meta', documents: [stored] }, 'feedline')
+    expect(await sentenceOf('serve', env)).toBe(
+      'invalid configuration: MONGODB_URI: the database "fresh" in its path is new, and "feedline" has the data of a release that did not read the path; set MONGODB_DATABASE=feedline to use them, or MONGODB_DATABASE=fresh to begin a new database',
+    )
+    for (const name of ['feedline', 'fresh']) {
+      const server = feedline(['serve'], { PORT: '0', ...env, MONGODB_DATABASE: name })
+      await server.says(/GraphQL: http/)
+      server.child.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    }
+    const again = feedline(['serve'], { PORT: '0', ...env })
+    await again.says(/GraphQL: http/)
+    expect(again.out()).toContain('database fresh"')
+    again.child.kill('SIGTERM')
+    expect(await again.ended).toBe(0)
   })
 
   test('a database whose name differs by case from another one is refused with both names', async () => {

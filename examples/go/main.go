@@ -46,9 +46,6 @@ func connect(url, authorization string, statuses map[int]int) graphql.Client {
 	return graphql.NewClient(url, client.StandardClient())
 }
 
-// #endregion
-
-// #region go-errors
 var reactions = map[ErrorCode]string{
 	ErrorCodeBadUserInput: "correct the input", ErrorCodeUnauthenticated: "sign in again",
 	ErrorCodeNotFound: "take it back", ErrorCodeForbidden: "take it back", ErrorCodeConflict: "take it back",
@@ -69,6 +66,19 @@ func problemOf(err error) (code ErrorCode, line string) {
 	return code, fmt.Sprintf("%s: %s (%s)", code, reaction, list[0].Message)
 }
 
+type edge = TimelinePageEdgesTimelineEdge
+
+// poll returns the posts since the last poll, and the cursor of the next one. After changed, read the first page again.
+func poll(ctx context.Context, client graphql.Client, since string) (posts []edge, next string, changed bool) {
+	news := must(TimelineNews(ctx, client, since, nil, nil)).TimelineNews
+	for size, more := 10, news.Count > 0 && !news.Changed; more; {
+		page := must(TimelinePoll(ctx, client, &size, since, nil, nil)).Timeline
+		posts, since, more = append(page.Edges, posts...), *page.PollCursor, page.PageInfo.HasPreviousPage
+		news.PollCursor = since
+	}
+	return posts, news.PollCursor, news.Changed
+}
+
 // #endregion
 
 func must[Answer any](answer *Answer, err error) *Answer {
@@ -85,28 +95,8 @@ func expect(holds bool, line ...any) {
 	fmt.Println(line...)
 }
 
-// #region go-poll
-type edges = []TimelinePageEdgesTimelineEdge
-
-// poll returns the posts since the last poll and the cursor of the next one, or after changed the first page.
-func poll(ctx context.Context, client graphql.Client, since string) (posts edges, next string, changed bool) {
-	news := must(TimelineNews(ctx, client, since, nil, nil)).TimelineNews
-	if news.Changed {
-		page := must(Timeline(ctx, client, nil, nil, nil)).Timeline
-		return page.Edges, *page.PollCursor, true
-	}
-	for size, more := 10, news.Count > 0; more; {
-		page := must(TimelinePoll(ctx, client, &size, since, nil, nil)).Timeline
-		posts, since, more = append(page.Edges, posts...), *page.PollCursor, page.PageInfo.HasPreviousPage
-		news.PollCursor = since
-	}
-	return posts, news.PollCursor, false
-}
-
-// #endregion
-
 func main() {
-	ctx, run, statuses := context.Background(), rand.Text(), map[int]int{}
+	ctx, run, statuses, ids := context.Background(), rand.Text(), map[int]int{}, map[string]bool{}
 	key := func(name any) *string { id := fmt.Sprint(run, name); return &id }
 	alice, bob := connect(os.Args[1], os.Args[2], statuses), connect(os.Args[1], os.Args[3], statuses)
 	for name, client := range map[string]graphql.Client{"Alice": alice, "Bob": bob} {
@@ -121,7 +111,6 @@ func main() {
 	posts, since, changed := poll(ctx, bob, *must(Timeline(ctx, bob, nil, nil, nil)).Timeline.PollCursor)
 	expect(len(posts) == 0 && !changed, "polled: nothing new")
 	fmt.Println("publishing")
-	ids := map[string]bool{}
 	for n := range 26 {
 		id := key(min(n, 24)) // the last mutation repeats the one before
 		answer := must(CreatePost(ctx, alice, CreatePostInput{Text: "Post " + *id, ClientMutationId: id}))

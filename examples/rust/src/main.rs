@@ -2,7 +2,7 @@
 use graphql_client::{GraphQLQuery, Response};
 use std::{cell::RefCell, collections::HashMap, collections::HashSet, thread::sleep, time::Duration};
 
-// #region rust-operations
+// #region rust-client
 type DateTime = String;
 macro_rules! operations {
     ($($name:ident),*) => { $(
@@ -11,10 +11,8 @@ macro_rules! operations {
         struct $name;
     )* };
 }
-operations!(Viewer, CreateUser, FollowUser, CreatePost, LikePost, DeletePost, Timeline, TimelineNews);
-// #endregion
+operations!(CreateUser, FollowUser, CreatePost, LikePost, DeletePost, Timeline, TimelineNews);
 
-// #region rust-client
 struct Client {
     url: String,
     authorization: String,
@@ -25,32 +23,26 @@ impl Client {
     /// Repeats a request without an answer, and with status 429 or 503, as Retry-After says. A repeated mutation has the
     /// same clientMutationId, so it takes effect once.
     fn send<Q: GraphQLQuery>(&self, variables: Q::Variables) -> Result<Q::ResponseData, Problem> {
-        let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(15)));
-        let agent: ureq::Agent = config.http_status_as_error(false).build().into();
-        let body = Q::build_query(variables);
+        let (body, mut seconds) = (Q::build_query(variables), 0);
         for _ in 0..20 {
-            let mut seconds = 1;
-            if let Ok(mut answer) = agent.post(&self.url).header("authorization", &self.authorization).send_json(&body)
-            {
-                let status = answer.status().as_u16();
-                *self.statuses.borrow_mut().entry(status).or_default() += 1;
-                let text = answer.body_mut().read_to_string().expect("a text");
-                // A mutation whose result could not be read whole has status 200, and such an error.
-                if status != 429 && status != 503 && !text.contains(r#""code":"UNAVAILABLE""#) {
-                    let Response { data, errors, .. } = serde_json::from_str(&text).expect("an answer in JSON");
-                    return errors.map_or_else(|| Ok(data.unwrap()), |errors| Err(problem_of(&errors[0])));
-                }
-                let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-                seconds = after.unwrap_or(1);
-            }
             sleep(Duration::from_secs(seconds));
+            seconds = 1;
+            let request = ureq::post(&self.url).header("authorization", &self.authorization).config();
+            let request = request.timeout_global(Some(Duration::from_secs(15))).http_status_as_error(false).build();
+            let Ok(mut answer) = request.send_json(&body) else { continue };
+            let (status, text) = (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a text"));
+            *self.statuses.borrow_mut().entry(status).or_default() += 1;
+            // A mutation whose result could not be read whole has status 200, and such an error.
+            if status != 429 && status != 503 && !text.contains(r#""code":"UNAVAILABLE""#) {
+                let Response { data, errors, .. } = serde_json::from_str(&text).expect("an answer in JSON");
+                return errors.map_or_else(|| Ok(data.unwrap()), |errors| Err(problem_of(&errors[0])));
+            }
+            seconds = answer.headers().get("retry-after").map_or(1, |value| value.to_str().unwrap().parse().unwrap());
         }
         Err(("UNAVAILABLE".into(), "UNAVAILABLE: try again later".into()))
     }
 }
-// #endregion
 
-// #region rust-errors
 /// The code of an error, and a line for the log.
 type Problem = (String, String);
 
@@ -66,26 +58,13 @@ fn problem_of(error: &graphql_client::Error) -> Problem {
     };
     (code.into(), format!("{code}: {reaction} ({})", error.message))
 }
-// #endregion
-
-fn expect(holds: bool, line: &str) {
-    assert!(holds, "not so: {line}");
-    println!("{line}");
-}
-
-// #region rust-pages
-type Page = timeline::TimelineTimeline;
-
 /// The first page, the page after a cursor, or the page before a poll cursor, with the ids of its posts.
-fn read(client: &Client, after: Option<String>, before: Option<String>) -> (Vec<String>, Page) {
+fn read(client: &Client, after: Option<String>, before: Option<String>) -> (Vec<String>, timeline::TimelineTimeline) {
     let (first, last) = if before.is_some() { (None, Some(10)) } else { (Some(10), None) };
-    let answer = client.send::<Timeline>(timeline::Variables { first, after, last, before });
-    let page = answer.unwrap().timeline.unwrap();
+    let page = client.send::<Timeline>(timeline::Variables { first, after, last, before }).unwrap().timeline.unwrap();
     (page.edges.iter().filter_map(|edge| Some(edge.node.as_ref()?.id.clone())).collect(), page)
 }
-// #endregion
 
-// #region rust-poll
 /// The posts since the last poll and the cursor of the next one. None after changed: then read the first page again.
 fn poll(client: &Client, since: &str) -> Option<(Vec<String>, String)> {
     let news = client.send::<TimelineNews>(timeline_news::Variables { since: since.into() }).unwrap().timeline_news?;
@@ -99,12 +78,21 @@ fn poll(client: &Client, since: &str) -> Option<(Vec<String>, String)> {
 }
 // #endregion
 
+fn expect(holds: bool, line: &str) {
+    assert!(holds, "not so: {line}");
+    println!("{line}");
+}
+
+fn refuse(code: &str, refusal: Option<Problem>) {
+    let (refused, line) = refusal.unwrap();
+    expect(refused == code, &line);
+}
+
 fn sign_up(client: &Client, name: &str) -> Result<String, Problem> {
     let (key, name) = (Some("sign up".into()), name.into());
     let input =
         create_user::CreateUserInput { name, client_mutation_id: key, bio: None, avatar_url: None, banner_url: None };
-    client.send::<CreateUser>(create_user::Variables { input })?;
-    Ok(client.send::<Viewer>(viewer::Variables {})?.viewer.unwrap().handle)
+    Ok(client.send::<CreateUser>(create_user::Variables { input })?.create_user.unwrap().user.unwrap().handle)
 }
 
 fn main() {
@@ -126,9 +114,9 @@ fn main() {
     follow(handle.clone()).unwrap();
     println!("signed up and followed: {handle}");
 
-    let publish = |client: &Client, text: String| {
+    let publish = |client: &Client, text: String| -> Result<String, Problem> {
         let input = create_post::CreatePostInput { client_mutation_id: key(&text), text, attachments: None };
-        client.send::<CreatePost>(create_post::Variables { input }).map(|answer| answer.create_post.unwrap().post.id)
+        Ok(client.send::<CreatePost>(create_post::Variables { input })?.create_post.unwrap().post.unwrap().id)
     };
     let (posts, since) = poll(&bob, &read(&bob, None, None).1.poll_cursor.unwrap()).unwrap();
     expect(posts.is_empty(), "polled: nothing new");
@@ -140,11 +128,11 @@ fn main() {
     let (posts, since) = poll(&bob, &since).unwrap();
     expect(posts.len() == 25, &format!("polled: {} new posts", posts.len()));
 
-    let (mut after, mut more) = (None, true);
-    while more {
+    let mut next = Some(None);
+    while let Some(after) = next {
         let (page_ids, page) = read(&bob, after, None);
         ids.retain(|id| !page_ids.contains(id));
-        (after, more) = (page.page_info.end_cursor, page.page_info.has_next_page);
+        next = page.page_info.has_next_page.then_some(page.page_info.end_cursor);
     }
     expect(ids.is_empty(), "paged to the end: each post is there");
     let input = like_post::LikePostInput { post_id: posts[0].clone(), client_mutation_id: key("like") };
@@ -154,14 +142,8 @@ fn main() {
     alice.send::<DeletePost>(delete_post::Variables { input }).unwrap();
     expect(poll(&bob, &since).is_none(), "polled: a post is gone");
 
-    let refusals = [
-        publish(&bob, String::new()).err(),
-        follow(format!("nobody-{handle}")).err(),
-        sign_up(&bob, "Another").err(),
-        sign_up(&unknown, "Nobody").err(),
-    ];
-    for (refusal, code) in refusals.into_iter().zip(["BAD_USER_INPUT", "NOT_FOUND", "CONFLICT", "UNAUTHENTICATED"]) {
-        let (refused, line) = refusal.unwrap();
-        expect(refused == code, &line);
-    }
+    refuse("BAD_USER_INPUT", publish(&bob, String::new()).err());
+    refuse("NOT_FOUND", follow(format!("nobody-{handle}")).err());
+    refuse("CONFLICT", sign_up(&bob, "Another").err());
+    refuse("UNAUTHENTICATED", sign_up(&unknown, "Nobody").err());
 }

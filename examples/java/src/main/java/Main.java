@@ -1,4 +1,5 @@
 import static com.fasterxml.jackson.annotation.JsonInclude.Include.NON_NULL;
+import static feedline.types.ErrorCode.*;
 
 import com.fasterxml.jackson.databind.*;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -33,7 +34,8 @@ record Main(String url, String authorization) {
       STATUSES.merge(status, 1, Integer::sum);
       if (response != null && (status != 429 && status != 503 || attempt == 20)) {
         var answer = JSON.readTree(response.body());
-        if (answer.has("errors")) throw new Refused(answer.at("/errors/0"));
+        var code = answer.at("/errors/0/extensions/code");
+        if (answer.has("errors")) throw new Refused(ErrorCode.valueOf(code.textValue()), answer.at("/errors/0"));
         return JSON.treeToValue(answer.get("data").get(query.getOperationName()), type);
       }
       var after = response == null ? "1" : response.headers().firstValue("retry-after").orElse("1");
@@ -41,24 +43,17 @@ record Main(String url, String authorization) {
     }
     throw new java.io.IOException("no answer");
   }
-  // #endregion
-  // #region java-errors
+
+  static final Map<ErrorCode, String> REACTIONS = Map.of(BAD_USER_INPUT, "correct the input", NOT_FOUND, "take it back",
+      FORBIDDEN, "take it back", CONFLICT, "take it back", UNAUTHENTICATED, "sign in again",
+      RATE_LIMITED, "try again later", UNAVAILABLE, "try again later");
+
   static class Refused extends RuntimeException {
     final ErrorCode code;
 
-    Refused(JsonNode error) {
-      super(error.at("/extensions/code").textValue() + ": " + error.get("message").textValue());
-      code = ErrorCode.valueOf(error.at("/extensions/code").textValue());
-    }
-
-    String reaction() {
-      return switch (code) {
-        case BAD_USER_INPUT -> "correct the input";
-        case UNAUTHENTICATED -> "sign in again";
-        case NOT_FOUND, FORBIDDEN, CONFLICT -> "take it back";
-        case RATE_LIMITED, UNAVAILABLE -> "try again later";
-        default -> "report the requestId";
-      };
+    Refused(ErrorCode code, JsonNode error) {
+      super(code + ": " + REACTIONS.getOrDefault(code, "report the requestId") + " (" + error.get("message").textValue() + ")");
+      this.code = code;
     }
   }
   // #endregion
@@ -76,7 +71,6 @@ record Main(String url, String authorization) {
     var fields = new CreatePostProjectionRoot<>().post().id();
     return send(CreatePostPayload.class, query, fields, Map.of("input", input)).getPost().getId();
   }
-  // #endregion
 
   String signUp(String name) throws Exception {
     var input = CreateUserInput.newBuilder().name(name).clientMutationId("sign up").build();
@@ -94,7 +88,6 @@ record Main(String url, String authorization) {
     return page.getEdges().stream().filter(edge -> edge.getNode() != null).map(edge -> edge.getNode().getId()).toList();
   }
 
-  // #region java-poll
   record Poll(List<String> posts, String since, boolean changed) {}
 
   /** The posts since the last poll, and the cursor of the next one. After changed, read the first page again. */
@@ -123,7 +116,7 @@ record Main(String url, String authorization) {
     try {
       expect(false, "refused: " + request.call());
     } catch (Refused refused) {
-      expect(refused.code == code, refused.getMessage() + " (" + refused.reaction() + ")");
+      expect(refused.code == code, refused.getMessage());
     }
   }
 
@@ -168,9 +161,9 @@ record Main(String url, String authorization) {
         new DeletePostProjectionRoot<>().changed(), Map.of("input", delete));
     expect(bob.poll(news.since).changed, "polled: a post is gone");
 
-    refuse(ErrorCode.BAD_USER_INPUT, () -> bob.createPost("", run + "blank"));
-    refuse(ErrorCode.NOT_FOUND, () -> bob.follow("nobody-" + handle));
-    refuse(ErrorCode.CONFLICT, () -> bob.signUp("Another"));
-    refuse(ErrorCode.UNAUTHENTICATED, () -> new Main(args[0], "Bearer unknown").signUp("Nobody"));
+    refuse(BAD_USER_INPUT, () -> bob.createPost("", run + "blank"));
+    refuse(NOT_FOUND, () -> bob.follow("nobody-" + handle));
+    refuse(CONFLICT, () -> bob.signUp("Another"));
+    refuse(UNAUTHENTICATED, () -> new Main(args[0], "Bearer unknown").signUp("Nobody"));
   }
 }

@@ -47,8 +47,8 @@ const unknownNamePrice = 1
 
 /**
  * Finds the document of each GraphQL request, and refuses invalid ones. A document that the server has not checked lately
- * is charged before it is parsed, and refused unread if the client has used up its limit. The operation is charged the
- * rest of its cost. Trusted documents are free. No command, or that of the store of rate limits for a new document.
+ * is charged before it is parsed, and refused unread if the client has used up its limit. Variables of a large request are
+ * charged before they are read. The operation is charged the rest of its cost. Trusted documents are free. No command, or that of the store of rate limits for a new document.
  * Call it after {@link answerAgain}, and before the route is added.
  */
 export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts): void {
@@ -80,7 +80,8 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
       if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
       return { document: known, trustedText, paid, charge }
     }
-    const { price, error } = readTokens(text)
+    const { price: priceOfText, error } = readTokens(text)
+    const price = Math.max(priceOfText, priceOfVariables(request))
     const charge = trustedText === undefined ? await chargeFor(price) : undefined
     if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
     const checked = error ? [error] : checkDocument(schema, text, { introspection })

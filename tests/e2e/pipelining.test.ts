@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
+import { requestsInFlight } from '../../src/metrics/requests.ts'
 import { useApp } from '../support/app.ts'
+import { reserveFailpoint } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp({ REQUESTS_MAX: '2', RATE_LIMIT_COST: '10000' })
+// Each request is logged, as a slow one.
+const app = useApp({ REQUESTS_MAX: '2', RATE_LIMIT_COST: '10000', SLOW_REQUEST_MS: '1' })
 beforeAll(() => openAccounts(app.services, [handle('ann')]))
 
 const query = '{ user(handle: "ann") { name } }'
@@ -40,4 +43,20 @@ test('requests that a client pipelines take no more than its rate limit', async 
   pipelined.socket.destroy()
   expect(pipelined.statuses().filter((status) => status === 200).length).toBeLessThanOrEqual(1)
   expect(pipelined.statuses().at(-1)).toBe(429)
+})
+
+test('requests that wait behind another one leave nothing behind after the connection is reset', async () => {
+  const inFlight = async () => (await requestsInFlight.get()).values[0]?.value
+  const { client, name } = app.database
+  await using failpoint = await reserveFailpoint(client)
+  await expect.poll(inFlight).toBe(0)
+  const lines = app.logged.length
+  await failpoint.set({ failCommands: ['find'], namespace: `${name}.users`, blockMs: 1_000 })
+  const pipelined = open(request.repeat(40))
+  await expect.poll(() => app.openRequests).toBe(1)
+  expect(await inFlight()).toBe(1)
+  pipelined.socket.resetAndDestroy()
+  await expect.poll(() => app.logged.length).toBe(lines + 1)
+  expect(JSON.parse(app.logged.at(-1) ?? '')).toMatchObject({ code: 'CLOSED' })
+  expect([app.openRequests, await inFlight()]).toEqual([0, 0])
 })

@@ -5,6 +5,7 @@ import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { createServer } from '../../src/graphql/server.ts'
 import { loadTrustedDocuments } from '../../src/graphql/trusted-documents.ts'
+import type { OpenRequests } from '../../src/http/open-requests.ts'
 import { Readiness } from '../../src/http/readiness.ts'
 import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
@@ -18,6 +19,8 @@ export interface TestApp {
   readonly services: Services
   /** `http://127.0.0.1:…`, without a slash at the end. */
   readonly url: string
+  /** How many requests the stop of the server would wait for. */
+  readonly openRequests: number
   /** The log of the server so far, one JSON object for each line. */
   readonly logged: readonly string[]
   /** Runs every job to its end. */
@@ -84,6 +87,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   const logged: string[] = []
   let url = ''
   let services: Services | undefined
+  let requests: OpenRequests | undefined
   let close = async () => {}
   beforeAll(async () => {
     const config = readConfig({
@@ -100,7 +104,9 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     const readiness = new Readiness(async () => {})
     const trusted = await loadTrustedDocuments(config.http.trustedDocuments, config)
     const nudge = () => {}
-    const { http } = await createServer({ config, services, log, readiness, nudge, trusted })
+    const server = await createServer({ config, services, log, readiness, nudge, trusted })
+    const { http } = server
+    requests = server.requests
     url = await http.listen({ host: '127.0.0.1', port: 0 })
     close = async () => {
       const closed = http.close()
@@ -136,6 +142,10 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     },
     get services() {
       return current()
+    },
+    get openRequests() {
+      // biome-ignore lint/complexity/useLiteralKeys: it is private
+      return requests?.['open'].size ?? 0
     },
     rest: () => drain(current()),
     ask: async (handle, document, ...[variables]) => {

@@ -29,7 +29,7 @@ export interface ReconcileOptions {
   /** The most documents and index keys that are read per second. Undefined: no limit. */
   readonly perSecond?: number | undefined
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined
-  /** Ends the run between two steps. A later run with the same options resumes there. */
+  /** Ends the run between two commands, or during a scan by the server. A later run with the same options resumes. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -65,7 +65,7 @@ export async function reconcile(
   given: IntegrityServices,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  const services = servicesOfRun(given, options.users)
+  const services = servicesOfRun(given, options.users, options.signal)
   const { users, readers, dryRun } = options
   const runs = new Runs(services.collections.reconciliations)
   const list = (some: Readers) => (typeof some === 'object' ? [...some].sort().join() : `${some}`)
@@ -240,7 +240,7 @@ class Reconciliation {
     range: Range,
     touched?: Set<string>,
   ): Promise<number> {
-    const { services, held } = this.parts
+    const { services, held, options } = this.parts
     const invariant = create(services)
     const inspection = {
       transactions: services.transactions,
@@ -248,7 +248,9 @@ class Reconciliation {
       onRetry: () => this.count({ renewed: 1 }),
     }
     let repaired = 0
+    options.signal?.throwIfAborted()
     for await (const outcome of inspect(inspection, invariant, range)) {
+      options.signal?.throwIfAborted()
       const subjects = new Set<string>()
       const isReported = ({ finding }: Violation) => finding.unrepairable !== undefined
       for (const { finding } of outcome.violations.filter(isReported)) this.reportOne(finding)

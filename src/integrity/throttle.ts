@@ -10,6 +10,7 @@ export class Throttle {
 
   /** Waits until the limit allows `documents` more. Throws the reason of `signal` if it aborts. */
   async spend(documents: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
     this.taken += documents
     if (this.perSecond === undefined) return
     const dueAt = this.startedAt + (1000 * this.taken) / this.perSecond

@@ -83,18 +83,27 @@ export const uncertain = {
 /** The users of a run, and the collections in which {@link hasMalformed} found a malformed document, or none. */
 interface ShapeAnswers {
   readonly range: ShapeRange
+  readonly signal: AbortSignal | undefined
   readonly byName: Map<ShapedName, boolean>
 }
 const answers = new WeakMap<IntegrityServices, ShapeAnswers>()
 
 /**
  * The services of a run of all users, or of some. What {@link hasMalformed} finds out for one of them holds for the run.
+ * @param signal ends the scans of whole collections by the server.
  */
-export function servicesOfRun(given: IntegrityServices, range: ShapeRange): IntegrityServices {
+export function servicesOfRun(
+  given: IntegrityServices,
+  range: ShapeRange,
+  signal?: AbortSignal,
+): IntegrityServices {
   const services = { ...given }
-  answers.set(services, { range, byName: new Map() })
+  answers.set(services, { range, signal, byName: new Map() })
   return services
 }
+
+const answersOf = (services: IntegrityServices): ShapeAnswers =>
+  answers.get(services) ?? { range: 'all', signal: undefined, byName: new Map() }
 
 /**
  * Whether a collection has a malformed document, of the users of the run if it is not of all. One command by an index of
@@ -105,13 +114,13 @@ export async function hasMalformed(
   services: IntegrityServices,
   name: ShapedName,
 ): Promise<boolean> {
-  const { range, byName } = answers.get(services) ?? { range: 'all', byName: new Map() }
+  const { range, byName, signal } = answersOf(services)
   const before = byName.get(name)
   if (before !== undefined) return before
   const owner = range === 'all' ? undefined : ownerOf(name)
   const those = range === 'all' || owner === undefined ? {} : { [owner]: { $in: [...range] } }
   const filter = { ...those, ...malformed(name) }
-  const doc = await open(services, name).findOne(filter, { projection: { _id: 1 } })
+  const doc = await open(services, name).findOne(filter, { projection: { _id: 1 }, signal })
   byName.set(name, doc !== null)
   return doc !== null
 }
@@ -126,11 +135,13 @@ export const documentShapes = (
 ): Invariant<ShapeRange, Malformed, ShapeViolation> => ({
   ...invariant,
   async *scan(range) {
+    const { signal } = answersOf(services)
     for (const name of shapedNames) {
       const owner = range === 'all' ? undefined : ownerOf(name)
       if (range !== 'all' && owner === undefined) continue
       const those = owner === undefined ? {} : { [owner]: { $in: [...range] } }
-      for await (const doc of open(services, name).find({ ...those, ...malformed(name) })) {
+      const filter = { ...those, ...malformed(name) }
+      for await (const doc of open(services, name).find(filter, { signal })) {
         yield { name, doc }
       }
     }

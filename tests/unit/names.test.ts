@@ -27,6 +27,12 @@ describe('display names', () => {
     'می\u200cخواهم',
     'क्\u200dष',
     'ශ්\u200dරී ලංකා',
+    'അവന്\u200d',
+    'അവന്\u200d നായര്\u200d',
+    'ಶ್ಯಾಮ್\u200c',
+    'రామ్\u200c, Jr.',
+    'राम्\u200d',
+    'ᠴᠠᠭᠠ\u180eᠠ',
     'ไทยน้ำ',
     'བོད་ཡིག ཧཱུྃ',
     'Ann 👩‍👩‍👧‍👦',
@@ -49,6 +55,12 @@ describe('display names', () => {
     ['a non-joiner between Latin letters', 'An\u200cn'],
     ['a joiner at the end of an emoji', '👩\u200d'],
     ['a joiner at the end of a word', 'می\u200c'],
+    ['two joiners at the end of a word', 'അവന്\u200d\u200d'],
+    ['a joiner after a vowel sign', 'രാമി\u200d'],
+    ['a joiner after a sign without a letter', 'Ann \u0d4d\u200d'],
+    ['a joiner after a sign on a Latin letter', 'Ann\u0d4d\u200d'],
+    ['a vowel separator at the end of a word', 'ᠴᠠᠭᠠ\u180e'],
+    ['a vowel separator between Latin letters', 'An\u180en'],
     ['a word joiner', 'A\u2060nn'],
     ['a byte order mark', '\ufeffAnn'],
     ['a soft hyphen', 'A\u00adnn'],
@@ -133,6 +145,15 @@ describe('reserved names', () => {
     '✨ admin ✨',
   ])('%s is reserved', (name) => {
     expect(reserved.has(name)).toBe(true)
+  })
+
+  test.each([
+    ['അവന്', 'അവന്\u200d'],
+    ['ರಾಮ್', 'ರಾಮ್\u200c'],
+    ['ᠴᠠᠭᠠᠠ', 'ᠴᠠᠭᠠ\u180eᠠ'],
+  ])('%s is reserved in each spelling', (plain, joined) => {
+    expect(new ReservedNames([plain]).has(joined)).toBe(true)
+    expect(new ReservedNames([joined]).has(plain)).toBe(true)
   })
 
   test.each(['ann', 'administrata', 'my admin', 'supporter', 'roots', 'Дмитро', '山田', '', '✨'])(

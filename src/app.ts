@@ -70,6 +70,7 @@ async function serve(
   const rebuilds = new RebuildWatch(services.registrations, services.sweep, log)
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
+  services.feed.start(log)
   const watch = new DriftWatch(services, config.drift, log)
   const nudge = () => worker.nudge()
   const readiness = new Readiness(

@@ -186,6 +186,8 @@ export function isUnreachable(error: unknown): boolean {
 
 /** The code of an operator that got a stored value of another type, such as `$inc` of a text. */
 const typeMismatchCode = 14
+/** The code of an update below a stored value that has no fields. */
+const notViableCode = 28
 /** The codes of errors in expressions begin here. Commands of Feedline fail so only on stored values. */
 const expressionCodesFrom = 16_000
 
@@ -194,7 +196,11 @@ export function isMalformedData(error: unknown): boolean {
   const root = rootCause(error)
   const code =
     root instanceof MongoServerError || root instanceof MongoBulkWriteError ? root.code : 0
-  return code === typeMismatchCode || (typeof code === 'number' && code >= expressionCodesFrom)
+  return (
+    code === typeMismatchCode ||
+    code === notViableCode ||
+    (typeof code === 'number' && code >= expressionCodesFrom)
+  )
 }
 
 /**

@@ -13,9 +13,12 @@ export const malformedData = (cause?: unknown): DomainError =>
     { cause },
   )
 
+/** Whether a stored value is an id. */
+export const isObjectId = (value: unknown): value is ObjectId => value instanceof ObjectId
+
 /** Converts a stored id. @throws {DomainError} NOT_FOUND if it is no id. */
 export function fromObjectId<Id extends TimeId>(id: ObjectId): Id {
-  if (!(id instanceof ObjectId)) throw malformedData()
+  if (!isObjectId(id)) throw malformedData()
   return id.toHexString() as Id
 }
 

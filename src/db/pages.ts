@@ -2,7 +2,7 @@ import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
 import { singleBatch } from './client.ts'
-import { toObjectId } from './object-id.ts'
+import { lowestId, toObjectId } from './object-id.ts'
 
 /** A list per owner, newest first by `_id`, that an index `{[owner]: 1, …, _id: -1, …}` covers. */
 export interface OwnedList<Doc extends { _id: ObjectId }> {
@@ -14,16 +14,16 @@ export interface OwnedList<Doc extends { _id: ObjectId }> {
   readonly fields: readonly (keyof Doc & string)[]
 }
 
-/** The condition on `_id` of a range. Empty if the range is open on both sides. */
-export function idRange({ olderThan, newerThan }: Omit<Range, 'limit' | 'oldestFirst'>): Document {
-  if (olderThan === undefined && newerThan === undefined) return {}
-  return {
-    _id: {
-      ...(olderThan === undefined ? {} : { $lt: toObjectId(olderThan) }),
-      ...(newerThan === undefined ? {} : { $gt: toObjectId(newerThan) }),
-    },
-  }
-}
+/** The condition on `_id` of a range. It passes over documents whose `_id` is of another type. */
+export const idRange = ({
+  olderThan,
+  newerThan,
+}: Omit<Range, 'limit' | 'oldestFirst'>): Document => ({
+  _id: {
+    ...(olderThan === undefined ? {} : { $lt: toObjectId(olderThan) }),
+    ...(newerThan === undefined ? { $gte: lowestId } : { $gt: toObjectId(newerThan) }),
+  },
+})
 
 /** Reads one range of one owner's list. One command on one shard. */
 async function readOne<Doc extends { _id: ObjectId }>(

@@ -26,6 +26,8 @@ export interface Shape {
   readonly items?: Shape
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Shape>>
+  /** Of the fields that `properties` does not name. */
+  readonly additionalProperties?: Shape
   readonly anyOf?: readonly Shape[]
 }
 
@@ -81,7 +83,7 @@ const floor = object(
   },
 )
 const cluster = object({ mark: text, election: text })
-const options: Shape = { bsonType: 'object' }
+const options: Shape = { bsonType: 'object', additionalProperties: count }
 
 /**
  * The shapes of stored documents, as `documents.ts` and `timeline-documents.ts` type them. `feedline verify` names each
@@ -172,7 +174,10 @@ export const shapes = {
   reconciliations: object(
     {
       ...{ _id: text, asked: text, startedAt: date, leasedUntil: date, fence: whole, after: text },
-      ...{ part: { enum: ['edges', 'users', 'posts', 'timelines'] }, tally: options },
+      ...{
+        part: { enum: ['edges', 'users', 'posts', 'timelines'] },
+        tally: { bsonType: 'object' },
+      },
     },
     { done: set },
   ),
@@ -193,7 +198,7 @@ export const wellFormed = (name: ShapedName): Document => ({ $jsonSchema: shapes
  * the value.
  */
 export function conforms(shape: Shape, value: unknown): boolean {
-  const { bsonType, required = [], properties, items: each, anyOf } = shape
+  const { bsonType, required = [], properties, additionalProperties, items: each, anyOf } = shape
   if (shape.enum && !shape.enum.includes(value)) return false
   if (anyOf && !anyOf.some((one) => conforms(one, value))) return false
   const type = typeOf(value)
@@ -206,13 +211,13 @@ export function conforms(shape: Shape, value: unknown): boolean {
     return false
   if (typeof value === 'number' && !isInBounds(shape, value)) return false
   if (each && Array.isArray(value) && !value.every((one) => conforms(each, one))) return false
-  if (!properties || type !== 'object') return true
-  const fields = value as Readonly<Record<string, unknown>>
+  if (type !== 'object') return true
   return (
-    required.every((field) => field in fields) &&
-    Object.entries(properties).every(
-      ([field, one]) => !(field in fields) || conforms(one, fields[field]),
-    )
+    required.every((field) => field in (value as object)) &&
+    Object.entries(value as object).every(([field, of]) => {
+      const one = properties?.[field] ?? additionalProperties
+      return !one || conforms(one, of)
+    })
   )
 }
 

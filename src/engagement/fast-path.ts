@@ -9,7 +9,7 @@ import { type PostId, type PostRef, timeOf } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
 import { type ListResult, type NewEntry, sizeOf } from './list-plan.ts'
-import { embedded } from './list-store.ts'
+import { arrayIn } from './list-store.ts'
 
 /** An entry that may find room in its post. */
 export interface EmbeddedAdd {
@@ -129,7 +129,7 @@ async function storedAmong(
 function entriesAmong(adds: readonly EmbeddedAdd[]) {
   const cond = { $in: ['$$this._id', adds.map(({ entry }) => entry._id)] }
   return Object.fromEntries(
-    adds.map(({ kind }) => [kind, { $filter: { input: embedded(kind), cond } }]),
+    adds.map(({ kind }) => [kind, { $filter: { input: arrayIn(kind), cond } }]),
   )
 }
 
@@ -161,5 +161,5 @@ function updateFor(
 
 /** An aggregation expression: the part of a list in its post takes at most `bytesMax` bytes. */
 const hasRoom = (kind: EngagementKind, bytesMax: number) => ({
-  $lte: [{ $bsonSize: { items: embedded(kind) } }, bytesMax],
+  $lte: [{ $bsonSize: { items: arrayIn(kind) } }, bytesMax],
 })

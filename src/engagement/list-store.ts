@@ -13,9 +13,9 @@ import type { EngagementId, PostRef } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './list-plan.ts'
 
-/** An aggregation expression: the part of a list that is in its post. Empty if it is no array. */
-export const embedded = (kind: EngagementKind) => ({
-  $cond: [{ $isArray: `$${kind}` }, `$${kind}`, []],
+/** An aggregation expression: an array field. Empty if it is no array. */
+export const arrayIn = (field: string) => ({
+  $cond: [{ $isArray: `$${field}` }, `$${field}`, []],
 })
 
 /** What a batch must know of a post. */
@@ -63,7 +63,7 @@ export async function readState(
   const wanted = new Map([...writes].map(([kind, some]) => [kind, keysOf(kind, some)]))
   const projection: Record<string, unknown> = { last: 1, levels: 1, now: '$$NOW' }
   for (const [kind, keys] of wanted) {
-    const list = embedded(kind)
+    const list = arrayIn(kind)
     projection[`fill.${kind}`] = { count: { $size: list }, bytes: { $bsonSize: { items: list } } }
     projection[`about.${kind}`] = among(list, kind, keys)
   }
@@ -87,13 +87,21 @@ export async function readState(
       embedded: stored.fill[kind],
       tail: grows ? await tailOf(tx, collections.overflow, list) : undefined,
       ...(passesLevels ? { nextLevel: await nextLevel(tx, collections.overflow, list) } : {}),
-      stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
+      stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond].map(
+        withId,
+      ),
     })
   }
   return { now: stored.now, levels, lists }
 }
 
 const placeOf = (id: ObjectId | undefined) => id && fromObjectId<EngagementId>(id)
+
+/** An entry that can be written about. @throws {DomainError} NOT_FOUND if its `_id` is no id. */
+function withId(stored: StoredEntry): StoredEntry {
+  fromObjectId(stored.entry._id)
+  return stored
+}
 
 /** A key as it is stored. */
 export const storedKey = (kind: EngagementKind, key: string): string | ObjectId =>
@@ -128,7 +136,7 @@ async function aboutIn(
       {
         ...singleBatch,
         session: tx.session,
-        projection: { count: 1, items: among('$items', kind, keys) },
+        projection: { count: 1, items: among(arrayIn('items'), kind, keys) },
       },
     )
     .toArray()

@@ -11,7 +11,7 @@ import { noPost } from './admission.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
 import { type ListChange, ListPlan, type ListResult, type ListWrite } from './list-plan.ts'
-import { embedded, levelWrites, readState } from './list-store.ts'
+import { arrayIn, levelWrites, readState } from './list-store.ts'
 
 /** A write to a list of a post, on its way to its commit. */
 export interface QueuedWrite extends Timed {
@@ -108,7 +108,7 @@ export class ListTransaction {
       set[`levels.${kind}`] = levels[kind] > 0 ? levels[kind] : '$$REMOVE'
       if (adds.length + removes.length > 0) {
         const left = { $not: { $in: ['$$this._id', removes] } }
-        const kept = { $filter: { input: embedded(kind), cond: left } }
+        const kept = { $filter: { input: arrayIn(kind), cond: left } }
         set[kind] = { $concatArrays: [kept, { $literal: adds }] }
       }
     }

@@ -1,12 +1,12 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections, EngagementDoc, FacetDoc, PostDoc } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { fromObjectId, isObjectId, toObjectId } from '../db/object-id.ts'
 import { conforms, entryShapes } from '../db/shapes.ts'
 import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
-import { among, embedded, storedKey } from './list-store.ts'
+import { among, arrayIn, storedKey } from './list-store.ts'
 
 /** A like, comment or share. Where it is stored does not show. */
 export interface Engagement {
@@ -25,7 +25,7 @@ export interface Engagement {
   readonly isMalformed?: true
 }
 
-/** Converts a stored entry. */
+/** Converts a stored entry. @throws {DomainError} NOT_FOUND if it has no id or place. */
 export function toEngagement(
   kind: EngagementKind,
   post: PostRef,
@@ -33,11 +33,12 @@ export function toEngagement(
 ): Engagement {
   const { _id, place, actor, text, facets } = entry
   const id = fromObjectId<EngagementId>(_id)
+  const isRight = conforms(entryShapes[kind], entry)
   const own = {
     actor: actor as UserId,
-    ...(text === undefined ? {} : { text }),
-    ...(facets ? { facets } : {}),
-    ...(conforms(entryShapes[kind], entry) ? {} : { isMalformed: true as const }),
+    ...(isRight && text !== undefined ? { text } : {}),
+    ...(isRight && facets ? { facets } : {}),
+    ...(isRight ? {} : { isMalformed: true as const }),
   }
   return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...own }
 }
@@ -82,7 +83,7 @@ export class EngagementReader {
     // One key is at most one entry, which MongoDB finds faster than it filters.
     const those = (list: unknown, kind: EngagementKind) =>
       more.length === 0 ? { $elemMatch: { [kinds[kind].key]: key } } : among(list, kind, stored)
-    const about = Object.fromEntries(names.map((kind) => [kind, those(embedded(kind), kind)]))
+    const about = Object.fromEntries(names.map((kind) => [kind, those(arrayIn(kind), kind)]))
     const found = await this.collections.posts
       .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<Found>({ author: 1, has_overflow: 1, ...about })
@@ -90,7 +91,9 @@ export class EngagementReader {
     const refs = new Map(found.map(({ _id, author }) => [_id.toHexString(), toRef(_id, author)]))
     const inPosts = found.flatMap((post) =>
       names.flatMap((kind) =>
-        (post[kind] ?? []).map((entry) => toEngagement(kind, toRef(post._id, post.author), entry)),
+        (post[kind] ?? []).flatMap((entry) =>
+          hasPlace(entry) ? [toEngagement(kind, toRef(post._id, post.author), entry)] : [],
+        ),
       ),
     )
     const popular = found.flatMap(({ _id, has_overflow }) => (has_overflow ? [_id] : []))
@@ -102,23 +105,25 @@ export class EngagementReader {
           '_id.kind': { $in: [...names] },
           [`items.${kinds[first].key}`]: { $in: stored },
         },
-        { ...singleBatch, projection: { items: those('$items', first) } },
+        { ...singleBatch, projection: { items: those(arrayIn('items'), first) } },
       )
       .toArray()
     return inPosts.concat(
       beyond.flatMap(({ _id: { post, kind }, items }) => {
         const ref = refs.get(post.toHexString())
-        return ref ? items.map((entry) => toEngagement(kind, ref, entry)) : []
+        return ref ? items.filter(hasPlace).map((entry) => toEngagement(kind, ref, entry)) : []
       }),
     )
   }
 
-  /** The entries of a range of each list, in the order it walks. */
+  /** The entries of a range of each list, in the order it walks. As many commands again if one has no id or place. */
   private async range(
     kind: EngagementKind,
     posts: readonly PostRef[],
-    range: Range,
+    given: Range,
+    isFiltered = false,
   ): Promise<Map<PostId, Engagement[]>> {
+    const range = { ...given, isFiltered }
     const bounds = boundsOf(range)
     const [inPosts, straddling, levels] = await Promise.all([
       this.inPosts(kind, posts, range),
@@ -127,6 +132,9 @@ export class EngagementReader {
         : this.inLevels(kind, posts, range, { where: { first: { $lte: bounds.above } }, only: 1 }),
       this.inLevels(kind, posts, range, { where: firstWithin(bounds) }),
     ])
+    const all = [...inPosts.values()].map(({ entries }) => entries)
+    const isReadable = [...all, ...straddling.values(), ...levels.values()].flat().every(hasPlace)
+    if (!isReadable && !isFiltered) return this.range(kind, posts, given, true)
     return new Map(
       posts.map((post) => {
         const here = inPosts.get(post.id)
@@ -140,12 +148,12 @@ export class EngagementReader {
     )
   }
 
-  private async inPosts(kind: EngagementKind, posts: readonly PostRef[], range: Range) {
+  private async inPosts(kind: EngagementKind, posts: readonly PostRef[], range: Walk) {
     const found = await this.collections.posts
       .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<{ _id: ObjectId; author: string; entries: EngagementDoc[] }>({
         author: 1,
-        entries: walked(embedded(kind), range),
+        entries: walked(arrayIn(kind), range),
       })
       .toArray()
     return new Map(found.map((post) => [post._id.toHexString(), post]))
@@ -155,7 +163,7 @@ export class EngagementReader {
   private async inLevels(
     kind: EngagementKind,
     posts: readonly PostRef[],
-    range: Range,
+    range: Walk,
     { where, only }: LevelFilter,
   ): Promise<Map<string, EngagementDoc[]>> {
     const { overflow } = this.collections
@@ -163,21 +171,18 @@ export class EngagementReader {
     const rest = [
       { $sort: { first: range.oldestFirst && only === undefined ? 1 : -1 } },
       ...(only === undefined ? [] : [{ $limit: only }]),
-      { $project: { _id: 0, entry: walked('$items', range) } },
+      { $project: { _id: 0, entry: walked(arrayIn('items'), range) } },
       { $unwind: '$entry' },
       { $limit: range.limit },
-      { $replaceRoot: { newRoot: '$entry' } },
     ]
     const [one, ...more] = ids
     if (one && more.length === 0) {
       const match = { $match: { '_id.post': one, '_id.kind': kind, ...where } }
-      const entries = await overflow
-        .aggregate<EngagementDoc>([match, ...rest], singleBatch)
-        .toArray()
-      return new Map([[one.toHexString(), entries]])
+      const entries = await overflow.aggregate<Row>([match, ...rest], singleBatch).toArray()
+      return new Map([[one.toHexString(), entries.map(({ entry }) => entry)]])
     }
     const lists = await overflow.db
-      .aggregate<{ post: ObjectId; entries: EngagementDoc[] }>(
+      .aggregate<{ post: ObjectId; entries: Row[] }>(
         [
           { $documents: ids.map((post) => ({ post })) },
           {
@@ -193,8 +198,24 @@ export class EngagementReader {
         singleBatch,
       )
       .toArray()
-    return new Map(lists.map(({ post, entries }) => [post.toHexString(), entries]))
+    return new Map(
+      lists.map(({ post, entries }) => [post.toHexString(), entries.map(({ entry }) => entry)]),
+    )
   }
+}
+
+/** A range, and whether entries without an id or a place are left out before it is cut. */
+interface Walk extends Range {
+  readonly isFiltered: boolean
+}
+
+/** Whether an entry has an id, and its place is one. */
+const hasPlace = (entry: EngagementDoc | null): boolean =>
+  isObjectId(entry?._id) && isObjectId(entry.place ?? entry._id)
+
+/** An entry of a level. */
+interface Row {
+  readonly entry: EngagementDoc
 }
 
 /** Which levels of a list are read. */
@@ -237,11 +258,14 @@ function firstWithin({ below, above }: ReturnType<typeof boundsOf>): Document {
 const placeOfThis = { $ifNull: ['$$this.place', '$$this._id'] }
 
 /** The first entries in range of a stored list, which rises by place, in walking order: an aggregation expression. */
-function walked(list: unknown, range: Range): Document {
+function walked(list: unknown, range: Walk): Document {
   const { below, above } = boundsOf(range)
   const conditions = [
     ...(below === undefined ? [] : [{ $lt: [placeOfThis, below] }]),
     ...(above === undefined ? [] : [{ $gt: [placeOfThis, above] }]),
+    ...(range.isFiltered
+      ? ['$$this._id', placeOfThis].map((id) => ({ $eq: [{ $type: id }, 'objectId'] }))
+      : []),
   ]
   const within =
     conditions.length === 0 ? list : { $filter: { input: list, cond: { $and: conditions } } }

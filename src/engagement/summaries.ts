@@ -5,7 +5,7 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { shareReads } from '../db/shared-reads.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { type KindKeyedBy, kinds, viewerFields } from './kinds.ts'
-import { embedded } from './list-store.ts'
+import { arrayIn } from './list-store.ts'
 
 /** The kinds of which a user has at most one entry in a list. */
 type ViewerKind = KindKeyedBy<'actor'>
@@ -118,7 +118,7 @@ export class EngagementSummaries {
       projection.has_overflow = 1
       projection.viewers = Object.fromEntries(
         viewerKinds.map((kind) => {
-          const actors = { $map: { input: embedded(kind), in: `$$this.${kinds[kind].key}` } }
+          const actors = { $map: { input: arrayIn(kind), in: `$$this.${kinds[kind].key}` } }
           return [kind, { $setIntersection: [actors, { $literal: viewers }] }]
         }),
       )

@@ -2,7 +2,7 @@ import { requestTimeout } from '../db/client.ts'
 import type { Collections, EngagementByUserDoc } from '../db/collections.ts'
 import { duplicatePositions } from '../db/errors.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
@@ -83,7 +83,7 @@ export class UserEngagementIndex {
     const list: OwnedList<EngagementByUserDoc> = {
       collection: this.entries,
       owner: 'user',
-      where: { kind },
+      where: { kind, post: { $gte: lowestId } },
       fields: ['_id', 'user', 'kind', 'post', 'author'],
     }
     const found = await rangesByOwner(list, users, range, past)
@@ -92,9 +92,9 @@ export class UserEngagementIndex {
 
   /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */
   async readBatch(user: UserId, limit: number, before?: EngagementId): Promise<UserEngagement[]> {
-    const older = before ? { _id: { $lt: toObjectId(before) } } : {}
+    const older = { $gte: lowestId, ...(before && { $lt: toObjectId(before) }) }
     const found = await this.entries
-      .find({ user, ...older }, { ...requestTimeout, hint: byRecency })
+      .find({ user, _id: older, post: { $gte: lowestId } }, { ...requestTimeout, hint: byRecency })
       .limit(limit)
       .toArray()
     return found.map(toUserEngagement)

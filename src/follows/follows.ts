@@ -2,8 +2,9 @@ import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type EdgeSource, edgeSources } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
-import { fromObjectId } from '../db/object-id.ts'
+import { fromObjectId, isObjectId } from '../db/object-id.ts'
 import { pagesByOwner } from '../db/pages.ts'
+import { fieldsConform } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
@@ -215,8 +216,8 @@ export class Follows {
       { [owner]: follower, [other]: followee } as Filter<StoredEdge>,
       { ...requestTimeout, projection: { groups: 1 }, hint: membership },
     )
-    return found
-      ? { since: timeOf(fromObjectId<EdgeId>(found._id)), groups: found.groups ?? [] }
+    return isObjectId(found?._id)
+      ? { since: timeOf(fromObjectId<EdgeId>(found._id)), groups: groupsIn(found) }
       : undefined
   }
 
@@ -233,7 +234,7 @@ export class Follows {
         hint: membership,
       })
       .toArray()
-    return new Map(found.map((doc) => [doc[other] as UserId, doc.groups ?? []]))
+    return new Map(found.map((doc) => [doc[other] as UserId, groupsIn(doc)]))
   }
 
   /**
@@ -252,7 +253,10 @@ export class Follows {
         { ...singleBatch, ...tx, hint: { [owner]: 1, groups: 1, [other]: 1 } },
       )
       .toArray()
-    return found.map(({ _id }) => _id).sort()
+    return found
+      .map(({ _id }) => _id)
+      .filter((name) => typeof name === 'string')
+      .sort()
   }
 
   private pages(index: EdgeIndex, users: readonly UserId[], window: Window, group?: string) {
@@ -288,6 +292,10 @@ export class Follows {
     return new Set(found.map((doc) => doc[other] as UserId))
   }
 }
+
+/** The groups of an edge. Groups of another type are none. */
+const groupsIn = ({ groups = [] }: StoredEdge): readonly string[] =>
+  fieldsConform('following', { groups }) ? groups : []
 
 const edgeFilter = (filter: object, group: string | undefined): Filter<StoredEdge> =>
   group === undefined ? filter : { ...filter, groups: group }

@@ -2,7 +2,7 @@ import type { Collections, EngagementDoc, OverflowDoc, PostDoc } from '../db/col
 import type { Filter, ObjectId } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type EngagementKind, engagementKinds } from '../engagement/kinds.ts'
-import { embedded } from '../engagement/list-store.ts'
+import { arrayIn } from '../engagement/list-store.ts'
 
 /** The collections of posts and their overflow documents. */
 export type ListCollections = Pick<Collections, 'posts' | 'overflow'>
@@ -93,7 +93,7 @@ export async function deriveMetadata(
   const set = Object.fromEntries(
     engagementKinds.flatMap((kind) => {
       const beyond = levels.find((one) => one._id === kind)
-      const last = { $max: [`$last.${kind}`, { $max: places(embedded(kind)) }, beyond?.high] }
+      const last = { $max: [`$last.${kind}`, { $max: places(arrayIn(kind)) }, beyond?.high] }
       return [
         [`levels.${kind}`, beyond?.levels ?? '$$REMOVE'],
         [`last.${kind}`, { $ifNull: [last, '$$REMOVE'] }],

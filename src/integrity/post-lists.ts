@@ -3,7 +3,7 @@ import type { ObjectId } from '../db/mongo.ts'
 import { malformed, wellFormed } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type EngagementKind, engagementKinds, kinds } from '../engagement/kinds.ts'
-import { embedded } from '../engagement/list-store.ts'
+import { arrayIn } from '../engagement/list-store.ts'
 import type { Discrepancy } from './invariant.ts'
 import { type Difference, differenceOf } from './ledger.ts'
 
@@ -67,7 +67,7 @@ export class PostLists {
     filter: object,
     { limit, tx }: { readonly limit?: number; readonly tx?: Tx } = {},
   ): Promise<PostLists> {
-    const facts = engagementKinds.map((kind) => [kind, factsOf(embedded(kind), kinds[kind].key)])
+    const facts = engagementKinds.map((kind) => [kind, factsOf(arrayIn(kind), kinds[kind].key)])
     const found = posts.aggregate<PostFacts>(
       [
         { $match: { ...filter, ...wellFormed('posts') } },

@@ -5,6 +5,7 @@ import { badInput, checkAll, DomainError } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
+import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
 import type { Placement } from '../registry/placement.ts'
 import {
@@ -56,6 +57,9 @@ interface LoadedSlice extends Omit<TimelineSlice, 'facts'> {
   readonly stamp?: Stamp | undefined
 }
 
+/** How long no further warning is logged, in milliseconds. */
+const quietMs = 10_000
+
 const isNotFound = (error: unknown) => error instanceof DomainError && error.code === 'NOT_FOUND'
 
 /** How often a page is read again because registrations changed while it was read. */
@@ -69,9 +73,16 @@ const triesMax = 3
  */
 export class FeedService {
   private readonly entryFacts: EntryFacts
+  private log: Log | undefined
+  private warnedMs = Number.NEGATIVE_INFINITY
 
   constructor(private readonly parts: FeedServiceParts) {
     this.entryFacts = new EntryFacts(parts)
+  }
+
+  /** From now on, logs each defect that FANOUT_ON_READ hides, at most every 10 s. */
+  start(log: Log): void {
+    this.log = log
   }
 
   /**
@@ -252,14 +263,23 @@ export class FeedService {
       const slice = await this.fillSlice(name, registration, query)
       if (!placement.isSeparate || (await placement.isIntact(registration))) return slice
     } catch (error) {
-      const isUnreadable = isMalformedData(error) || error instanceof TypeError || isNotFound(error)
+      const isUnexpected = error instanceof TypeError
+      const isUnreadable = isMalformedData(error) || isUnexpected || isNotFound(error)
       const isOutage =
         placement.isSeparate && (await placement.isOutage(error, registration.cluster))
       if (!isUnreadable && !isOutage) throw error
+      if (isUnexpected) this.warn(error)
     }
     timelineFallbacks.inc()
     query.stamp?.spoilPage()
     return this.fillSlice('FANOUT_ON_READ', registration, query)
+  }
+
+  /** A malformed document does this, or a defect of Feedline. */
+  private warn(error: TypeError): void {
+    if (performance.now() - this.warnedMs < quietMs) return
+    this.warnedMs = performance.now()
+    this.log?.warn({ err: error }, 'a stored timeline could not be read')
   }
 
   private async fillSlice(

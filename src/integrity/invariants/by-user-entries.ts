@@ -2,7 +2,7 @@ import type { Document, ObjectId } from '../../db/mongo.ts'
 import { wellFormed } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type EngagementKind, engagementKinds } from '../../engagement/kinds.ts'
-import { embedded } from '../../engagement/list-store.ts'
+import { arrayIn } from '../../engagement/list-store.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { lockPosts, readParts, writePart } from '../list-documents.ts'
 
@@ -158,7 +158,7 @@ function entriesIn(where: Holders): readonly [Document[], Document[]] {
   const entriesOf = (list: unknown, kind: unknown) => ({
     $map: { input: list, in: { id: '$$this._id', actor: '$$this.actor', kind } },
   })
-  const all = engagementKinds.map((kind) => entriesOf(embedded(kind), { $literal: kind }))
+  const all = engagementKinds.map((kind) => entriesOf(arrayIn(kind), { $literal: kind }))
   const each = [
     { $unwind: '$entry' },
     {

@@ -2,7 +2,7 @@ import type { OverflowDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { type EngagementKind, kinds } from '../../engagement/kinds.ts'
-import { embedded } from '../../engagement/list-store.ts'
+import { arrayIn } from '../../engagement/list-store.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import { type ListRef, lockPosts, placeOf, readParts, writePart } from '../list-documents.ts'
 import type { PostLists } from '../post-lists.ts'
@@ -100,7 +100,7 @@ async function* repeatsIn(
       const found = posts.aggregate<{ _id: unknown }>(
         [
           { $match: { _id: post._id, author: post.author } },
-          ...keysIn(embedded(kind), kind),
+          ...keysIn(arrayIn(kind), kind),
           { $unionWith: { coll: overflow.collectionName, pipeline: beyond } },
           { $group: { _id: '$key', times: { $sum: 1 } } },
           { $match: { times: { $gt: 1 } } },

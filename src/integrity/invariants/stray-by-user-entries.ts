@@ -4,7 +4,7 @@ import { toObjectId } from '../../db/object-id.ts'
 import { conforms, shapes, wellFormed } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { engagementKinds } from '../../engagement/kinds.ts'
-import { embedded } from '../../engagement/list-store.ts'
+import { arrayIn } from '../../engagement/list-store.ts'
 import { byRecency } from '../../engagement/user-index.ts'
 import { batches } from '../../lib/batch.ts'
 import { type EngagementId, timeIdAt } from '../../lib/ids.ts'
@@ -83,7 +83,7 @@ async function findStrays(
   const ids = byUser.map(({ _id }) => _id)
   const own = [...new Map(byUser.map(({ post }) => [post.toHexString(), post])).values()]
   const embeddedIds = engagementKinds.map((kind) => ({
-    $map: { input: embedded(kind), in: '$$this._id' },
+    $map: { input: arrayIn(kind), in: '$$this._id' },
   }))
   const among = (list: unknown) => [
     { $project: { _id: 0, id: { $setIntersection: [list, ids] } } },

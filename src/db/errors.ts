@@ -184,22 +184,22 @@ export function isUnreachable(error: unknown): boolean {
   )
 }
 
-/** The code of an operator that got a stored value of another type, such as `$inc` of a text. */
-const typeMismatchCode = 14
-/** The code of an update below a stored value that has no fields. */
-const notViableCode = 28
-/** The codes of errors in expressions begin here. Commands of Feedline fail so only on stored values. */
-const expressionCodesFrom = 16_000
+/**
+ * The codes of operators that got a stored value of another type: of any operator, of an update below a value without
+ * fields, of `$toObjectId`, and those that each operator of expressions has for itself.
+ */
+const malformedCodes: ReadonlySet<unknown> = new Set([
+  ...[14, 28, 241],
+  ...[16554, 16556, 16883, 17043, 17047, 17048, 17124, 28651, 28664, 28689, 28724],
+  ...[31393, 34435, 40081, 40228, 40400, 2942504],
+])
 
 /** Whether the server could not work with a stored value, because it has another type than the code reads. */
 export function isMalformedData(error: unknown): boolean {
   const root = rootCause(error)
-  const code =
-    root instanceof MongoServerError || root instanceof MongoBulkWriteError ? root.code : 0
   return (
-    code === typeMismatchCode ||
-    code === notViableCode ||
-    (typeof code === 'number' && code >= expressionCodesFrom)
+    (root instanceof MongoServerError || root instanceof MongoBulkWriteError) &&
+    malformedCodes.has(root.code)
   )
 }
 

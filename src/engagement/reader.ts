@@ -33,12 +33,11 @@ export function toEngagement(
 ): Engagement {
   const { _id, place, actor, text, facets } = entry
   const id = fromObjectId<EngagementId>(_id)
-  const isRight = conforms(entryShapes[kind], entry)
   const own = {
     actor: actor as UserId,
-    ...(isRight && text !== undefined ? { text } : {}),
-    ...(isRight && facets ? { facets } : {}),
-    ...(isRight ? {} : { isMalformed: true as const }),
+    ...(text === undefined ? {} : { text }),
+    ...(facets ? { facets } : {}),
+    ...(conforms(entryShapes[kind], entry) ? {} : { isMalformed: true as const }),
   }
   return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...own }
 }
@@ -92,7 +91,7 @@ export class EngagementReader {
     const inPosts = found.flatMap((post) =>
       names.flatMap((kind) =>
         (post[kind] ?? []).flatMap((entry) =>
-          hasPlace(entry) ? [toEngagement(kind, toRef(post._id, post.author), entry)] : [],
+          isReadable(entry) ? [toEngagement(kind, toRef(post._id, post.author), entry)] : [],
         ),
       ),
     )
@@ -111,12 +110,12 @@ export class EngagementReader {
     return inPosts.concat(
       beyond.flatMap(({ _id: { post, kind }, items }) => {
         const ref = refs.get(post.toHexString())
-        return ref ? items.filter(hasPlace).map((entry) => toEngagement(kind, ref, entry)) : []
+        return ref ? items.filter(isReadable).map((entry) => toEngagement(kind, ref, entry)) : []
       }),
     )
   }
 
-  /** The entries of a range of each list, in the order it walks. As many commands again if one has no id or place. */
+  /** The entries of a range of each list, in the order it walks. As many commands again if one is not readable. */
   private async range(
     kind: EngagementKind,
     posts: readonly PostRef[],
@@ -133,8 +132,8 @@ export class EngagementReader {
       this.inLevels(kind, posts, range, { where: firstWithin(bounds) }),
     ])
     const all = [...inPosts.values()].map(({ entries }) => entries)
-    const isReadable = [...all, ...straddling.values(), ...levels.values()].flat().every(hasPlace)
-    if (!isReadable && !isFiltered) return this.range(kind, posts, given, true)
+    const read = [...all, ...straddling.values(), ...levels.values()].flat()
+    if (!isFiltered && !read.every(isReadable)) return this.range(kind, posts, given, true)
     return new Map(
       posts.map((post) => {
         const here = inPosts.get(post.id)
@@ -204,14 +203,14 @@ export class EngagementReader {
   }
 }
 
-/** A range, and whether entries without an id or a place are left out before it is cut. */
+/** A range, and whether entries that are not readable are left out before it is cut. */
 interface Walk extends Range {
   readonly isFiltered: boolean
 }
 
-/** Whether an entry has an id, and its place is one. */
-const hasPlace = (entry: EngagementDoc | null): boolean =>
-  isObjectId(entry?._id) && isObjectId(entry.place ?? entry._id)
+/** Whether an entry has an id, a place and an actor. */
+const isReadable = (entry: EngagementDoc | null): boolean =>
+  isObjectId(entry?._id) && isObjectId(entry.place ?? entry._id) && typeof entry.actor === 'string'
 
 /** An entry of a level. */
 interface Row {
@@ -264,7 +263,10 @@ function walked(list: unknown, range: Walk): Document {
     ...(below === undefined ? [] : [{ $lt: [placeOfThis, below] }]),
     ...(above === undefined ? [] : [{ $gt: [placeOfThis, above] }]),
     ...(range.isFiltered
-      ? ['$$this._id', placeOfThis].map((id) => ({ $eq: [{ $type: id }, 'objectId'] }))
+      ? [
+          ...['$$this._id', placeOfThis].map((id) => ({ $eq: [{ $type: id }, 'objectId'] })),
+          { $eq: [{ $type: '$$this.actor' }, 'string'] },
+        ]
       : []),
   ]
   const within =

@@ -83,7 +83,7 @@ export class UserEngagementIndex {
     const list: OwnedList<EngagementByUserDoc> = {
       collection: this.entries,
       owner: 'user',
-      where: { kind, post: { $gte: lowestId } },
+      where: { kind, post: { $gte: lowestId }, author: { $gte: '' } },
       fields: ['_id', 'user', 'kind', 'post', 'author'],
     }
     const found = await rangesByOwner(list, users, range, past)

@@ -265,8 +265,8 @@ export class Follows {
       {
         collection,
         owner,
-        // An edge of another source is malformed. The index covers the condition.
-        where: edgeFilter({ source: { $in: edgeSources } }, group),
+        // Other edges are malformed. The index covers the condition.
+        where: edgeFilter({ source: { $in: edgeSources }, [other]: { $gte: '' } }, group),
         fields: ['_id', owner, other, 'source'],
       },
       users,

@@ -102,7 +102,13 @@ export class Restrictions {
   async list(owner: UserId, kind: 'MUTE' | 'BLOCK', window: Window): Promise<Page<Restriction>> {
     const { restrictions } = this.parts.collections
     const pages = await pagesByOwner(
-      { collection: restrictions, owner: 'owner', where: { kind }, fields: ['_id', 'other'] },
+      {
+        collection: restrictions,
+        owner: 'owner',
+        // Any other is malformed.
+        where: { kind, other: { $gte: '' } },
+        fields: ['_id', 'other'],
+      },
       [owner],
       window,
       (doc): Restriction => ({ id: fromObjectId(doc._id), other: doc.other as UserId }),

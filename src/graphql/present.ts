@@ -155,14 +155,15 @@ export async function presentPostRefs(
 }
 
 /**
- * Loads likes, comments and shares with their users and posts. Entries that a block hides from the viewer are absent. The
- * viewer's own entries are never hidden.
+ * Loads likes, comments and shares with their users and posts. Malformed entries are absent, and those that a block
+ * hides from the viewer. The viewer's own entries are never hidden.
  */
 export async function presentEngagements(
   ctx: Context,
-  engagements: readonly Engagement[],
+  all: readonly Engagement[],
   selection: Selection,
 ) {
+  const engagements = all.filter(({ isMalformed }) => !isMalformed)
   const people = engagements.map(({ actor }) => actor)
   const others = engagements.filter(({ actor }) => actor !== ctx.viewer)
   const [hidden, users, posts, facets] = await Promise.all([
@@ -177,8 +178,8 @@ export async function presentEngagements(
       : undefined,
     presentFacets(ctx, engagements, selection),
   ])
-  const isVisible = ({ actor, post, isMalformed }: Engagement) =>
-    !isMalformed && (actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author)))
+  const isVisible = ({ actor, post }: Engagement) =>
+    actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []

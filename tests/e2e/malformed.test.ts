@@ -12,6 +12,7 @@ import {
   type Stored,
 } from '../integration/damage/malformed.ts'
 import { useApp } from '../support/app.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { readDefinitions, readFileNames } from '../support/written-operations.ts'
 
@@ -55,7 +56,10 @@ beforeAll(async () => {
     await services.engagements.add('shares', one, post)
     await services.engagements.add('comments', one, post, { text: 'Well said, @bob' })
   }
+  const second = await services.posts.create(bob, { text: 'Again' })
+  await services.engagements.add('likes', ann, second)
   await services.follows.follow(bob, ann)
+  await services.follows.follow(ann, dan)
   await services.follows.setGroups(ann, bob, ['friends'])
   await services.restrictions.mute(ann, dan)
   await services.restrictions.block(ann, cem)
@@ -134,9 +138,7 @@ function withFragments(text: string, fragments: readonly string[]): string {
 
 test('a malformed document fails no operation with an internal error', async () => {
   const failures: string[] = []
-  // At night all cases. They take long, so each day the same few.
-  const tried = process.env.FEEDLINE_RUNS ? cases : cases.filter((_, at) => at % 401 === 5)
-  for (const one of tried) {
+  for (const one of share(401, cases)) {
     if (await damage(app.services, stored, one)) {
       for (const request of requests) {
         const { errors } = await app.send({ as: ann, ...request })
@@ -157,3 +159,76 @@ test('a malformed document fails no operation with an internal error', async () 
   if (failures.length > 0) console.error([...new Set(logged)].join('\n'))
   expect(failures).toEqual([])
 }, 14_400_000)
+
+const lists = `{
+  bob: user(handle: "bob") {
+    followers(first: 9) { edges { node { handle } } }
+    posts(first: 9) { edges { node { id ...Entries } } }
+  }
+  ann: user(handle: "ann") {
+    following(first: 9) { edges { node { handle } } }
+    likedPosts(first: 9) { edges { node { id } } }
+  }
+}
+fragment Entries on Post {
+  likes(first: 9) { edges { node { id } } }
+  comments(first: 9) { edges { node { id text } } }
+  shares(first: 9) { edges { node { id } } }
+}`
+type List = { readonly edges?: readonly { readonly node: { readonly id?: string } | null }[] }
+
+/** The number of items of each list, by its path. Those in a post are named by its id. */
+async function lengths(): Promise<Map<string, number>> {
+  const { data, errors } = await app.send({ as: ann, query: lists })
+  expect(errors).toEqual([])
+  const found = new Map<string, number>()
+  const visit = (node: object, path: string) => {
+    for (const [name, value] of Object.entries(node)) {
+      const { edges } = (value ?? {}) as List
+      if (!edges) continue
+      const nodes = edges.flatMap((edge) => edge.node ?? [])
+      found.set(`${path}.${name}`, nodes.length)
+      for (const item of nodes) visit(item, `${item.id}`)
+    }
+  }
+  for (const [name, user] of Object.entries(data as object)) visit(user, name)
+  return found
+}
+
+test.each([
+  ...['posts._id', 'followers._id', 'following._id', 'posts.likes._id', 'posts.comments._id'],
+  ...['overflow.items._id', 'overflow.items', 'posts.comments.facets'],
+  ...['engagements_by_user._id', 'engagements_by_user.post', 'posts.comments.text'],
+])('a malformed %s takes out no other item of a list', async (field) => {
+  const before = await lengths()
+  const tried = cases.filter(
+    (one) =>
+      fieldOf(one) === field && ['int', 'string', 'minKey', 'maxKey', 'missing'].includes(one.type),
+  )
+  expect(tried.length).toBeGreaterThan(0)
+  for (const one of tried) {
+    if (await damage(app.services, stored, one)) {
+      const after = await lengths()
+      const shorter = [...before].filter(
+        ([path, length]) => (after.get(path) ?? length) < length - 1,
+      )
+      expect(shorter, one.type).toEqual([])
+    }
+    await restore(app.services, stored)
+  }
+})
+
+test('a page that a defect of its stored timeline takes to FANOUT_ON_READ is logged, not each time', async () => {
+  const one = cases.find(
+    ({ collection, path, type }) =>
+      collection === 'sized_buckets' && path === 'entries' && type === 'null',
+  )
+  await damage(app.services, stored, one as MalformedCase)
+  const query = '{ timeline(first: 2, strategy: SIZED_BUCKETS) { servedBy } }'
+  for (let times = 0; times < 2; times++) {
+    expect((await app.send({ as: ann, query })).errors).toEqual([])
+  }
+  const lines = app.logged.filter((line) => line.includes('a stored timeline could not be read'))
+  expect(lines).toHaveLength(1)
+  await restore(app.services, stored)
+})

@@ -101,6 +101,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
     services = createServices(database.client, database.db, config)
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
+    services.feed.start(log)
     const readiness = new Readiness(async () => {})
     const trusted = await loadTrustedDocuments(config.http.trustedDocuments, config)
     const nudge = () => {}

@@ -12,6 +12,7 @@ import {
   Timestamp,
 } from 'mongodb'
 import { type CollectionName, collectionNames } from '../../../src/db/collections.ts'
+import { isDuplicateKey } from '../../../src/db/errors.ts'
 import { EJSON } from '../../../src/db/mongo.ts'
 import type { Services } from '../../../src/services.ts'
 
@@ -64,8 +65,17 @@ export async function readStored(services: Services): Promise<Stored> {
   return new Map(await Promise.all(collectionNames.map(read)))
 }
 
-/** Makes the database what it was. Writes only documents that differ. */
-export async function restore(services: Services, stored: Stored): Promise<void> {
+/** Makes the database what it was. Writes only documents that differ. Again if a job that still ran wrote meanwhile. */
+export async function restore(services: Services, stored: Stored, tries = 3): Promise<void> {
+  try {
+    await restoreOnce(services, stored)
+  } catch (error) {
+    if (!isDuplicateKey(error) || tries === 1) throw error
+    await restore(services, stored, tries - 1)
+  }
+}
+
+async function restoreOnce(services: Services, stored: Stored): Promise<void> {
   const now = await readStored(services)
   await Promise.all(
     [...stored].map(async ([name, docs]) => {

@@ -5,7 +5,6 @@ import { conforms, type Shape, shapes } from '../../src/db/shapes.ts'
 import type { Finding } from '../../src/integrity/invariant.ts'
 import { reconcile } from '../../src/integrity/reconcile.ts'
 import type { Services } from '../../src/services.ts'
-import { share } from '../support/repetition.ts'
 import { handle, useServices } from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 import {
@@ -129,7 +128,9 @@ describe('malformed documents', () => {
 
   test('one malformed document stops no check and no repair, and repairs make nothing worse', async () => {
     const problems: string[] = []
-    for (const one of share(397, cases)) {
+    // At night all cases. They take hours, so each day the same few.
+    const tried = process.env.FEEDLINE_RUNS ? cases : cases.filter((_, at) => at % 397 === 5)
+    for (const one of tried) {
       for (const problem of await problemsOf(harness.services, one)) {
         problems.push(`${fieldOf(one)} ${one.type}: ${problem}`)
       }

@@ -65,7 +65,7 @@ test('a client that has used up its limit is refused before its document is pars
   ])
   // Not even a document that is no GraphQL is read.
   const unreadable = { query: `${'{ '.repeat(1_900)}#${clients}` }
-  // On a busy machine, the limit of a second may have come back meanwhile.
+  // On a busy machine, the limit of a second may have come back.
   await expect
     .poll(async () => (await send(unreadable)).errors)
     .toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }])

@@ -65,7 +65,7 @@ export async function readStored(services: Services): Promise<Stored> {
   return new Map(await Promise.all(collectionNames.map(read)))
 }
 
-/** Makes the database what it was. Writes only documents that differ. Again if a job that still ran wrote meanwhile. */
+/** Makes the database what it was. Writes only documents that differ. Again if a job that still ran wrote. */
 export async function restore(services: Services, stored: Stored, tries = 3): Promise<void> {
   try {
     await restoreOnce(services, stored)

@@ -245,6 +245,7 @@ function typeOf(value: unknown): BsonType | 'other' {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (value instanceof Date) return 'date'
+  if (value instanceof RegExp) return 'other'
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'string') return 'string'
   if (typeof value === 'number') return 'double'

@@ -46,7 +46,7 @@ export async function* checkTimelines(
   for await (const some of readersOf(services, readers, after)) {
     const registered = await services.registry.read()
     if (registered.size === 0) return
-    for (const few of chunks(some, readersTogether)) {
+    for (const few of chunks(await withAccount(services, some), readersTogether)) {
       const checked = few.map((reader) => checkReader(services, reader, registered, repair))
       const found = await Promise.all(checked)
       yield {
@@ -126,6 +126,17 @@ async function checkOnce(
     findings.push({ ...failure, subject: reader })
     return { findings, entries, inFlight: 0, timelines: 0 }
   }
+}
+
+/** The handles that have an account. Others should have no timeline, whomever they follow. One command. */
+async function withAccount(
+  { collections: { users } }: IntegrityServices,
+  handles: readonly UserId[],
+): Promise<UserId[]> {
+  const filter = { _id: { $in: [...handles] } }
+  const accounts = await users.find(filter, { projection: { _id: 1 } }).toArray()
+  const known = new Set(accounts.map(({ _id }) => _id))
+  return handles.filter((handle) => known.has(handle))
 }
 
 async function* readersOf(

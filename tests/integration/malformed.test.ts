@@ -45,6 +45,7 @@ const free: Readonly<Record<string, string>> = {
   'posts.facets': 'computed again when it is absent',
   'posts.attachments': 'what the author attached',
   'posts.repairs': 'raised by repairs',
+  'posts.last.': 'an id that no entry exceeds',
   'posts.guard': 'raised by writes that must collide',
   'posts.comments.text': 'what the user wrote',
   'posts.comments.facets': 'computed again when it is absent',

@@ -12,10 +12,20 @@ export function uriProblem(variable: string, uri: string | undefined): string | 
     return undefined
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
-    // Other messages quote what the driver takes for a host or a user, and that may be part of a password.
-    const isAboutOption = /\b(option|parameter|replicaSet|directConnection|loadBalanced|auth|tls)/i
-    return isAboutOption.test(reason) && !/unescaped/i.test(reason)
+    const srvProblem = srvProblems.find(([message]) => message.test(reason))?.[1]
+    if (srvProblem) return `${variable}: ${shown(uri)} ${srvProblem}`
+    // Other messages quote what the driver takes for a host or a user, and that may be part of a password. With
+    // an @ behind a ?, the options may be one too.
+    const isAboutOption =
+      /\b(option|parameter|replicaSet|directConnection|loadBalanced|auth|tls|mechanism|MONGODB-|preference|stringified)/i
+    return isAboutOption.test(reason) && !/unescaped/i.test(reason) && !/\?.*@/.test(uri)
       ? `${variable}: ${shown(uri)} has an option that MongoDB's driver refuses: ${reason}`
       : `${variable}: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`
   }
 }
+
+/** What the driver refuses of a URI whose hosts are in DNS. */
+const srvProblems = [
+  [/^mongodb\+srv.* port/, 'has a port, which mongodb+srv:// reads from DNS; remove the port'],
+  [/^mongodb\+srv.* multiple/, 'has several hosts, which mongodb+srv:// reads from DNS; name one'],
+] as const

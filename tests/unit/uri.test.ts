@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { uriProblem } from '../../src/db/uri.ts'
+
+const problemOf = (uri: string) => uriProblem('MONGODB_URI', uri)
+
+test.each([
+  ['mongodb+srv://a.example.com:27017/', 'has a port, which mongodb+srv:// reads from DNS'],
+  ['mongodb+srv://u:hidden@a.example.com:1/', 'has a port, which mongodb+srv:// reads from DNS'],
+  ['mongodb+srv://a.example.com,b.example.com/', 'has several hosts'],
+  ['mongodb+srv://a.example.com/?directConnection=true', 'does not support directConnection'],
+  ['mongodb://u:hidden@h/?authMechanism=MONGODB-AWS', 'read by the AWS SDK'],
+  [
+    'mongodb://u:hidden@h/?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:hidden',
+    'read by the AWS SDK',
+  ],
+  ['mongodb://h/?authMechanism=GSSAPI', "Username required for mechanism 'GSSAPI'"],
+  ['mongodb://u:hidden@h/?authMechanism=MONGODB-X509', 'Password not allowed'],
+  ['mongodb://h/?authMechanism=MONGODB-OIDC', 'must be specified for mechanism'],
+  ['mongodb://h/?maxPoolSize=many', 'Expected maxPoolSize to be stringified int value'],
+  ['mongodb://h/?readPreference=near', 'Invalid read preference mode "near"'],
+  ['mongodb://h/?compressors=zip', 'zip is not a valid compression mechanism'],
+  ['mongodb://h/?tls=maybe', 'tls/ssl must be either'],
+  ['mongodb://u:hid/den@h/', 'is not percent-encoded'],
+  ['mongodb://h:99999/', 'a port is no number up to 65535'],
+])('%s is refused with what is wrong with it', (uri, reason) => {
+  expect(problemOf(uri)).toContain(reason)
+  expect(problemOf(uri)).toMatch(/^MONGODB_URI: /)
+  expect(problemOf(uri)).not.toMatch(/hidden|hid\/den/)
+})
+
+test('no sentence about a URI has its password, whatever the password is', () => {
+  const special = fc.constantFrom(...'@:/?#[]%&=+, ')
+  const password = fc
+    .tuple(fc.array(special, { maxLength: 3 }), fc.array(special, { maxLength: 3 }))
+    .map(([before, after]) => `sesame${before.join('')}tango${after.join('')}`)
+  const tail = fc.constantFrom('h/', 'h:1/', 'h:x/', 'h/?maxPoolSize=x', 'h/?a=b', 'h', ',/')
+  const scheme = fc.constantFrom('mongodb://', 'mongodb+srv://')
+  fc.assert(
+    fc.property(scheme, password, tail, (start, secret, end) => {
+      expect(problemOf(`${start}user:${secret}@${end}`) ?? '').not.toMatch(/sesame|tango/)
+    }),
+    { numRuns: 1_000 },
+  )
+})

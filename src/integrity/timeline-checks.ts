@@ -128,7 +128,7 @@ async function checkOnce(
   }
 }
 
-/** The handles that have an account. Others should have no timeline, whomever they follow. One command. */
+/** The handles that have an account. Others should have no timeline, even if they follow someone. One command. */
 async function withAccount(
   { collections: { users } }: IntegrityServices,
   handles: readonly UserId[],

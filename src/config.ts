@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { uriProblem } from './db/uri.ts'
 import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
 import { shown } from './lib/shown.ts'
 import {
@@ -267,6 +268,8 @@ function databaseProblems(
   if (!e.MONGODB_URI) {
     return isRequired ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true'] : []
   }
+  // What looks like its path may be a part of the password, and the URI is refused with a sentence of its own.
+  if (uriProblem('MONGODB_URI', e.MONGODB_URI)) return []
   const name = databaseIn(e.MONGODB_URI)
   const problem = databaseName.optional().safeParse(name).error?.issues[0]?.message
   if (e.MONGODB_DATABASE || !problem) return []

@@ -2,14 +2,13 @@ import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
 import { collectionNames, timelineCollectionNames } from './db/collections.ts'
-import { isRefused } from './db/errors.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
 import type { TimelinesCluster } from './db/timelines-cluster.ts'
-import { UriCheck } from './db/unreachable.ts'
+import { isUnauthorized, UriCheck } from './db/unreachable.ts'
 import type { FeedConfig } from './feed/config.ts'
 import { orDispose } from './lib/or-dispose.ts'
 import { openTimelines } from './open-timelines.ts'
@@ -87,6 +86,7 @@ export async function openDatabase(
     }
     if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
+    if (anyVersion) await checkFormer(client, config.database)
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
     if (lifetime) warn(lifetime)
@@ -146,7 +146,7 @@ async function checkFormer(
   if (!formerName || (await readSchema(client.db(name)))) return
   const former = await readSchema(client.db(formerName)).catch((error: unknown) => {
     // A user without rights on it never stored anything there.
-    if (isRefused(error)) return undefined
+    if (isUnauthorized(error)) return undefined
     throw error
   })
   if (!former) return

@@ -13,6 +13,9 @@ const releases: Readonly<Record<number, string>> = {
 }
 
 const unauthorizedCodes: ReadonlySet<unknown> = new Set([13, 8000])
+/** Whether the user of the connection may not do what it asked for. */
+export const isUnauthorized = (error: unknown): boolean =>
+  error instanceof MongoServerError && unauthorizedCodes.has(error.code)
 const authenticationFailedCode = 18
 const differsByCaseCode = 13_297
 
@@ -84,7 +87,7 @@ export class UriCheck {
       const [, stored = ''] = /already have: \[([^\]]*)/.exec(error.message) ?? []
       return `it has the database ${shown(stored)}, which differs from ${shown(this.database)} by case alone; set MONGODB_DATABASE=${stored}, or to another name`
     }
-    if (!unauthorizedCodes.has(error.code)) return undefined
+    if (!isUnauthorized(error)) return undefined
     return user
       ? `the user ${shown(user)} may not use the database ${shown(this.database)} as Feedline does; grant the user its role readWrite`
       : 'MongoDB asks for a user; write mongodb://USER:PASSWORD@HOST/?authSource=admin'

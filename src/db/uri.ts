@@ -7,6 +7,7 @@ import { shown } from '../lib/shown.ts'
  */
 export function uriProblem(variable: string, uri: string | undefined): string | undefined {
   if (uri === undefined) return undefined
+  if (isPathUnclear(uri)) return unclear(variable, uri)
   try {
     new MongoClient(uri)
     return undefined
@@ -14,13 +15,9 @@ export function uriProblem(variable: string, uri: string | undefined): string | 
     const reason = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
     const srvProblem = srvProblems.find(([message]) => message.test(reason))?.[1]
     if (srvProblem) return `${variable}: ${shown(uri)} ${srvProblem}`
-    // Other messages quote what the driver takes for a host or a user, and that may be part of a password. With
-    // an @ behind a ?, the options may be one too.
-    const isAboutOption =
-      /\b(option|parameter|replicaSet|directConnection|loadBalanced|auth|tls|mechanism|MONGODB-|preference|stringified)/i
-    return isAboutOption.test(reason) && !/unescaped/i.test(reason) && !/\?.*@/.test(uri)
-      ? `${variable}: ${shown(uri)} has an option that MongoDB's driver refuses: ${reason}`
-      : `${variable}: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`
+    return isAboutSecret.test(reason) || /\?.*@/s.test(uri)
+      ? unclear(variable, uri)
+      : `${variable}: ${shown(uri)} has an option that MongoDB's driver refuses: ${reason}`
   }
 }
 
@@ -29,3 +26,13 @@ const srvProblems = [
   [/^mongodb\+srv.* port/, 'has a port, which mongodb+srv:// reads from DNS; remove the port'],
   [/^mongodb\+srv.* multiple/, 'has several hosts, which mongodb+srv:// reads from DNS; name one'],
 ] as const
+
+/** Messages that quote what the driver takes for a host or a user, and that may be a part of the password. */
+const isAboutSecret =
+  /unescaped|^Unable to parse|^Invalid (connection|scheme|port)|^URI|host list|contained empty/
+
+/** With an @ behind the first slash, a part of the password would be taken for the host. */
+const isPathUnclear = (uri: string): boolean => /^[^/]*\/\/[^/?]*\/[^?]*@/s.test(uri)
+
+const unclear = (variable: string, uri: string): string =>
+  `${variable}: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`

@@ -145,6 +145,7 @@ export class Engagements {
    * Takes back what a deleted user did, in bounded batches. A repeat goes on where it ended. While writes of the user may
    * be under way, it leaves the entries that such a write may still store.
    * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
+   * @throws {DomainError} NOT_FOUND if an entry of another shape is left. Its like would be one of the next owner.
    */
   async purge(user: UserId, { signal, isSettled, isDue, onRemoved }: Removal): Promise<void> {
     const { lists, userIndex, now } = this.parts
@@ -155,6 +156,7 @@ export class Engagements {
       signal.throwIfAborted()
       const batch = await userIndex.readBatch(user, 200, before)
       // Looked at after the entries were found: what was there before the handle is free is not the next owner's.
+      if (batch.length === 0 && isSettled) await userIndex.checkEmpty(user)
       if (batch.length === 0 || !(await isDue())) return
       for (const some of chunks(batch, 20)) {
         await Promise.all(

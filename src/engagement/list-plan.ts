@@ -148,10 +148,13 @@ export class ListPlan {
     }
   }
 
-  /** @returns the entry that was there already, or undefined when this one was added. */
+  /**
+   * @returns the entry that was there already, or undefined when this one was added.
+   * @throws {DomainError} NOT_FOUND if an entry without an id is there.
+   */
   add(given: NewEntry): EngagementDoc | undefined {
     const key = keyOf(this.rule, given)
-    const there = this.entries.get(key)
+    const there = this.find(key)
     if (there) return there.entry
     const entry = this.placed(given)
     this.entries.set(key, { entry, level: this.place(entry) })
@@ -159,15 +162,24 @@ export class ListPlan {
     return undefined
   }
 
-  /** @returns the entry that was taken out, or undefined when there was none, or none with the id `only`. */
+  /**
+   * @returns the entry that was taken out, or undefined when there was none, or none with the id `only`.
+   * @throws {DomainError} NOT_FOUND if an entry without an id is there.
+   */
   remove(key: string, only?: ObjectId): EngagementDoc | undefined {
-    const there = this.entries.get(key)
+    const there = this.find(key)
     if (!there || (only && !there.entry._id.equals(only))) return undefined
     this.entries.delete(key)
     this.countDelta--
     if (there.level === undefined) this.takeFromPost(there.entry)
     else this.takeFromLevel(there.entry, there.level)
     return there.entry
+  }
+
+  private find(key: string) {
+    const there = this.entries.get(key)
+    if (there) fromObjectId(there.entry._id)
+    return there
   }
 
   /** The changes, or undefined if nothing changes. */

@@ -87,21 +87,13 @@ export async function readState(
       embedded: stored.fill[kind],
       tail: grows ? await tailOf(tx, collections.overflow, list) : undefined,
       ...(passesLevels ? { nextLevel: await nextLevel(tx, collections.overflow, list) } : {}),
-      stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond].map(
-        withId,
-      ),
+      stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
     })
   }
   return { now: stored.now, levels, lists }
 }
 
 const placeOf = (id: ObjectId | undefined) => id && fromObjectId<EngagementId>(id)
-
-/** An entry that can be written about. @throws {DomainError} NOT_FOUND if its `_id` is no id. */
-function withId(stored: StoredEntry): StoredEntry {
-  fromObjectId(stored.entry._id)
-  return stored
-}
 
 /** A key as it is stored. */
 export const storedKey = (kind: EngagementKind, key: string): string | ObjectId =>

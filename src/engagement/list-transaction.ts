@@ -3,7 +3,7 @@ import { deadlineOf, type Timed, tooLate } from '../db/deadline.ts'
 import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
-import type { DomainError } from '../errors.ts'
+import { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { groupBy } from '../lib/batch.ts'
 import { type PostRef, timeOf } from '../lib/ids.ts'
@@ -64,7 +64,7 @@ export class ListTransaction {
     for (const [at, { write }] of batch.entries()) {
       const isPast =
         write.add && state.now >= deadlineOf(timeOf(fromObjectId(write.add._id)).getTime())
-      const decide = () => apply(plans.get(write.kind) as ListPlan, write)
+      const decide = () => attempt(plans.get(write.kind) as ListPlan, write)
       results.push(known(at, results) ?? (isPast ? tooLate() : decide()))
     }
     const changes = [...plans].flatMap(([kind, plan]) => {
@@ -123,6 +123,16 @@ export class ListTransaction {
 const outcomeOf = (
   first: { readonly result: ListResult } | DomainError | undefined,
 ): ListResult | Error | undefined => (first instanceof Error ? first : first?.result)
+
+/** An error is that of this write alone. */
+function attempt(plan: ListPlan, write: ListWrite): ListResult | Error {
+  try {
+    return apply(plan, write)
+  } catch (error) {
+    if (error instanceof DomainError) return error
+    throw error
+  }
+}
 
 function apply(plan: ListPlan, { add, ...gone }: ListWrite): ListResult {
   if (add) {

@@ -110,7 +110,9 @@ export class EngagementReader {
     return inPosts.concat(
       beyond.flatMap(({ _id: { post, kind }, items }) => {
         const ref = refs.get(post.toHexString())
-        return ref ? items.filter(isReadable).map((entry) => toEngagement(kind, ref, entry)) : []
+        return ref
+          ? (items ?? []).filter(isReadable).map((entry) => toEngagement(kind, ref, entry))
+          : []
       }),
     )
   }

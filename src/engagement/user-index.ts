@@ -2,8 +2,9 @@ import { requestTimeout } from '../db/client.ts'
 import type { Collections, EngagementByUserDoc } from '../db/collections.ts'
 import { duplicatePositions } from '../db/errors.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
-import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
+import { fromObjectId, lowestId, malformedData, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
+import { malformed } from '../db/shapes.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { EngagementKind } from './kinds.ts'
@@ -88,6 +89,15 @@ export class UserEngagementIndex {
     }
     const found = await rangesByOwner(list, users, range, past)
     return new Map([...found].map(([user, docs]) => [user, docs.map(toUserEngagement)]))
+  }
+
+  /** Checks that the user has no entry that {@link readBatch} passes over. One command. @throws {DomainError} NOT_FOUND for one of another shape. */
+  async checkEmpty(user: UserId): Promise<void> {
+    const left = await this.entries.findOne(
+      { user, ...malformed('engagements_by_user') },
+      { ...requestTimeout, hint: byRecency, projection: { _id: 1 } },
+    )
+    if (left) throw malformedData()
   }
 
   /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */

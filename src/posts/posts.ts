@@ -2,7 +2,7 @@ import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
@@ -173,10 +173,10 @@ export class Posts {
     limit: number,
     first?: PostId,
   ): Promise<PostRef[]> {
-    const since = first === undefined ? {} : { _id: { $gte: toObjectId(first) } }
+    const since = { $gte: first === undefined ? lowestId : toObjectId(first) }
     const found = await this.parts.collections.posts
       .find(
-        { author: { $in: [...authors] }, ...since },
+        { author: { $in: [...authors] }, _id: since },
         { ...requestTimeout, batchSize: limit + 1, hint: { author: 1, _id: -1 } },
       )
       .sort({ author: 1, _id: -1 })

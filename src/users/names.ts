@@ -18,12 +18,14 @@ const joiningScripts = [
 const joining = `[${joiningScripts.map((script) => String.raw`\p{Script=${script}}`).join('')}]`
 /** The sign of each Indic script that removes a vowel. A joiner after it forms a letter, also at the end of a word. */
 const virama = '[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]'
+/** A letter, since the script counts its selectors and its vowel separator too. */
+const mongolian = String.raw`(?=\p{Script=Mongolian})\p{L}`
 const spellings = [
   String.raw`(?<=${joining})[\u200c\u200d](?=${joining})`,
   String.raw`(?<=(?=${joining})\p{L}\p{M}*${virama})[\u200c\u200d](?!\p{M})`,
   String.raw`(?<=\p{Script=Han})[\ufe00-\ufe02\u{e0100}-\u{e01ef}]`,
-  String.raw`(?<=\p{Script=Mongolian})[\u180b-\u180d\u180f]`,
-  String.raw`(?<=\p{Script=Mongolian}[\u180b-\u180d\u180f]?)\u180e(?=\p{Script=Mongolian})`,
+  String.raw`(?<=${mongolian})[\u180b-\u180d\u180f]`,
+  String.raw`(?<=${mongolian}[\u180b-\u180d\u180f]?)\u180e(?=${mongolian})`,
 ]
 const spelling = new RegExp(spellings.join('|'), 'gu')
 

@@ -7,7 +7,7 @@ import type {
   PostDoc,
 } from '../db/collections.ts'
 import type { AnyBulkWriteOperation, ObjectId } from '../db/mongo.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import { fromObjectId, malformedData, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { EngagementId, PostRef } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
@@ -148,14 +148,19 @@ async function tailOf(
       {
         ...requestTimeout,
         session: tx.session,
-        projection: { count: 1, bytes: { $bsonSize: '$$ROOT' } },
+        projection: {
+          count: 1,
+          bytes: { $bsonSize: '$$ROOT' },
+          isList: { $isArray: '$items' },
+        },
       },
     )
     .sort({ first: -1 })
     .limit(1)
     .toArray()
   if (!tail) return undefined
-  const { _id, count, bytes } = tail as OverflowDoc & { bytes: number }
+  const { _id, count, bytes, isList } = tail as OverflowDoc & { bytes: number; isList: boolean }
+  if (!isList) throw malformedData()
   return { number: _id.level, count, bytes }
 }
 

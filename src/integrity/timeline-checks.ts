@@ -46,6 +46,9 @@ export async function* checkTimelines(
   for await (const some of readersOf(services, readers, after)) {
     const registered = await services.registry.read()
     if (registered.size === 0) return
+    const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
+    // First, because a run that is interrupted among the readers goes on behind them.
+    if (readers === 'all') yield await checkStrays(services, registered, from, upTo, repair)
     for (const few of chunks(await withAccount(services, some), readersTogether)) {
       const checked = few.map((reader) => checkReader(services, reader, registered, repair))
       const found = await Promise.all(checked)
@@ -59,22 +62,30 @@ export async function* checkTimelines(
         upTo: few.at(-1) ?? '',
       }
     }
-    if (readers !== 'all') continue
-    const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
-    const [findings, left]: [Finding[], Finding[]] = [[], []]
-    for (const { _id: name } of writersIn(registered)) {
-      const strays = () => strayTimelines(services, name, from, upTo)
-      for (const { reader, finding } of await strays()) {
-        findings.push(finding)
-        if (!repair) continue
-        await services.strategies[name].deleteReader(reader)
-        await raiseTimelines(services.collections, [reader])
-      }
-      if (repair && findings.length > 0) left.push(...(await strays()).map((one) => one.finding))
-    }
-    yield { findings, left, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo }
     from = upTo
   }
+}
+
+/** Checks for timelines of handles between two handles that have no account. With `repair`, removes them. */
+async function checkStrays(
+  services: IntegrityServices,
+  registered: Registered,
+  from: string,
+  upTo: string,
+  repair: boolean,
+): Promise<ReadersVerdict> {
+  const [findings, left]: [Finding[], Finding[]] = [[], []]
+  for (const { _id: name } of writersIn(registered)) {
+    const strays = () => strayTimelines(services, name, from, upTo)
+    for (const { reader, finding } of await strays()) {
+      findings.push(finding)
+      if (!repair) continue
+      await services.strategies[name].deleteReader(reader)
+      await raiseTimelines(services.collections, [reader])
+    }
+    if (repair && findings.length > 0) left.push(...(await strays()).map((one) => one.finding))
+  }
+  return { findings, left, inFlight: 0, readers: 0, timelines: 0, entries: 0, upTo: from }
 }
 
 /** Checks the timelines of a reader. With `repair`, repairs them and checks again what was found and harms. */

@@ -442,9 +442,10 @@ describe('a database that cannot be used', () => {
     const env = { MONGODB_URI: `mongodb://root:hidden@${at('auth')}/fresh?authSource=admin` }
     const stored = { _id: 'schema', version: schemaVersion, following: 'collection' }
     await withUser('root', { insert: 'meta', documents: [stored] }, 'feedline')
-    expect(await sentenceOf('serve', env)).toBe(
-      'invalid configuration: MONGODB_URI: the database "fresh" in its path is new, and "feedline" has the data of a release that did not read the path; set MONGODB_DATABASE=feedline to use them, or MONGODB_DATABASE=fresh to begin a new database',
-    )
+    for (const command of ['migrate', 'serve'])
+      expect(await sentenceOf(command, env)).toBe(
+        'invalid configuration: MONGODB_URI: the database "fresh" in its path is new, and "feedline" has the data of a release that did not read the path; set MONGODB_DATABASE=feedline to use them, or MONGODB_DATABASE=fresh to begin a new database',
+      )
     for (const name of ['feedline', 'fresh']) {
       const server = feedline(['serve'], { PORT: '0', ...env, MONGODB_DATABASE: name })
       await server.says(/GraphQL: http/)

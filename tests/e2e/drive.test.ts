@@ -67,7 +67,7 @@ describe('feedline drive', () => {
     const { steps, operations, acknowledged, total, slots } = result
     expect(steps[0]?.arrivals).toBeGreaterThan(30)
     const failed = Object.values(total.errors).reduce((sum, count) => sum + count, 0)
-    expect([total.ok > 0, total.ok + failed]).toEqual([true, total.sent])
+    expect([total.ok > 20, total.ok + failed]).toEqual([true, total.sent])
     expect(operations.home?.latency?.p99Ms).toBeGreaterThan(0)
     expect(acknowledged.posts).toBeGreaterThanOrEqual(2 * users)
     expect(slots.reduce((sum, { offered }) => sum + offered, 0)).toBe(steps[0]?.arrivals)
@@ -125,7 +125,7 @@ describe('feedline drive', () => {
     const run = drive([limited.url], [...more, '--yes-write'], { AUTH_JWT_SECRET: secret })
     const { code, result } = await resultOf(run)
     const { compose } = result.operations
-    expect(compose?.errors.RATE_LIMITED).toBeGreaterThan(0)
+    expect(compose?.errors.RATE_LIMITED).toBeGreaterThan(10)
     expect(compose?.sent).toBe(result.steps[0]?.arrivals)
     expect(result.acknowledged.posts).toBe(2 * users + (compose?.ok ?? 0))
     expect(result.verification?.differences).toBe(0)

@@ -214,9 +214,9 @@ export function conforms(shape: Shape, value: unknown): boolean {
   if (type !== 'object') return true
   return (
     required.every((field) => field in (value as object)) &&
-    Object.entries(value as object).every(([field, of]) => {
-      const one = properties?.[field] ?? additionalProperties
-      return !one || conforms(one, of)
+    Object.entries(value as object).every(([name, field]) => {
+      const expected = properties?.[name] ?? additionalProperties
+      return !expected || conforms(expected, field)
     })
   )
 }

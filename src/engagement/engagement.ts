@@ -155,9 +155,10 @@ export class Engagements {
     for (;;) {
       signal.throwIfAborted()
       const batch = await userIndex.readBatch(user, 200, before)
+      if (batch.length === 0 && !isSettled) return
       // Looked at after the entries were found: what was there before the handle is free is not the next owner's.
-      if (batch.length === 0 && isSettled) await userIndex.checkEmpty(user)
-      if (batch.length === 0 || !(await isDue())) return
+      if (!(await isDue())) return
+      if (batch.length === 0) return userIndex.checkNoneMalformed(user)
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {

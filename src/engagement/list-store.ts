@@ -54,6 +54,7 @@ interface StoredPost {
 /**
  * Reads, in the caller's transaction, what the writes of each kind are about.
  * One command, and for each kind that overflows at most two more. Undefined without such a post.
+ * @throws {DomainError} NOT_FOUND if the last level of a list that grows has no list.
  */
 export async function readState(
   tx: Tx,

@@ -91,8 +91,11 @@ export class UserEngagementIndex {
     return new Map([...found].map(([user, docs]) => [user, docs.map(toUserEngagement)]))
   }
 
-  /** Checks that the user has no entry that {@link readBatch} passes over. One command. @throws {DomainError} NOT_FOUND for one of another shape. */
-  async checkEmpty(user: UserId): Promise<void> {
+  /**
+   * Checks that the user has no entry that {@link readBatch} passes over. One command.
+   * @throws {DomainError} NOT_FOUND if there is an entry of another shape.
+   */
+  async checkNoneMalformed(user: UserId): Promise<void> {
     const left = await this.entries.findOne(
       { user, ...malformed('engagements_by_user') },
       { ...requestTimeout, hint: byRecency, projection: { _id: 1 } },

@@ -14,7 +14,8 @@ it(
   async () => {
     const { report, progress } = await runFaults([
       '--minutes',
-      String(patient(5_000) / 60_000),
+      // Long enough for the acknowledgements below on a busy machine too.
+      String(patient(15_000) / 60_000),
       '--seed',
       '8',
       '--clients',
@@ -31,8 +32,7 @@ it(
       unfinishedJobs: 0,
     })
     expect(report.faults).toBeGreaterThanOrEqual(kinds.length)
-    // A busy machine acknowledges few. With none, nothing would be proved.
-    expect(report.acknowledged).toBeGreaterThan(0)
+    expect(report.acknowledged).toBeGreaterThan(25)
   },
   patient(240_000),
 )

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { uriProblem } from './db/uri.ts'
 import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
 import { shown } from './lib/shown.ts'
 import {
@@ -261,22 +260,27 @@ type Checked<Name extends keyof z.infer<typeof variables>> = {
   readonly [Key in Name]?: z.infer<typeof variables>[Key] | string | undefined
 }
 
-function databaseProblems(
-  e: Checked<'MONGODB_URI' | 'MONGODB_DATABASE' | 'EMBEDDED_MONGODB'>,
-  isRequired: boolean,
-): string[] {
-  if (!e.MONGODB_URI) {
-    return isRequired ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true'] : []
-  }
-  // What looks like its path may be a part of the password, and the URI is refused with a sentence of its own.
-  if (uriProblem('MONGODB_URI', e.MONGODB_URI)) return []
-  const name = databaseIn(e.MONGODB_URI)
+function databaseProblems({ MONGODB_URI }: Checked<'MONGODB_URI'>, isRequired: boolean): string[] {
+  return isRequired && !MONGODB_URI
+    ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true']
+    : []
+}
+
+/**
+ * What is wrong with the database that the path of `MONGODB_URI` names. Undefined if `MONGODB_DATABASE` names another.
+ * Only for a URI that the driver takes: in another, what looks like the path may be a part of the password.
+ */
+export function pathProblem(
+  uri: string | undefined,
+  database: string | undefined,
+): string | undefined {
+  const name = databaseIn(uri)
   const problem = databaseName.optional().safeParse(name).error?.issues[0]?.message
-  if (e.MONGODB_DATABASE || !problem) return []
-  return [
+  if (database || !problem) return undefined
+  return (
     `MONGODB_URI: the database in its path ${problem}, not ${shown(name ?? '')}; ` +
-      'set MONGODB_DATABASE, and the path only says where the user is stored',
-  ]
+    'set MONGODB_DATABASE, and the path only says where the user is stored'
+  )
 }
 
 function authProblems(

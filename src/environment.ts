@@ -2,6 +2,7 @@ import {
   type Config,
   ConfigError,
   commonVariableNames,
+  pathProblem,
   readCommonConfig,
   type Use,
 } from './config.ts'
@@ -42,10 +43,14 @@ export function readConfig(
   const common = readCommonConfig(given, use)
   const feed = readFeedConfig(given)
   const operations = readOperationsConfig(given, common.config)
-  const uris = { MONGODB_URI: common.config.database.uri, TIMELINES_URI: feed.config.timelinesUri }
+  const { uri } = common.config.database
+  const uris = [
+    uriProblem('MONGODB_URI', uri) ?? pathProblem(uri, given.MONGODB_DATABASE),
+    uriProblem('TIMELINES_URI', feed.config.timelinesUri),
+  ]
   const problems = [
     ...[common, feed, operations].flatMap((part) => part.problems),
-    ...Object.entries(uris).flatMap(([name, uri]) => uriProblem(name, uri) ?? []),
+    ...uris.flatMap((problem) => problem ?? []),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...common.config, feed: feed.config, operations: operations.config }

@@ -4,7 +4,7 @@ import { duplicatePositions } from '../db/errors.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, lowestId, malformedData, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
-import { malformed } from '../db/shapes.ts'
+import { conforms, shapes } from '../db/shapes.ts'
 import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { EngagementKind } from './kinds.ts'
@@ -92,15 +92,13 @@ export class UserEngagementIndex {
   }
 
   /**
-   * Checks that the user has no entry that {@link readBatch} passes over. One command.
+   * Checks that the user has no entry that {@link readBatch} passes over, after it has answered with none. One command,
+   * for one entry.
    * @throws {DomainError} NOT_FOUND if there is an entry of another shape.
    */
   async checkNoneMalformed(user: UserId): Promise<void> {
-    const left = await this.entries.findOne(
-      { user, ...malformed('engagements_by_user') },
-      { ...requestTimeout, hint: byRecency, projection: { _id: 1 } },
-    )
-    if (left) throw malformedData()
+    const left = await this.entries.findOne({ user }, { ...requestTimeout, hint: byRecency })
+    if (left && !conforms(shapes.engagements_by_user, left)) throw malformedData()
   }
 
   /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */

@@ -48,7 +48,7 @@ export async function* checkTimelines(
     if (registered.size === 0) return
     const upTo = some.length < readersAtOnce ? '\uffff' : (some.at(-1) ?? '')
     // First, because a run that is interrupted among the readers goes on behind them.
-    if (readers === 'all') yield await checkStrays(services, registered, from, upTo, repair)
+    if (readers === 'all') yield await checkStrays(services, registered, { from, upTo }, repair)
     for (const few of chunks(await withAccount(services, some), readersTogether)) {
       const checked = few.map((reader) => checkReader(services, reader, registered, repair))
       const found = await Promise.all(checked)
@@ -70,8 +70,7 @@ export async function* checkTimelines(
 async function checkStrays(
   services: IntegrityServices,
   registered: Registered,
-  from: string,
-  upTo: string,
+  { from, upTo }: { readonly from: string; readonly upTo: string },
   repair: boolean,
 ): Promise<ReadersVerdict> {
   const [findings, left]: [Finding[], Finding[]] = [[], []]

@@ -52,7 +52,9 @@ test('the owner of a hot post checks the likes of all processes in three command
   )
   expect(asked.length).toBeGreaterThan(30)
   const logged = sent('insert', 'engagements_by_user').length
-  expect(logged).toBeLessThanOrEqual(sent('commitTransaction').length)
+  // On a busy machine a batch may be tried again, after its transaction collided with one of a process that was not the owner.
+  const tries = sent('commitTransaction').length + sent('abortTransaction').length
+  expect(logged).toBeLessThanOrEqual(tries)
   expect(sent('find', 'restrictions')).toHaveLength(logged)
   expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
 })

@@ -18,7 +18,10 @@ const { input } = fc.letrec<{ value: unknown; input: Record<string, unknown> }>(
     fc.array(tie('value'), { maxLength: 2 }),
     tie('input'),
   ),
-  input: fc.dictionary(fc.constantFrom('a', 'b', '1', '__proto__'), tie('value'), { maxKeys: 3 }),
+  input: fc.dictionary(fc.constantFrom('a', 'b', '1', '__proto__'), tie('value'), {
+    maxKeys: 3,
+    noNullPrototype: true,
+  }),
 }))
 
 /** The same value with the fields of every object in another order. */
@@ -50,7 +53,7 @@ test('two inputs have the same fingerprint only if they are equal, and no two mu
     fc.property(input, input, (one, other) => {
       const isSame = fingerprintOf('createPost', one) === fingerprintOf('createPost', other)
       if (isSame) alike++
-      expect(isSame).toBe(isDeepStrictEqual({ ...one }, { ...other }))
+      expect(isSame).toBe(isDeepStrictEqual(one, other))
       expect(fingerprintOf('addComment', one)).not.toBe(fingerprintOf('createPost', one))
     }),
     { numRuns: 1_000 },

@@ -43,9 +43,14 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
       </div>
       {user.bio ? <p className="text">{user.bio}</p> : null}
       <p className="numbers">
-        <Count id="post-count" value={user.postCount} unit="posts" />
+        <Count id="post-count" value={user.postCount} unit="post" plural="posts" />
         <Link href={`/users/${user.handle}/followers`}>
-          <Count id="follower-count" value={user.followerCount} unit="followers" />
+          <Count
+            id="follower-count"
+            value={user.followerCount}
+            unit="follower"
+            plural="followers"
+          />
         </Link>
         <Link href={`/users/${user.handle}/following`}>
           <Count id="following-count" value={user.followingCount} unit="following" />
@@ -63,15 +68,17 @@ function Count({
   id,
   value,
   unit,
+  plural = unit,
 }: {
   id: string
   value: number | null | undefined
   unit: string
+  plural?: string
 }) {
   if (value == null) return null
   return (
     <span>
-      <b data-testid={id}>{value}</b> {unit}
+      <b data-testid={id}>{value}</b> {value === 1 ? unit : plural}
     </span>
   )
 }

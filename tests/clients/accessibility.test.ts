@@ -39,12 +39,16 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       const [written] = await write(bob, ['hello @alice #spring https://example.org'])
       const id = written ? postNodeId(written) : ''
       const violations: Record<string, string[]> = {}
-      for (const path of ['/', `/users/${bob}`, `/posts/${id}`, '/nowhere']) {
+      if (written) await app.services.engagements.add('likes', handle(carol), written)
+      const profile = `/users/${bob}`
+      const lists = [`${profile}/followers`, `${profile}/following`, `/posts/${id}/likes`]
+      for (const path of ['/', profile, `/posts/${id}`, ...lists, '/nowhere']) {
         const { page, posts, poll } = await open(alice, { path, polls: false, width })
         await page.emulateMedia({ colorScheme })
         if (path === '/nowhere') await page.getByText('There is no such page').waitFor()
+        else if (lists.includes(path)) await page.getByTestId('person').first().waitFor()
         else await posts.first().waitFor()
-        if (path.startsWith('/users')) await page.getByTestId('mutuals').waitFor()
+        if (path === profile) await page.getByTestId('mutuals').waitFor()
         if (path === '/') {
           await page.getByTestId('suggestion').waitFor()
           await write(bob, ['new'])

@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await expect.poll(shown).toEqual([bob, alice])
     await page.goBack()
     await page.getByRole('button', { name: 'Unfollow' }).click()
-    await page.getByRole('link', { name: '1 followers' }).click()
+    await page.getByRole('link', { name: '1 follower' }).click()
     await expect.poll(shown).toEqual([bob])
     await page.getByRole('link', { name: 'Profile' }).click()
     await page.getByRole('link', { name: '1 following' }).click()

@@ -8,6 +8,8 @@ import { exampleNames, useExample } from './example.ts'
 import { createWorld } from './world.ts'
 
 const widths = [320, 360, 390]
+/** Pages that list users instead of posts. */
+const lists = ['followers', 'following', 'likes']
 
 /** A page with long names, badges, groups, comments and buttons of the viewer. */
 async function createCrowdedWorld(app: TestApp) {
@@ -31,6 +33,7 @@ async function createCrowdedWorld(app: TestApp) {
   ])
   const [own] = await write(alice, ['own'])
   if (!own) throw new Error('a post')
+  await engagements.add('likes', handle(bob), own)
   await engagements.add('comments', handle(bob), own, { text: 'I agree completely. '.repeat(6) })
   return {
     alice,
@@ -39,7 +42,10 @@ async function createCrowdedWorld(app: TestApp) {
       group: '/groups/colleagues',
       'own profile': `/users/${alice}`,
       profile: `/users/${bob}`,
+      followers: `/users/${alice}/followers`,
+      following: `/users/${alice}/following`,
       post: `/posts/${postNodeId(own)}`,
+      likes: `/posts/${postNodeId(own)}/likes`,
       nowhere: '/nowhere',
     },
   }
@@ -109,13 +115,14 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       await page.goto(site + path)
       await page.getByRole('link', { name: 'book club' }).waitFor()
       if (kind === 'nowhere') await page.getByText('There is no such page').waitFor()
+      else if (lists.includes(kind)) await page.getByTestId('person').first().waitFor()
       else await posts.first().waitFor()
       await measure(kind, page)
     }
     await stranger.page.getByRole('textbox', { name: 'Name' }).waitFor()
     await measure('new account', stranger.page)
     expect(Object.entries(defects).filter(([, list]) => list.length > 0)).toEqual([])
-    expect(Object.keys(defects)).toHaveLength(widths.length * 7)
+    expect(Object.keys(defects)).toHaveLength(widths.length * 10)
   })
 
   test('the last group of a phone is reached by the keyboard', async () => {

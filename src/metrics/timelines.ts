@@ -14,7 +14,7 @@ timelinesAvailable.set(1)
 /** Pages that stored timelines could not serve. */
 export const timelineFallbacks = new Counter({
   name: 'feedline_timeline_fallbacks_total',
-  help: 'Pages from FANOUT_ON_READ because the timelines cluster could not be used',
+  help: 'Pages from FANOUT_ON_READ because a stored timeline could not be read, or its cluster could not be used',
   registers,
 })
 

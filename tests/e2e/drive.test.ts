@@ -114,9 +114,11 @@ describe('feedline drive', () => {
     const limited = await serve({
       NODE_ENV: 'production',
       AUTH_JWT_SECRET: secret,
-      RATE_LIMIT_MUTATIONS: '12',
+      RATE_LIMIT_MUTATIONS: '4',
     })
-    const more = [...load, '--mix', 'compose=1', '--rate', '120', '--prefix', 'limited']
+    // Two users are soon at their limit, however few of the requests a busy machine serves.
+    const few = ['--users', '2', '--follows', '1', '--posts', '1', '--sample', '2']
+    const more = [...load, ...few, '--mix', 'compose=1', '--rate', '120', '--prefix', 'limited']
     const refused = drive([limited.url], more, { AUTH_JWT_SECRET: secret })
     expect(await refused.ended).toBe(1)
     expect(refused.err()).toContain('--yes-write lets the run write to it')
@@ -127,7 +129,7 @@ describe('feedline drive', () => {
     const { compose } = result.operations
     expect(compose?.errors.RATE_LIMITED).toBeGreaterThan(10)
     expect(compose?.sent).toBe(result.steps[0]?.arrivals)
-    expect(result.acknowledged.posts).toBe(2 * users + (compose?.ok ?? 0))
+    expect(result.acknowledged.posts).toBe(2 + (compose?.ok ?? 0))
     expect(result.verification?.differences).toBe(0)
     expect(code).toBe(codeOf(result))
   })

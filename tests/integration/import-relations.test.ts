@@ -8,6 +8,7 @@ import { importRelations, type RelationImportOptions } from '../../src/imports/i
 import { previewRelations } from '../../src/imports/preview-relations.ts'
 import { RelationFile } from '../../src/imports/relation-file.ts'
 import { type EdgeId, timeOf } from '../../src/lib/ids.ts'
+import { persist } from '../support/eventually.ts'
 import { recorded } from '../support/mongo.ts'
 import { base, contradictions, csv, mixed, passedOver, written } from '../support/relations.ts'
 import { sampledFollowing } from '../support/repetition.ts'
@@ -236,8 +237,10 @@ describe.each(sampledFollowing(1))('%s', (following) => {
       for (let n = offset; going; n += 7) {
         const [one, other] = [all[n % 12], all[(n * 5 + 1) % 12]]
         if (!one || !other || one === other) continue
-        if (n % 2 === 0) await harness.services.follows.follow(one, other)
-        else await harness.services.follows.unfollow(one, other)
+        const { follows } = harness.services
+        await persist(() =>
+          n % 2 === 0 ? follows.follow(one, other) : follows.unfollow(one, other),
+        )
       }
     }
     const running = [traffic(0), traffic(3)]

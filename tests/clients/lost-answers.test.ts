@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { patient } from '../support/patience.ts'
 import { handle } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
@@ -102,7 +103,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await page.evaluate("window.dispatchEvent(new Event('online'))")
     await readAgain
     release()
-    await expect.poll(async () => (await texts())[0], { timeout: 20_000 }).toBe('new 30')
+    await expect.poll(async () => (await texts())[0], { timeout: patient(20_000) }).toBe('new 30')
     while ((await page.getByTestId('end').count()) === 0) {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)')
     }

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { useApp } from '../support/app.ts'
+import { patient } from '../support/patience.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { hasChromium, launchChromium } from './chromium.ts'
 
@@ -40,7 +41,7 @@ describe.skipIf(!hasChromium)('playground', () => {
       await page.getByRole('button', { name: /^Execute query/ }).click()
       return result.innerText()
     }
-    await expect.poll(run, { interval: 500, timeout: 10_000 }).toContain('"pollCursor":')
+    await expect.poll(run, { interval: 500, timeout: patient(10_000) }).toContain('"pollCursor":')
     expect(problems).toEqual([])
   })
 

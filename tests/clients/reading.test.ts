@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
+import { patient } from '../support/patience.ts'
 import { handle } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
@@ -79,7 +80,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     const { page, news } = await open(alice)
     await page.getByText('No posts yet').waitFor()
     await write(bob, ['hello'])
-    await expect.poll(() => news.textContent(), { timeout: 10_000 }).toBe('1 new post')
+    await expect.poll(() => news.textContent(), { timeout: patient(10_000) }).toBe('1 new post')
   })
 
   test('back restores the list and its place without a request, and forward and reload the post', async () => {
@@ -123,10 +124,10 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       await sleep(2_500)
       return traffic.take().requests
     }
-    await expect.poll(sentLater, { timeout: 15_000 }).toBe(0)
+    await expect.poll(sentLater, { timeout: patient(15_000) }).toBe(0)
     expect(await texts()).toEqual(['held'])
     await page.context().setOffline(false)
-    await expect.poll(() => news.textContent(), { timeout: 10_000 }).toBe('1 new post')
+    await expect.poll(() => news.textContent(), { timeout: patient(10_000) }).toBe('1 new post')
     expect(await page.getByText('You are offline').count()).toBe(0)
   })
 

@@ -55,4 +55,4 @@ test('the documented codegen.ts types an input with @oneOf as its exact union', 
   const without = await typesOf(config.replace('oneOf: true', ''))
   expect(without.out).toContain('Unused')
   await rm(folder, { recursive: true, force: true })
-}, 240_000)
+})

@@ -12,6 +12,7 @@ import {
   type Stored,
 } from '../integration/damage/malformed.ts'
 import { useApp } from '../support/app.ts'
+import { patient } from '../support/patience.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { readDefinitions, readFileNames } from '../support/written-operations.ts'
 
@@ -121,7 +122,7 @@ beforeAll(async () => {
   await app.rest()
   stored = await readStored(services)
   cases = malformedCases(stored).filter(({ collection }) => damaged.includes(collection))
-}, 240_000)
+}, patient(240_000))
 
 /** An operation with the fragments that it needs. */
 function withFragments(text: string, fragments: readonly string[]): string {
@@ -135,31 +136,35 @@ function withFragments(text: string, fragments: readonly string[]): string {
   return parts.join('\n')
 }
 
-test('a malformed document fails no operation with an internal error', async () => {
-  const failures: string[] = []
-  // At night all cases. They take long, so each day the same few.
-  const tried = process.env.FEEDLINE_RUNS ? cases : cases.filter((_, at) => at % 401 === 5)
-  for (const one of tried) {
-    if (await damage(app.services, stored, one)) {
-      for (const request of requests) {
-        const { errors } = await app.send({ as: ann, ...request })
-        for (const { extensions, path } of errors) {
-          if (extensions.code !== 'INTERNAL_SERVER_ERROR') continue
-          const [operation] = request.query.split('(')
-          failures.push(`${fieldOf(one)} ${one.type}: ${operation} ${path?.join('.')}`)
+test(
+  'a malformed document fails no operation with an internal error',
+  async () => {
+    const failures: string[] = []
+    // At night all cases. They take long, so each day the same few.
+    const tried = process.env.FEEDLINE_RUNS ? cases : cases.filter((_, at) => at % 401 === 5)
+    for (const one of tried) {
+      if (await damage(app.services, stored, one)) {
+        for (const request of requests) {
+          const { errors } = await app.send({ as: ann, ...request })
+          for (const { extensions, path } of errors) {
+            if (extensions.code !== 'INTERNAL_SERVER_ERROR') continue
+            const [operation] = request.query.split('(')
+            failures.push(`${fieldOf(one)} ${one.type}: ${operation} ${path?.join('.')}`)
+          }
         }
+        await app.services.inline.settle()
       }
-      await app.services.inline.settle()
+      await restore(app.services, stored)
     }
-    await restore(app.services, stored)
-  }
-  const logged = app.logged.flatMap((line) => {
-    const { err } = JSON.parse(line)
-    return err ? [String(err.stack).split('\n').slice(0, 4).join(' ')] : []
-  })
-  if (failures.length > 0) console.error([...new Set(logged)].join('\n'))
-  expect(failures).toEqual([])
-}, 14_400_000)
+    const logged = app.logged.flatMap((line) => {
+      const { err } = JSON.parse(line)
+      return err ? [String(err.stack).split('\n').slice(0, 4).join(' ')] : []
+    })
+    if (failures.length > 0) console.error([...new Set(logged)].join('\n'))
+    expect(failures).toEqual([])
+  },
+  patient(14_400_000),
+)
 
 const lists = `{
   bob: user(handle: "bob") {

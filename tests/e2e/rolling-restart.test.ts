@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, inject, test } from 'vitest'
 import { useDatabase } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { feedline } from '../support/process.ts'
 import { type Backend, ReadyServers } from '../support/ready-servers.ts'
 
@@ -33,7 +34,7 @@ const documents = [
 ]
 
 test('a client that honours readiness loses no request while all servers restart under load', {
-  timeout: 90_000,
+  timeout: patient(90_000),
 }, async () => {
   const [first, second] = await Promise.all([start(), start()])
   const problems: string[] = []

@@ -16,6 +16,7 @@ import {
   writeKeyFile,
 } from '../support/bare-mongod.ts'
 import { useDatabase } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { feedline } from '../support/process.ts'
 
 const database = useDatabase()
@@ -416,7 +417,7 @@ describe('a database that cannot be used', () => {
         expect(sentence).not.toContain('hidden')
       }
     },
-    120_000,
+    patient(120_000),
   )
 
   test('feedline serve and feedline worker say that a user may only read', async () => {

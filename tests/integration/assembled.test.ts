@@ -11,6 +11,7 @@ import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { randomRequest, type Values } from '../laws/model/random-documents.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -193,6 +194,6 @@ describe('an assembled answer is that of graphql-js', () => {
       noteFact(`assembled: ${withEdges} of ${runs} random answers had cursors`)
       expect(withEdges).toBeGreaterThan(0)
     },
-    60_000 + runs * 500,
+    patient(60_000 + runs * 500),
   )
 })

@@ -225,38 +225,42 @@ describe('a full disk', () => {
     )
   }
 
-  test('a server names the full disk on which its embedded mongod ended, and so does the next start', async (context) => {
-    // A file system of a fixed size needs the rights of root.
-    context.skip(!(await mounted()), 'this user may not mount a small disk')
-    try {
-      const env = { FEEDLINE_DATA: join(small, 'data'), PORT: '0' }
-      const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
-      const server = feedline(['serve'], { ...env, MONGOD_BINARY: path })
-      const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
-      const { port } = JSON.parse(await readFile(join(small, 'data/mongod.json'), 'utf8'))
-      await post(url)
-      await promisify(execFile)('dd', [
-        'if=/dev/zero',
-        `of=${join(small, 'fill')}`,
-        'bs=64k',
-      ]).catch(() => {})
-      // Makes mongod write its pages now, not within a minute.
-      await withClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, (client) =>
-        client.db('admin').command({ fsync: 1 }),
-      ).catch(() => {})
-      const refused = await post(url)
-      expect(refused).not.toContain('too many writes')
-      expect(await server.ended).toBe(1)
-      const full = `the disk of ${join(small, 'data')} is full; free some space and start again.`
-      expect(server.out()).toContain(`"level":60`)
-      expect(server.out()).toContain(`The embedded mongod ended: ${full}`)
-      const next = feedline(['serve'], { ...env, MONGOD_BINARY: path })
-      expect(await next.ended).toBe(1)
-      expect(next.err()).toContain(full)
-    } finally {
-      await promisify(execFile)('umount', ['-l', small])
-    }
-  }, 240_000)
+  test(
+    'a server names the full disk on which its embedded mongod ended, and so does the next start',
+    async (context) => {
+      // A file system of a fixed size needs the rights of root.
+      context.skip(!(await mounted()), 'this user may not mount a small disk')
+      try {
+        const env = { FEEDLINE_DATA: join(small, 'data'), PORT: '0' }
+        const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
+        const server = feedline(['serve'], { ...env, MONGOD_BINARY: path })
+        const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
+        const { port } = JSON.parse(await readFile(join(small, 'data/mongod.json'), 'utf8'))
+        await post(url)
+        await promisify(execFile)('dd', [
+          'if=/dev/zero',
+          `of=${join(small, 'fill')}`,
+          'bs=64k',
+        ]).catch(() => {})
+        // Makes mongod write its pages now, not within a minute.
+        await withClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, (client) =>
+          client.db('admin').command({ fsync: 1 }),
+        ).catch(() => {})
+        const refused = await post(url)
+        expect(refused).not.toContain('too many writes')
+        expect(await server.ended).toBe(1)
+        const full = `the disk of ${join(small, 'data')} is full; free some space and start again.`
+        expect(server.out()).toContain(`"level":60`)
+        expect(server.out()).toContain(`The embedded mongod ended: ${full}`)
+        const next = feedline(['serve'], { ...env, MONGOD_BINARY: path })
+        expect(await next.ended).toBe(1)
+        expect(next.err()).toContain(full)
+      } finally {
+        await promisify(execFile)('umount', ['-l', small])
+      }
+    },
+    patient(240_000),
+  )
 
   /** The answers to writes of one viewer at once, or that the server is gone. */
   async function post(url: string): Promise<string> {

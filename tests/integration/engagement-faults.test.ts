@@ -8,6 +8,7 @@ import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { actsOf, engagementProblems, sameLimits, walked } from '../support/engagement.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
@@ -173,7 +174,7 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
           if (step.inTransaction) expect(errorsOf(result), step.name).toEqual([])
         }
       },
-      60_000,
+      patient(60_000),
     )
 
     test.each([...Object.keys(failures), 'the answer is lost'])(

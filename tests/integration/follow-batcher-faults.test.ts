@@ -3,6 +3,7 @@ import { sameLimits } from '../support/engagement.ts'
 import { newScene, resultOf } from '../support/follow-batcher.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { problemsOf, servicesOver, useServices } from '../support/services.ts'
 
@@ -44,7 +45,7 @@ describe('a failed transaction of the follow batcher', () => {
         await isTrue(result)
       }
     },
-    60_000,
+    patient(60_000),
   )
 
   test.each([...Object.keys(failures), 'the answer is lost'])(

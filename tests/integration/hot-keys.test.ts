@@ -62,22 +62,28 @@ const leftWrites = (key: string) =>
   harness.services.collections.hot_writes.countDocuments({ key: `test/${key}` })
 
 test('the owner of a hot key commits the writes of four processes, and each gets its own answer', async () => {
-  const { key, value } = await newCounter('shared')
-  const processes = Array.from({ length: 4 }, () => counting())
-  const answers = await Promise.all(
-    processes.map(async ({ keys }, at) => {
-      const mine: unknown[] = []
-      for (let n = 1; n <= 5; n++) mine.push(...(await keys.commitBatch(key, [at, n, -1])))
-      return mine
-    }),
-  )
-  for (const [at, mine] of answers.entries()) {
-    const refused = expect.objectContaining({ code: 'BAD_USER_INPUT', details: { argument: 'op' } })
-    expect(mine).toEqual([1, 2, 3, 4, 5].flatMap((n) => [at * 2, n * 2, refused]))
+  let owners = 0
+  // A process that a busy machine holds up for two seconds loses its lease, and another one becomes the owner.
+  for (let round = 0; round < 20 && owners !== 1; round++) {
+    const { key, value } = await newCounter(`shared${round}`)
+    const processes = Array.from({ length: 4 }, () => counting())
+    const answers = await Promise.all(
+      processes.map(async ({ keys }, at) => {
+        const mine: unknown[] = []
+        for (let n = 1; n <= 5; n++) mine.push(...(await keys.commitBatch(key, [at, n, -1])))
+        return mine
+      }),
+    )
+    for (const [at, mine] of answers.entries()) {
+      const details = { argument: 'op' }
+      const refused = expect.objectContaining({ code: 'BAD_USER_INPUT', details })
+      expect(mine).toEqual([1, 2, 3, 4, 5].flatMap((n) => [at * 2, n * 2, refused]))
+    }
+    expect(await value()).toBe((0 + 1 + 2 + 3) * 5 + 15 * 4)
+    await expect.poll(() => leftWrites(key)).toBe(0)
+    owners = processes.filter(({ applied }) => applied.length > 0).length
   }
-  expect(await value()).toBe((0 + 1 + 2 + 3) * 5 + 15 * 4)
-  expect(processes.filter(({ applied }) => applied.length > 0)).toHaveLength(1)
-  await expect.poll(() => leftWrites(key)).toBe(0)
+  expect(owners).toBe(1)
 })
 
 test('a write that poisons the batch of a hot key owner fails no write of another process', async () => {

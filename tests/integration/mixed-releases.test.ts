@@ -128,35 +128,43 @@ describe(`a server of ${previous} beside this release`, () => {
     await db.dropDatabase()
   })
 
-  test('each mutation that it acknowledged has the same answer when it is repeated at this release', async () => {
-    const mixed = await openMixed()
-    expect((await mixed.command('migrate')).code).toBe(0)
-    const current = await mixed.start()
-    const { repeats } = await repeatMutations(mixed.old, current, mixed.old, 'upgraded')
-    expect(repeats.map(({ name }) => name).toSorted()).toEqual(mutationNames)
-    for (const { name, first, repeated } of repeats) {
-      expect(Object.keys(first), name).toEqual(['payload'])
-      expect(repeated, name).toEqual(first)
-    }
-    await Promise.all([stop(current), stop(mixed.old)])
-    await mixed.db.dropDatabase()
-  }, 150_000)
+  test(
+    'each mutation that it acknowledged has the same answer when it is repeated at this release',
+    async () => {
+      const mixed = await openMixed()
+      expect((await mixed.command('migrate')).code).toBe(0)
+      const current = await mixed.start()
+      const { repeats } = await repeatMutations(mixed.old, current, mixed.old, 'upgraded')
+      expect(repeats.map(({ name }) => name).toSorted()).toEqual(mutationNames)
+      for (const { name, first, repeated } of repeats) {
+        expect(Object.keys(first), name).toEqual(['payload'])
+        expect(repeated, name).toEqual(first)
+      }
+      await Promise.all([stop(current), stop(mixed.old)])
+      await mixed.db.dropDatabase()
+    },
+    patient(150_000),
+  )
 
-  test('a mutation that this release acknowledged is made once when it is repeated there, and answered where its result is no text', async () => {
-    const mixed = await openMixed()
-    expect((await mixed.command('migrate')).code).toBe(0)
-    const current = await mixed.start()
-    const { repeats, user } = await repeatMutations(current, mixed.old, mixed.old, 'returned')
-    expect(repeats.map(({ name }) => name).toSorted()).toEqual(mutationNames)
-    for (const { name, first, repeated } of repeats) {
-      expect(Object.keys(first), name).toEqual(['payload'])
-      if (textMutations.includes(name)) expect(Object.keys(repeated), name).toEqual(['code'])
-      else expect(repeated, name).toEqual(first)
-    }
-    expect(user).toEqual({ posts: { edges: [{ node: { text: 'a post', commentCount: 1 } }] } })
-    await Promise.all([stop(current), stop(mixed.old)])
-    await mixed.db.dropDatabase()
-  }, 150_000)
+  test(
+    'a mutation that this release acknowledged is made once when it is repeated there, and answered where its result is no text',
+    async () => {
+      const mixed = await openMixed()
+      expect((await mixed.command('migrate')).code).toBe(0)
+      const current = await mixed.start()
+      const { repeats, user } = await repeatMutations(current, mixed.old, mixed.old, 'returned')
+      expect(repeats.map(({ name }) => name).toSorted()).toEqual(mutationNames)
+      for (const { name, first, repeated } of repeats) {
+        expect(Object.keys(first), name).toEqual(['payload'])
+        if (textMutations.includes(name)) expect(Object.keys(repeated), name).toEqual(['code'])
+        else expect(repeated, name).toEqual(first)
+      }
+      expect(user).toEqual({ posts: { edges: [{ node: { text: 'a post', commentCount: 1 } }] } })
+      await Promise.all([stop(current), stop(mixed.old)])
+      await mixed.db.dropDatabase()
+    },
+    patient(150_000),
+  )
 
   test('a mark that is set while it still writes leaves stale pages, so the test above can fail', async () => {
     const mixed = await openMixed()

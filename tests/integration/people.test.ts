@@ -6,6 +6,7 @@ import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { examinedFor } from '../support/examined.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { PeopleModel } from '../support/people-model.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -100,7 +101,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
         { numRuns: runs, ...lawSeed() },
       )
     },
-    60_000 + runs * 20_000,
+    patient(60_000 + runs * 20_000),
   )
 
   test('a deleted account is not suggested before its purge', async () => {

@@ -99,7 +99,7 @@ test.each(Object.keys(mutants))(
     expect(outcome).toMatchObject({ failed: true, interrupted: false })
     expect(String(outcome.errorInstance)).toContain('AssertionError')
   },
-  300_000,
+  patient(300_000),
 )
 
 /** A damage, and the versions that its repair must raise. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { accountDeletion, anyPlan, type Plan } from './model/histories.ts'
@@ -57,5 +58,5 @@ test.each(share(3, all))(
     expect(String(outcome.errorInstance)).toContain('AssertionError')
     expect(String(outcome.errorInstance)).toContain(strategy)
   },
-  300_000,
+  patient(300_000),
 )

@@ -8,6 +8,7 @@ import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { drain, handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from './model/stored-timelines.ts'
@@ -161,5 +162,5 @@ test(
     )
     await fc.assert(law, { numRuns: runs, endOnFailure: true, ...lawSeed() })
   },
-  120_000 + lawRuns(4) * 3_000,
+  patient(120_000 + lawRuns(4) * 3_000),
 )

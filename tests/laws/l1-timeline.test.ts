@@ -174,6 +174,6 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
-    120_000,
+    patient(120_000),
   )
 })

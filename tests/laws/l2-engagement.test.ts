@@ -120,7 +120,7 @@ describe('L2 mutants', () => {
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
-    120_000,
+    patient(120_000),
   )
 
   test(

@@ -7,6 +7,7 @@ import { groupBy } from '../../src/lib/batch.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { engagementProblems, sameLimits, strays, walked } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { compiledProgram } from '../support/process.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -62,7 +63,7 @@ test.each(share(2, [0, 3]))(
       }
     }
   },
-  120_000,
+  patient(120_000),
 )
 
 const harnesses = [0, 3].map((threshold) =>

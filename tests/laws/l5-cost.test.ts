@@ -14,6 +14,7 @@ import { type AnsweredError, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
+import { patient } from '../support/patience.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { type RandomRequest, randomRequest, type Values } from './model/random-documents.ts'
@@ -212,5 +213,5 @@ test(
     }
     expect(outcomes.answered).toBeGreaterThan(runs / 3)
   },
-  60_000 + runs * 2_000,
+  patient(60_000 + runs * 2_000),
 )

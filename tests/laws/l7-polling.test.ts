@@ -83,6 +83,6 @@ describe('L7 mutants', () => {
       expect(outcome).toMatchObject({ failed: true, interrupted: false })
       expect(String(outcome.errorInstance)).toContain('AssertionError')
     },
-    300_000,
+    patient(300_000),
   )
 })

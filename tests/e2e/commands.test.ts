@@ -3,6 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -17,7 +18,7 @@ let cursor: string
 
 beforeAll(async () => {
   const { services } = app
-  const { collections, edges, transactions } = services
+  const { collections } = services
   const mint = new IdMint(Date.now)
   const edge = (follower = reader, followee = reader) => {
     return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
@@ -29,7 +30,7 @@ beforeAll(async () => {
     edge(person, reader),
     ...[1, 43, 86].map((step) => edge(ring(n, step), person)),
   ])
-  await transactions.run((tx) => edges.insert(tx, follows))
+  await storeEdges(services, follows)
   const id = () => toObjectId(mint.next<TimeId>())
   await collections.restrictions.insertMany(
     people.flatMap((owner) => [

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { type EdgeId, IdMint } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
       return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
     }),
   )
-  await services.transactions.run((tx) => services.edges.insert(tx, edges))
+  await storeEdges(services, edges)
   const { user_stats } = services.collections
   await user_stats.updateMany({ _id: { $in: authors } }, { $set: { followers: followers.length } })
   await services.versions.areComplete()

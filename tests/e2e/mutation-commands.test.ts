@@ -3,6 +3,7 @@ import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import {
@@ -26,12 +27,11 @@ beforeAll(async () => {
 
 /** All other users follow the user, and the user follows all of them. */
 async function befriend(user: UserId, others: readonly UserId[]) {
-  const { edges, transactions } = app.services
   const edge = (follower: UserId, followee: UserId) => {
     return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
   }
   const both = others.flatMap((other) => [edge(user, other), edge(other, user)])
-  await transactions.run((tx) => edges.insert(tx, both))
+  await storeEdges(app.services, both)
 }
 
 /** The most commands of each mutation that changes something. */

@@ -4,6 +4,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
+import { storeEdges } from '../support/edges.ts'
 import { Poller } from '../support/poller.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
     return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
   }
   const edges = [...fans.map((fan) => edge(fan)), edge(), edge(reader, friend)]
-  await services.transactions.run((tx) => services.edges.insert(tx, edges))
+  await storeEdges(services, edges)
   await services.collections.user_stats.updateOne(
     { _id: celebrity },
     { $set: { followers: fans.length + 1 } },

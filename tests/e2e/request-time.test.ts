@@ -4,6 +4,7 @@ import type { CommandStartedEvent } from 'mongodb'
 import { beforeAll, expect, test } from 'vitest'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type TestApp, useApp } from '../support/app.ts'
+import { storeEdges } from '../support/edges.ts'
 import { failCommand } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -24,8 +25,7 @@ beforeAll(async () => {
     const follow = (followee: UserId) => {
       return { id: mint.next<EdgeId>(), follower: reader, followee, source: 'FEEDLINE' as const }
     }
-    const { edges, transactions } = services
-    await transactions.run((tx) => edges.store(tx, people.map(follow)))
+    await storeEdges(services, people.map(follow), { history: false })
   }
 })
 

@@ -11,6 +11,7 @@ import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/gr
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -35,7 +36,7 @@ const groups = [undefined, 'close']
 const since = encodePollCursor(startingAt(mint.next<PostId>()))
 
 beforeAll(async () => {
-  const { collections, transactions, edges, registrations } = app.services
+  const { collections, edges, registrations } = app.services
   const readers = feedStrategyNames.flatMap((strategy) =>
     fields.flatMap((field) => groups.map((group) => readerOf(strategy, field, group))),
   )
@@ -45,7 +46,7 @@ beforeAll(async () => {
       id: mint.next<EdgeId>(),
       ...{ follower: reader, followee, source: 'FEEDLINE' as const },
     }))
-    await transactions.run((tx) => edges.store(tx, own))
+    await storeEdges(app.services, own, { history: false })
     await edges.following.collection.updateMany(
       { follower: reader },
       { $set: { groups: ['close'] } },

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
+import { storeEdges } from '../support/edges.ts'
 import { type Examined, examinedFor } from '../support/examined.ts'
 import { noteFact } from '../support/facts.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
@@ -19,7 +20,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
 
   beforeAll(async () => {
     const { services, clock } = harness
-    const { collections, edges, transactions } = services
+    const { collections, edges } = services
     const mint = new IdMint(clock.now)
     await openAccounts(services, [ann, ben, ...crowd])
     const edge = (follower: UserId, followee: UserId) => {
@@ -27,7 +28,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
     for (const owner of [ann, ben]) {
       const all = crowd.flatMap((other) => [edge(owner, other), edge(other, owner)])
-      await transactions.run((tx) => edges.insert(tx, all))
+      await storeEdges(services, all)
     }
     const { collection, owner, other } = edges.following
     const grouped = { [owner]: ann, [other]: { $in: crowd.slice(0, 200) } }

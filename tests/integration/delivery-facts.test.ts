@@ -3,6 +3,7 @@ import { DeliveryFactsReader } from '../../src/feed/delivery/delivery-facts.ts'
 import { entryContents } from '../../src/feed/entries.ts'
 import { type EdgeId, IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { recorded } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -27,12 +28,10 @@ async function prepare({ author: name, followers: count, after = '', state }: Ca
   const author = handle(name)
   await openAccounts(services, [author])
   const mint = new IdMint(clock.now)
-  for (let from = 0; from < count; from += 1_000) {
-    const some = followers.slice(from, Math.min(from + 1_000, count)).map((follower) => {
-      return { id: mint.next<EdgeId>(), follower, followee: author, source: 'IMPORT' as const }
-    })
-    await services.transactions.run((tx) => services.edges.insert(tx, some))
-  }
+  const edges = followers.slice(0, count).map((follower) => {
+    return { id: mint.next<EdgeId>(), follower, followee: author, source: 'IMPORT' as const }
+  })
+  await storeEdges(services, edges)
   const { user_stats } = services.collections
   await user_stats.updateOne({ _id: author }, { $set: { followers: count } })
   const { id } = await services.posts.create(author, { text: `of ${name}` })

@@ -3,6 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
@@ -23,7 +24,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
 
   beforeAll(async () => {
     const { services, clock } = harness
-    const { collections, edges, transactions } = services
+    const { collections } = services
     const mint = new IdMint(clock.now)
     await openAccounts(services, [...crowd, ...readers.map(reader)])
     const authors = [...crowd, ...Array.from({ length: 13 }, () => crowd.slice(0, 10)).flat()]
@@ -37,7 +38,7 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
         const id = mint.next<EdgeId>()
         return { id, follower: reader(followees), followee, source: 'FEEDLINE' as const }
       })
-      await transactions.run((tx) => edges.insert(tx, all))
+      await storeEdges(services, all)
       const entries = docs
         .filter(({ author }) => followed.includes(author))
         .map(({ _id, author }) => ({ id: _id.toHexString() as PostId, author }))

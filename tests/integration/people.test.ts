@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { mutualsAmongMax } from '../../src/follows/mutuals.ts'
 import { sampledFollowsMax, sampleMax, suggestionsMax } from '../../src/follows/suggestions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import { persist } from '../support/eventually.ts'
 import { examinedFor } from '../support/examined.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
@@ -20,11 +21,11 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
   /** Stores follows in bulk, each newer than the one before. */
   async function storeFollows(pairs: readonly (readonly [UserId, UserId])[]): Promise<void> {
     const { edges, transactions } = harness.services
-    for (let from = 0; from < pairs.length; from += 5_000) {
-      const some = pairs.slice(from, from + 5_000).map(([follower, followee]) => {
+    for (let from = 0; from < pairs.length; from += 500) {
+      const some = pairs.slice(from, from + 500).map(([follower, followee]) => {
         return { id: mint.next<EdgeId>(), follower, followee, source: 'IMPORT' as const }
       })
-      await transactions.run((tx) => edges.storeImported(tx, some))
+      await persist(() => transactions.run((tx) => edges.storeImported(tx, some)))
     }
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import { storeEdges } from '../support/edges.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 describe('timeline pages of FANOUT_ON_READ', () => {
@@ -57,14 +58,14 @@ describe('timeline pages of FANOUT_ON_READ', () => {
     const names = Array.from({ length: 450 }, (_, n) => `u${n}`)
     const { reader } = await people('reader')
     const authors = Object.values(await people(...names)) as UserId[]
-    const { collections, edges, transactions } = harness.services
+    const { collections } = harness.services
     const made = authors.map((followee, n) => ({
       id: timeIdAt<EdgeId>(1e12, n.toString(16).padStart(12, '0')),
       follower: reader,
       followee,
       source: 'IMPORT' as const,
     }))
-    await transactions.run((tx) => edges.insert(tx, made))
+    await storeEdges(harness.services, made)
     // Posts that are neighbours in time are by followees that are far apart.
     const docs = authors.flatMap((author, n) =>
       [0, 1].map((k) => {

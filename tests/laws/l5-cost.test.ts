@@ -12,6 +12,7 @@ import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
 import { type AnsweredError, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
+import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'
@@ -55,7 +56,7 @@ const measures = Object.keys(perCost) as Measure[]
 
 beforeAll(async () => {
   const { services } = app
-  const { collections, edges, transactions, engagements, registrations, restrictions } = services
+  const { collections, edges, engagements, registrations, restrictions } = services
   await openAccounts(services, [reader, ...people])
   const follow = (follower: UserId, followee: UserId) => {
     return { id: mint.next<EdgeId>(), follower, followee, source: 'FEEDLINE' as const }
@@ -64,7 +65,7 @@ beforeAll(async () => {
     [1, 2, 3, 5, 8].map((step) => follow(one, people[(n + step) % people.length] as UserId)),
   )
   const own = [...quiet, ...people].map((one) => follow(reader, one))
-  await transactions.run((tx) => edges.store(tx, [...around, ...own]))
+  await storeEdges(services, [...around, ...own], { history: false })
   await collections.user_stats.updateOne({ _id: reader }, { $set: { following: followees } })
   const { collection, owner } = edges.following
   await collection.updateMany({ [owner]: reader }, { $set: { groups: ['close', 'work'] } })

@@ -12,6 +12,7 @@ import { applySharding, isRouter, loadClusterState } from '../../src/db/sharding
 import { planSharding } from '../../src/db/sharding/plan.ts'
 import { acquireLock } from '../../src/dev/mongod/lock.ts'
 import { keepShapes } from '../explained/statements/shapes.ts'
+import { patient } from './patience.ts'
 
 /** The test file's own database, on a client whose commands can be watched. */
 export interface TestDatabase {
@@ -46,6 +47,7 @@ export async function testDatabase(
     appName: name,
     // Commands of a request have their own limit. Those that prepare a test may take longer on a slow machine.
     socketTimeoutMS: 20_000,
+    waitQueueTimeoutMS: patient(5_000),
     // After a failure the driver checks the server again at once instead of up to a second later.
     serverMonitoringMode: 'poll',
     minHeartbeatFrequencyMS: 20,

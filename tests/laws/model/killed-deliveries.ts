@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fromObjectId } from '../../../src/db/object-id.ts'
 import { randomAt } from '../../../src/imports/random.ts'
-import { chunks } from '../../../src/lib/batch.ts'
 import {
   type EdgeId,
   type PostId,
@@ -12,6 +11,7 @@ import {
   timeIdAt,
   type UserId,
 } from '../../../src/lib/ids.ts'
+import { storeEdges } from '../../support/edges.ts'
 import { patient } from '../../support/patience.ts'
 import { compiledProgram } from '../../support/process.ts'
 import { lawSeed } from '../../support/seed.ts'
@@ -71,9 +71,7 @@ export async function openAudience(
       id: timeIdAt<EdgeId>(at + n, '0'.repeat(12)),
       ...{ follower, followee: author, source: 'IMPORT' as const },
     }))
-    for (const chunk of chunks(edges, 200)) {
-      await services.transactions.run((tx) => services.edges.insert(tx, chunk))
-    }
+    await storeEdges(services, edges)
     await services.collections.user_stats.updateOne(
       { _id: author },
       { $set: { followers: edges.length } },

@@ -1,7 +1,7 @@
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
-import { chunks } from '../../../src/lib/batch.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../../src/lib/ids.ts'
+import { storeEdges } from '../../support/edges.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
 import type { PollOrders } from '../processes/poll-child.ts'
 import type { Writers } from './feed-traffic.ts'
@@ -57,9 +57,7 @@ export async function openWorld(
     ...pair,
     source: 'IMPORT' as const,
   }))
-  for (const chunk of chunks(edges, 200)) {
-    await services.transactions.run((tx) => services.edges.insert(tx, chunk))
-  }
+  await storeEdges(services, edges)
   const counters = (user: UserId) => ({
     followers: audiences.find(([followee]) => followee === user)?.[1].length ?? 0,
     following: 0,

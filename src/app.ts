@@ -11,7 +11,7 @@ import { DriftWatch } from './integrity/watch.ts'
 import { jobLeaseMs, jobPollMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
-import { measureDatabase, partsOf } from './observe.ts'
+import { measureDatabase } from './observe.ts'
 import { type Opened, openProcess } from './open-process.ts'
 import { type ContentValidator, loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
@@ -54,16 +54,13 @@ async function serve(
   log: Log,
   { tracing, database, validators, trusted }: Opened & Loaded,
 ): Promise<App> {
-  const { client, db, cluster, clock } = database
-  const services = createServices(client, db, config, { validators, now: clock.now, cluster })
+  const { client, db, clock } = database
+  const services = createServices(client, db, config, { validators, now: clock.now })
   const worker = new Worker(services.queue, services.tasks, log, {
     concurrency: 4,
     pollMs: jobPollMs,
     leaseMs: jobLeaseMs,
   })
-  const { clusterRepair } = services
-  clusterRepair.start(log)
-  await clusterRepair.settle().catch((error) => log.warn(error))
   for (const warning of await registerStrategies(services, config.feed.maintained)) {
     log.warn(warning)
   }
@@ -73,10 +70,7 @@ async function serve(
   services.feed.start(log)
   const watch = new DriftWatch(services, config.drift, log)
   const nudge = () => worker.nudge()
-  const readiness = new Readiness(
-    () => db.command({ ping: 1, maxTimeMS: 1_000 }),
-    () => partsOf(services),
-  )
+  const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
   const { http, requests } = await createServer({
     ...{ config, services, log, readiness, nudge, trusted },
@@ -102,9 +96,7 @@ async function serve(
   let stopped: Promise<unknown> | undefined
   const drain = () => {
     readiness.stop()
-    stopped ??= Promise.all([
-      ...[worker.stop(), watch.stop(), rebuilds.stop(), clusterRepair.stop()],
-    ])
+    stopped ??= Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
   }
   const close = async () => {
     await using _tracing = tracing

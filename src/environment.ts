@@ -27,6 +27,12 @@ export const variableNames: readonly string[] = [
   ...operationsVariableNames,
 ]
 
+/** Variables of earlier releases that must not be ignored, because data would seem lost, and what to do. */
+const removedVariables: Readonly<Record<string, string>> = {
+  TIMELINES_URI:
+    'this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it',
+}
+
 /**
  * Reads the configuration from environment variables. White space around a value is left out, such as the carriage
  * return of a file from Windows. An empty value counts as absent.
@@ -44,13 +50,12 @@ export function readConfig(
   const feed = readFeedConfig(given)
   const operations = readOperationsConfig(given, common.config)
   const { uri } = common.config.database
-  const uris = [
-    uriProblem('MONGODB_URI', uri) ?? pathProblem(uri, given.MONGODB_DATABASE),
-    uriProblem('TIMELINES_URI', feed.config.timelinesUri),
-  ]
   const problems = [
     ...[common, feed, operations].flatMap((part) => part.problems),
-    ...uris.flatMap((problem) => problem ?? []),
+    ...[uriProblem(uri) ?? pathProblem(uri, given.MONGODB_DATABASE) ?? []].flat(),
+    ...Object.entries(removedVariables).flatMap(([name, problem]) =>
+      given[name] === undefined ? [] : `${name}: ${problem}`,
+    ),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...common.config, feed: feed.config, operations: operations.config }

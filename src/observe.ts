@@ -12,13 +12,6 @@ const backlogKeptMs = 2_000
 /** How long a count may take before `/metrics` is answered without it, in milliseconds. */
 const backlogMsMax = 1_000
 
-/** The state of the parts of a process, for `/readyz`. Timelines are named only if they have a cluster of their own. */
-export const partsOf = ({ placement }: Pick<Services, 'placement'>) => ({
-  ...(placement.isSeparate
-    ? { timelines: placement.isAway ? 'the timelines cluster cannot be used' : 'ready' }
-    : {}),
-})
-
 /** Has the gauges of the clock and of the database's jobs read from a database. Two commands a scrape. */
 export function measureDatabase(
   { clock }: Pick<OpenDatabase, 'clock'>,

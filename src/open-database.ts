@@ -1,24 +1,19 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
-import { collectionNames, timelineCollectionNames } from './db/collections.ts'
+import type { MetaDoc } from './db/collections.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
-import type { TimelinesCluster } from './db/timelines-cluster.ts'
 import { isUnauthorized, UriCheck } from './db/unreachable.ts'
-import type { FeedConfig } from './feed/config.ts'
 import { orDispose } from './lib/or-dispose.ts'
-import { openTimelines } from './open-timelines.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
 export interface OpenDatabase extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
-  /** The cluster of the timelines. Undefined: they are in the database. */
-  readonly cluster: TimelinesCluster | undefined
   /** What every id, date and wait goes by. */
   readonly clock: DatabaseClock
   /** One line for the log: which database this is. */
@@ -28,9 +23,7 @@ export interface OpenDatabase extends AsyncDisposable {
 }
 
 /** The part of the configuration that opening a database depends on. */
-export type DatabaseConfig = Pick<Config, 'database' | 'following'> & {
-  readonly feed: Pick<FeedConfig, 'timelinesUri'>
-}
+export type DatabaseConfig = Pick<Config, 'database' | 'following'>
 
 /** How a database is opened. */
 export interface OpenOptions {
@@ -42,8 +35,6 @@ export interface OpenOptions {
   readonly prepare: boolean | 'forImport'
   /** Opens a database of any schema version as it is, for a migration. Default: refuses it. */
   readonly anyVersion?: true
-  /** Opens the timelines cluster of the configuration, whatever the database names. Default: refuses another one. */
-  readonly anyTimelines?: true
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
   /** Receives warnings for the operator about the database or this host's clock, at any time. Default: `log`. */
@@ -65,13 +56,11 @@ export async function openDatabase(
   const { uri, name, dataFolder, mongodBinary } = config.database
   const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, log) : undefined
   const address = uri ?? mongod?.uri ?? ''
-  const uriCheck = uri === undefined ? undefined : new UriCheck('MONGODB_URI', uri, name)
+  const uriCheck = uri === undefined ? undefined : new UriCheck(uri, name)
   let client: MongoClient | undefined
   let clock: DatabaseClock | undefined
-  let cluster: TimelinesCluster | undefined
   const close = async () => {
     clock?.[Symbol.dispose]()
-    await cluster?.[Symbol.asyncDispose]()
     await client?.close()
     await mongod?.stop()
   }
@@ -94,9 +83,7 @@ export async function openDatabase(
     const description = mongod?.description ?? `MongoDB at ${hosts}, database ${name}`
     const lost = mongod?.lost ?? new Promise<never>(() => {})
     const db = client.db(name)
-    const prepare = options.prepare !== false
-    if (!anyVersion) cluster = await openTimelines(config, db, { ...options, prepare })
-    return { client, db, cluster, clock, description, lost, [Symbol.asyncDispose]: close }
+    return { client, db, clock, description, lost, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw uriCheck?.explained(error) ?? error
@@ -106,13 +93,14 @@ export async function openDatabase(
 /** The version and the mode come first: other indexes must not be created. Building one may take long. Closes the client. */
 async function check(
   client: MongoClient,
-  { database, following, feed }: DatabaseConfig,
+  { database, following }: DatabaseConfig,
   { prepare, log }: Pick<OpenOptions, 'prepare' | 'log'>,
 ): Promise<void> {
   const { uri, name } = database
   try {
     const db = client.db(name)
     await checkFormer(client, database)
+    await checkTimelines(db)
     if (prepare && uri === undefined) {
       await migrate(db, { signal: new AbortController().signal, log })
     }
@@ -124,11 +112,8 @@ async function check(
         `FOLLOWING: this database was created with "${built}"; set FOLLOWING=${built} or use another database`,
       ])
     }
-    if (prepare) {
-      const ofTimelines: readonly string[] = feed.timelinesUri ? timelineCollectionNames : []
-      const own = collectionNames.filter((one) => !ofTimelines.includes(one))
-      await applyIndexes(db, following, own, { forImport: prepare === 'forImport' })
-    }
+    if (prepare)
+      await applyIndexes(db, following, undefined, { forImport: prepare === 'forImport' })
   } finally {
     await client.close()
   }
@@ -153,6 +138,18 @@ async function checkFormer(
   throw new ConfigError([
     `MONGODB_URI: the database "${name}" in its path is new, and "${formerName}" has the data of a release that did not read the path; ` +
       `set MONGODB_DATABASE=${formerName} to use them, or MONGODB_DATABASE=${name} to begin a new database`,
+  ])
+}
+
+/**
+ * Earlier releases could store timelines on a cluster of their own, which a record in `meta` names. One command.
+ * @throws {ConfigError}
+ */
+async function checkTimelines(db: Db): Promise<void> {
+  const record = await db.collection<MetaDoc>('meta').findOne({ _id: 'timelines' })
+  if (!record) return
+  throw new ConfigError([
+    'TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
   ])
 }
 

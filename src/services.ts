@@ -1,7 +1,6 @@
 import { type Collections, openCollections } from './db/collections.ts'
 import { IdempotencyStore } from './db/idempotency.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
-import type { TimelinesCluster } from './db/timelines-cluster.ts'
 import { Transactions } from './db/transaction.ts'
 import { Versions } from './db/versions.ts'
 import { Admission } from './engagement/admission.ts'
@@ -76,8 +75,6 @@ export interface ServiceOptions {
   readonly validators?: readonly ContentValidator[]
   /** The database's clock, in milliseconds since 1970. Default: this machine's. */
   readonly now?: () => number
-  /** The cluster of the timelines. Default: they are in the database. */
-  readonly cluster?: TimelinesCluster | undefined
 }
 
 /** Builds every service. The only place where they are wired. */
@@ -85,9 +82,9 @@ export function createServices(
   client: MongoClient,
   db: Db,
   config: ServiceConfig,
-  { validators: more = [], now = Date.now, cluster }: ServiceOptions = {},
+  { validators: more = [], now = Date.now }: ServiceOptions = {},
 ): Services {
-  const collections = openCollections(db, {}, cluster?.collections)
+  const collections = openCollections(db)
   const mint = new IdMint(now)
   const idempotency = new IdempotencyStore(collections, now)
   const transactions = new Transactions(client, idempotency)
@@ -135,7 +132,7 @@ export function createServices(
   const versions = new Versions(collections, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds(
-    { collections, cluster, core, outbox, transactions, versions, summaries, mint, now },
+    { collections, core, outbox, transactions, versions, summaries, mint, now },
     config.feed,
   )
   const tasks = createTasks({
@@ -148,7 +145,6 @@ export function createServices(
     engagements,
     orphaned,
     idempotency,
-    transactions,
     versions,
   })
   return {

@@ -1,15 +1,12 @@
 import type { Collections } from './db/collections.ts'
 import type { IdempotencyStore } from './db/idempotency.ts'
-import type { Transactions } from './db/transaction.ts'
 import type { Versions } from './db/versions.ts'
 import type { Engagements } from './engagement/engagement.ts'
 import type { OrphanedEngagement } from './engagement/orphaned.ts'
 import type { SubscriberJob } from './events.ts'
 import type { FollowerWalks } from './feed/delivery/follower-walk.ts'
-import { pausedTasks, runPaused } from './feed/delivery/paused-tasks.ts'
 import { type TimelineJob, type TimelineTaskParts, timelineTasks } from './feed/delivery/tasks.ts'
-import { findUnfinished } from './feed/delivery/unfinished.ts'
-import type { Placement } from './feed/registry/placement.ts'
+import { retractUnfinished } from './feed/delivery/unfinished.ts'
 import type { GraphPurge } from './follows/purge.ts'
 import type { Outbox } from './jobs/outbox.ts'
 import type { Task } from './jobs/runner.ts'
@@ -30,8 +27,6 @@ export interface SubscriberParts extends TimelineTaskParts {
   readonly idempotency: IdempotencyStore
   readonly versions: Versions
   readonly walks: FollowerWalks
-  readonly placement: Placement
-  readonly transactions: Transactions
 }
 
 /** The task of every job kind. A task that runs again from its start changes nothing. */
@@ -46,19 +41,18 @@ export const createTasks = ({
   idempotency,
   versions,
   walks,
-  placement,
-  transactions,
   ...timelineParts
 }: SubscriberParts): Readonly<Record<SubscriberJob | TimelineJob | DeletionJob, Task>> => ({
-  ...pausedTasks(timelineTasks(timelineParts), placement),
+  ...timelineTasks(timelineParts),
   ...deletionTasks({
     users,
-    transactions,
     ranges: timelineParts.ranges,
     steps: [
       (user, removal) => posts.purge(user, removal, () => walks.cutAll(user)),
-      (user, { takeOver }) =>
-        takeOver((tx) => findUnfinished(collections.outbox, outbox, user, tx)),
+      (user, removal) =>
+        retractUnfinished({ jobs: collections.outbox, outbox }, user, removal, () =>
+          walks.cutAll(user),
+        ),
       (user, removal) => graph.removeUser(user, removal, () => walks.cutAll(user)),
       async (user, removal) => {
         await engagements.purge(user, removal)
@@ -69,26 +63,14 @@ export const createTasks = ({
       },
     ],
     ofFollowers: {
-      retract: (user, ids, run, range) =>
-        runPaused(run, placement, (checked) =>
-          timelineParts.delivery.retractAll(user, ids, checked, range),
-        ),
+      retract: (user, ids, run, range) => timelineParts.delivery.retractAll(user, ids, run, range),
       removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
     },
     timelines: {
-      areFailing: () => placement.isFailing,
-      remove: (user, ids, removal, run) =>
-        runPaused(run, placement, async ({ signal }) => {
-          const { delivery } = timelineParts
-          if (ids.length > 0) {
-            const retract = await delivery.createRetraction(user, ids, signal)
-            const retraction = { posts: ids.length, retract }
-            const left = await graph.removeAudience(user, removal, retraction)
-            if (left) return left
-          }
-          await delivery.deleteReader(user)
-          await versions.remove(user)
-        }),
+      remove: async (user) => {
+        await timelineParts.delivery.deleteReader(user)
+        await versions.remove(user)
+      },
       refill: (user, signal) => timelineParts.backfill.refillReader(user, signal),
     },
   }),

@@ -27,10 +27,9 @@ export async function openForCommand(
   const prepare = how !== 'forRead' && how
   const database = await openDatabase(config, { profile: 'bulk', prepare, log })
   try {
-    const { client, db, cluster, clock } = database
+    const { client, db, clock } = database
     if (how === 'forRead') await checkIndexes(db, config)
-    const services = createServices(client, db, config, { now: clock.now, cluster })
-    if (prepare) await checkTimelines(services)
+    const services = createServices(client, db, config, { now: clock.now })
     return { ...database, services }
   } catch (error) {
     await database[Symbol.asyncDispose]()
@@ -47,12 +46,6 @@ async function checkIndexes(db: Db, { following }: AppConfig): Promise<void> {
 const notBuilt = (missing: readonly string[]): string =>
   `An import has not built these indexes yet: ${missing.join(', ')}. ` +
   'Repeat the import, or run "feedline indexes --apply".'
-
-/** @throws {TimelinesAway} if the timelines cluster cannot be used. */
-async function checkTimelines({ clusterRepair, placement }: Services): Promise<void> {
-  await clusterRepair.settle()
-  placement.checkState()
-}
 
 /**
  * Ends an import that has succeeded: builds the indexes that it left out, and queues the rebuild of timelines. A build that
@@ -104,11 +97,9 @@ async function queueRebuilds({ upkeep }: Services): Promise<void> {
  * The services of a command that reads every strategy, also unconfigured ones. Its reads extend the life of no cache.
  */
 export async function servicesForAllStrategies(
-  { client, db, cluster, clock }: CommandDatabase,
+  { client, db, clock }: CommandDatabase,
   config: AppConfig,
 ): Promise<Services> {
   const feed = { ...config.feed, maintained: feedStrategyNames, ...valuesWhenChecked }
-  const services = createServices(client, db, { ...config, feed }, { now: clock.now, cluster })
-  await checkTimelines(services)
-  return services
+  return createServices(client, db, { ...config, feed }, { now: clock.now })
 }

@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { collectionNames, timelineCollectionNames } from '../db/collections.ts'
 import { type IndexState, loadIndexStates } from '../db/indexes.ts'
 import { configFor } from '../environment.ts'
 import { openForCommand } from './database.ts'
@@ -19,15 +18,7 @@ export const indexesCommand = (): Command =>
     .action(async ({ apply, json }: IndexesOptions) => {
       const config = configFor('database')
       await using database = await openForCommand(config, apply === true)
-      const { db, cluster } = database
-      const ofTimelines: readonly string[] = cluster ? timelineCollectionNames : []
-      const own = collectionNames.filter((name) => !ofTimelines.includes(name))
-      const indexes = [
-        ...(await loadIndexStates(db, config.following, own)),
-        ...(cluster
-          ? await loadIndexStates(cluster.db, config.following, timelineCollectionNames)
-          : []),
-      ]
+      const indexes = await loadIndexStates(database.db, config.following)
       const missing = indexes.filter(({ present }) => !present).length
       if (json) console.log(JSON.stringify({ following: config.following, indexes, missing }))
       else console.log(table(indexes, missing))

@@ -7,7 +7,6 @@ import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { wholeNumber } from './numbers.ts'
 import { alignColumns } from './table.ts'
-import { timelinesMoveCommand } from './timelines-move.ts'
 
 /** `feedline timelines`: shows the maintained strategies and their progress, and changes them. */
 export const timelinesCommand = (): Command =>
@@ -56,7 +55,6 @@ export const timelinesCommand = (): Command =>
           )
         }),
     )
-    .addCommand(timelinesMoveCommand())
     .addCommand(
       new Command('threshold')
         .description(

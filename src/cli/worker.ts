@@ -5,7 +5,7 @@ import { Readiness } from '../http/readiness.ts'
 import { jobLeaseMs, jobPollMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
-import { measureDatabase, partsOf } from '../observe.ts'
+import { measureDatabase } from '../observe.ts'
 import { type Opened, openProcess } from '../open-process.ts'
 import { createServices } from '../services.ts'
 import { wholeNumber } from './numbers.ts'
@@ -36,20 +36,15 @@ async function startWorker(
   log: Log,
   { tracing, database, concurrency }: Opened & { readonly concurrency: number },
 ): Promise<Running> {
-  const { client, db, cluster, clock } = database
-  const services = createServices(client, db, config, { now: clock.now, cluster })
-  const { queue, tasks, clusterRepair } = services
-  clusterRepair.start(log)
-  await clusterRepair.settle().catch((error) => log.warn(error))
+  const { client, db, clock } = database
+  const services = createServices(client, db, config, { now: clock.now })
+  const { queue, tasks } = services
   const worker = new Worker(queue, tasks, log, {
     concurrency,
     pollMs: jobPollMs,
     leaseMs: jobLeaseMs,
   })
-  const readiness = new Readiness(
-    () => db.command({ ping: 1, maxTimeMS: 1_000 }),
-    () => partsOf(services),
-  )
+  const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
   const admin = await startAdmin(config.operations.admin, readiness)
   worker.start()
@@ -59,7 +54,7 @@ async function startWorker(
   let stopped: Promise<unknown> | undefined
   const drain = () => {
     readiness.stop()
-    stopped ??= Promise.all([worker.stop(), clusterRepair.stop()])
+    stopped ??= worker.stop()
   }
   const close = async () => {
     await using _tracing = tracing

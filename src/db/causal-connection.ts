@@ -23,7 +23,7 @@ const showsJobs = (command: Document) => 'commitTransaction' in command || comma
  * read of a task waits until its shard has reached the time at which this client saw the job. Reads that jobs share wait
  * for the latest of their times. The wait is a part of the read command, so it costs no command.
  * A task cannot avoid it: it is decided here, for whatever code reads, also in a transaction. Each client has a time of
- * its own, because the times of two clusters cannot be compared.
+ * its own.
  * @see ADR 18
  */
 export function causalConnection(): typeof MeasuredConnection {

@@ -34,6 +34,4 @@ export interface CollectionSpec {
   readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
   /** Required for a shard key that is not hashed: ranges of handles decide the shard, the same in all collections. */
   readonly handleIn?: HandlePlace
-  /** Stored with the timelines, which may have a cluster of their own. Undefined: in the database. */
-  readonly place?: 'timelines'
 }

@@ -23,16 +23,11 @@ import type {
   UserStatsDoc,
   VersionDoc,
 } from './documents.ts'
-import type { TimelineCollection } from './timeline-collection.ts'
 import type { RegistryDocuments, TimelineDocuments } from './timeline-documents.ts'
 
 export * from './collection-spec.ts'
 export * from './documents.ts'
-export type { TimelineSession, TimelineTx } from './timeline-collection.ts'
 export * from './timeline-documents.ts'
-
-/** The collections of timelines. */
-export type TimelineCollectionName = keyof TimelineDocuments
 
 /** The document type of each collection. */
 export interface Documents extends TimelineDocuments, RegistryDocuments {
@@ -58,15 +53,7 @@ export interface Documents extends TimelineDocuments, RegistryDocuments {
 }
 export type CollectionName = keyof Documents
 export type Collections = {
-  readonly [Name in CollectionName]: Name extends TimelineCollectionName
-    ? TimelineCollection<Documents[Name]>
-    : Collection<Documents[Name]>
-}
-
-/** The collections by name. Those of timelines have a place of their own, and the others do not. */
-type Catalogue = {
-  readonly [Name in CollectionName]: CollectionSpec &
-    (Name extends TimelineCollectionName ? { place: 'timelines' } : { place?: never })
+  readonly [Name in CollectionName]: Collection<Documents[Name]>
 }
 
 const dayS = 86_400
@@ -95,7 +82,6 @@ const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
 }
 
 const floors = {
-  place: 'timelines',
   indexes: [],
   shardKey: { _id: 1 },
   handleIn: 'whole',
@@ -105,7 +91,9 @@ const floors = {
  * Every collection with its indexes and shard key. A change takes a migration.
  * An index whose definition changes gets a new name, so that it is built beside the old one.
  */
-export const catalogue = (following: FollowingMode): Catalogue => ({
+export const catalogue = (
+  following: FollowingMode,
+): Readonly<Record<CollectionName, CollectionSpec>> => ({
   users: { indexes: [], shardKey: { _id: 1 }, handleIn: 'whole' },
   user_stats: { indexes: [], shardKey: { _id: 1 }, handleIn: 'whole' },
   followers: {
@@ -176,20 +164,17 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
     handleIn: 'whole',
   },
   timeline_cache: {
-    place: 'timelines',
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
     handleIn: 'whole',
   },
   timed_buckets: {
-    place: 'timelines',
     indexes: [],
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
   },
   timed_bucket_floors: floors,
   sized_buckets: {
-    place: 'timelines',
     indexes: [
       { key: { reader: 1, open: 1 }, unique: true, partialFilterExpression: { open: true } },
       { key: { reader: 1, newest: -1, oldest: 1 } }, // from the newest on
@@ -200,7 +185,6 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
   },
   sized_bucket_floors: floors,
   inbox: {
-    place: 'timelines',
     indexes: [],
     clustered: true,
     shardKey: { _id: 1 },
@@ -211,16 +195,10 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
   registration_copies: { indexes: [], shardKey: { _id: 'hashed' } },
   celebrities: { indexes: [] },
   pulled_authors: {
-    place: 'timelines',
     indexes: [{ key: { '_id.author': 1 } }], // the notes of a deleted author
     clustered: true,
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
-  },
-  timeline_marks: {
-    place: 'timelines',
-    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }], // guards; the mark of a cluster never expires
-    shardKey: { _id: 'hashed' },
   },
   outbox: {
     indexes: [
@@ -270,27 +248,11 @@ export const catalogue = (following: FollowingMode): Catalogue => ({
 /** The names of all collections. */
 export const collectionNames = Object.keys(catalogue('collection')) as CollectionName[]
 
-/** The collections that are stored with the timelines. */
-export const timelineCollectionNames = collectionNames.filter(
-  (name): name is TimelineCollectionName => catalogue('collection')[name].place === 'timelines',
-)
-
-/** The typed handles of the collections that are stored with the timelines. */
-export type TimelineCollections = Pick<Collections, TimelineCollectionName>
-
-/**
- * The typed handles of all collections.
- * @param timelines the handles of timelines on a cluster of their own. Default: they are in the same database.
- */
-export const openCollections = (
-  db: Db,
-  options: CollectionOptions = {},
-  timelines?: TimelineCollections,
-): Collections =>
-  ({
-    ...Object.fromEntries(collectionNames.map((name) => [name, db.collection(name, options)])),
-    ...timelines,
-  }) as unknown as Collections
+/** The typed handles of all collections. */
+export const openCollections = (db: Db, options: CollectionOptions = {}): Collections =>
+  Object.fromEntries(
+    collectionNames.map((name) => [name, db.collection(name, options)]),
+  ) as unknown as Collections
 
 /** An index's specification in the driver's own type. */
 export const driverKey = (spec: IndexSpec): IndexSpecification => ({ ...spec.key })

@@ -16,8 +16,6 @@ export interface UserDoc {
   readonly deletedAt?: Date
   /** When no write of a deleted account is under way any more. Absent before its removal begins. */
   readonly settlesAt?: Date
-  /** Removed posts of a deleted account whose entries are still on a timelines cluster that failed. */
-  readonly unretracted?: readonly ObjectId[]
 }
 
 /**
@@ -198,22 +196,6 @@ export interface IdempotencyKeyDoc {
 export interface ImportDoc {
   readonly _id: string
   readonly [field: string]: unknown
-}
-
-/** The record of the timelines cluster in `meta`. Without it, timelines are in the database. */
-export interface TimelinesPlaceDoc extends MetaDoc {
-  /** The mark of the cluster. */
-  readonly value: string
-  /** The election of its primary. */
-  readonly election: string
-  /** What the mark of the cluster names, so that no cluster stores the timelines of two databases. */
-  readonly owner: string
-  /** Its members when it was seen last, as `host:port`. */
-  readonly hosts: readonly string[]
-  /** Whether all processes wait for a majority of the cluster. */
-  readonly durable: boolean
-  /** Set while a process creates the collections of the cluster: the mark that it will have, and its lease. */
-  readonly preparing?: { readonly mark: string; readonly until: Date }
 }
 
 /** The lock of all registrations. `meta` also holds the schema record and the lease of a migration. */

@@ -3,7 +3,6 @@ import {
   MongoDriverError,
   MongoError,
   MongoNetworkError,
-  MongoNetworkTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
 } from 'mongodb'
@@ -47,15 +46,6 @@ const passingCodes: ReadonlySet<unknown> = new Set([
   11602, // InterruptedDueToReplStateChange
   13435, // NotPrimaryNoSecondaryOk
   13436, // NotPrimaryOrSecondary
-])
-
-/** Codes of commands that a server ended because they took too long, or because of other writes. */
-const slowCodes: ReadonlySet<unknown> = new Set([
-  24, // LockTimeout
-  maxTimeExpiredCode,
-  writeConflictCode,
-  262, // ExceededTimeLimit
-  290, // TransactionExceededLifetimeLimitSeconds
 ])
 
 /** Socket errors that the driver throws unchanged, for example on a connection that the server has just closed. */
@@ -137,23 +127,6 @@ const closedNames: ReadonlySet<string> = new Set([
   'MongoPoolClosedError',
   'MongoTopologyClosedError',
 ])
-
-/** Whether a server answered with an error. */
-export const isRefused = (error: unknown): boolean => rootCause(error) instanceof MongoServerError
-
-/**
- * Whether a server answered that a command took too long, or collided with other writes, or did not answer one in time,
- * or all connections were busy for too long. Also by the cause of an error for clients.
- */
-export function isSlow(error: unknown): boolean {
-  const root = rootCause(error instanceof DomainError ? error.cause : error)
-  return (
-    isCollision(root) ||
-    isWaitQueueTimeout(root) ||
-    root instanceof MongoNetworkTimeoutError ||
-    (root instanceof MongoServerError && slowCodes.has(root.code))
-  )
-}
 
 /** Whether no server answered, or the client was closed. */
 export function isDisconnected(error: unknown): boolean {

@@ -102,15 +102,6 @@ export async function loadLeftOut(db: Db, following: FollowingMode): Promise<str
   )
 }
 
-/** Whether collections are clustered as declared. One command. */
-export async function isAsDeclared(db: Db, names: CollectionName[]): Promise<boolean> {
-  const found = await db.listCollections({}, { nameOnly: false }).toArray()
-  const clustered = new Map(found.map(({ name, options }) => [name, !!options?.clusteredIndex]))
-  return declaredCollections('collection', names).every(
-    (one) => clustered.get(one.collection) === (one.clustered === true),
-  )
-}
-
 /**
  * How indexes are built: when a majority of the members is ready. MongoDB's default `votingMembers` waits for ever for
  * a member that holds data and is down.

@@ -82,7 +82,6 @@ const floor = object(
     ...{ visitedAt: date, away: set, returnedAt: date },
   },
 )
-const cluster = object({ mark: text, election: text })
 const options: Shape = { bsonType: 'object', additionalProperties: count }
 
 /**
@@ -94,7 +93,7 @@ export const shapes = {
     { _id: text, createdAt: date },
     {
       ...{ name: text, bio: text, avatarUrl: text, bannerUrl: text },
-      ...{ deletedAt: date, settlesAt: date, unretracted: list(id) },
+      ...{ deletedAt: date, settlesAt: date },
     },
   ),
   user_stats: object(
@@ -156,7 +155,7 @@ export const shapes = {
   strategies: object(
     { _id: text, epoch: id, covered: text, complete: { bsonType: 'bool' }, options },
     {
-      ...{ dropping: set, cluster, readers: object({ done: whole, total: whole }) },
+      ...{ dropping: set, readers: object({ done: whole, total: whole }) },
       split: object({
         epoch: id,
         ranges: list(object({ after: text, covered: text }, { upTo: text, done: set })),
@@ -165,7 +164,7 @@ export const shapes = {
   ),
   registration_copies: object({
     _id: text,
-    registrations: list(object({ _id: text, epoch: id, options }, { dropping: set, cluster })),
+    registrations: list(object({ _id: text, epoch: id, options }, { dropping: set })),
   }),
   celebrities: object(
     { _id: text },

@@ -102,47 +102,16 @@ export interface StrategyDoc {
   readonly dropping?: true
   /** The options of the stored form, by name. */
   readonly options: Readonly<Record<string, number>>
-  /** Where the timelines are stored. Undefined: in the database. All registrations have the same place. */
-  readonly cluster?: ClusterState | undefined
 }
 
 /** A registration without the progress of its back-fill. */
-export type CopiedRegistration = Pick<
-  StrategyDoc,
-  '_id' | 'epoch' | 'dropping' | 'options' | 'cluster'
->
+export type CopiedRegistration = Pick<StrategyDoc, '_id' | 'epoch' | 'dropping' | 'options'>
 
 /** A copy of all registrations. The transactions that change them write all copies. */
 export interface RegistrationCopyDoc {
   /** The stripe of the users whose pages and deliveries read it. */
   readonly _id: string
   readonly registrations: readonly CopiedRegistration[]
-}
-
-/** The state of a timelines cluster under which its timelines are complete. */
-export interface ClusterState {
-  /** The mark that the cluster holds. A cluster that has lost its data has another one, or none. */
-  readonly mark: string
-  /** The election of its primary. A primary of another election may lack writes, or have more. */
-  readonly election: string
-}
-
-/**
- * A mark of the deployment that stores timelines:
- * - `cluster` identifies its data;
- * - `reader:` is the guard of a reader, see `ReaderGuards`;
- * - `drop:` belongs to the process that drops a strategy.
- */
-export interface TimelineMarkDoc {
-  readonly _id: string
-  /** A random value. It never returns. */
-  readonly value: string
-  /** The database whose timelines the cluster stores. Only with `cluster`. */
-  readonly owner?: string
-  /** When a drop has last removed timelines. */
-  readonly removedAt?: Date
-  /** When a guard is deleted. */
-  readonly expiresAt?: Date
 }
 
 /** A celebrity, or an author during a promotion or a demotion. */
@@ -163,7 +132,7 @@ export interface PulledAuthorDoc {
   readonly _id: { readonly reader: string; readonly author: string }
 }
 
-/** The documents of stored timelines. They are derived from the other collections, and may live on a cluster of their own. */
+/** The documents of stored timelines. They are derived from the other collections. */
 export interface TimelineDocuments {
   timed_buckets: TimedBucketDoc
   timed_bucket_floors: TimelineFloorDoc
@@ -173,10 +142,9 @@ export interface TimelineDocuments {
   inbox: InboxDoc
   inbox_floors: TimelineFloorDoc
   pulled_authors: PulledAuthorDoc
-  timeline_marks: TimelineMarkDoc
 }
 
-/** The documents that say how timelines are stored. They stay with the other collections. */
+/** The documents that say how timelines are stored. */
 export interface RegistryDocuments {
   strategies: StrategyDoc
   registration_copies: RegistrationCopyDoc

@@ -1,7 +1,7 @@
 import { type Document, type MongoClient, MongoServerError } from 'mongodb'
 import { shown } from '../lib/shown.ts'
 
-/** Why the variable with a URI cannot be used: `message` is one sentence, with the next step and without credentials. */
+/** Why MONGODB_URI cannot be used: `message` is one sentence, with the next step and without credentials. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
@@ -19,14 +19,13 @@ export const isUnauthorized = (error: unknown): boolean =>
 const authenticationFailedCode = 18
 const differsByCaseCode = 13_297
 
-/** Explains to the operator who set a URI why its database cannot be used. */
+/** Explains to the operator who set MONGODB_URI why its database cannot be used. */
 export class UriCheck {
   private client: MongoClient | undefined
   /** What each host last answered to `hello`, or why it did not. */
   private readonly hosts = new Map<string, Document | Error>()
 
   constructor(
-    private readonly variable: 'MONGODB_URI' | 'TIMELINES_URI',
     private readonly uri: string,
     private readonly database: string,
   ) {}
@@ -73,7 +72,7 @@ export class UriCheck {
   }
 
   private error(reason: string, cause?: unknown): UnreachableError {
-    const message = `${this.variable}: ${shown(this.uri)} cannot be used: ${reason}.`
+    const message = `MONGODB_URI: ${shown(this.uri)} cannot be used: ${reason}.`
     return new UnreachableError(message, { cause })
   }
 

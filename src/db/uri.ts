@@ -2,22 +2,22 @@ import { MongoClient } from 'mongodb'
 import { shown } from '../lib/shown.ts'
 
 /**
- * What the driver refuses in a URI before it connects: one sentence without credentials, that begins with the name of the
- * variable. Undefined if it refuses nothing. Sends nothing.
+ * What the driver refuses in MONGODB_URI before it connects: one sentence without credentials. Undefined if it refuses
+ * nothing. Sends nothing.
  */
-export function uriProblem(variable: string, uri: string | undefined): string | undefined {
+export function uriProblem(uri: string | undefined): string | undefined {
   if (uri === undefined) return undefined
-  if (isPathUnclear(uri)) return unclear(variable, uri)
+  if (isPathUnclear(uri)) return unclear(uri)
   try {
     new MongoClient(uri)
     return undefined
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
     const srvProblem = srvProblems.find(([message]) => message.test(reason))?.[1]
-    if (srvProblem) return `${variable}: ${shown(uri)} ${srvProblem}`
+    if (srvProblem) return `MONGODB_URI: ${shown(uri)} ${srvProblem}`
     return isAboutSecret.test(reason) || /\?.*@/s.test(uri)
-      ? unclear(variable, uri)
-      : `${variable}: ${shown(uri)} has an option that MongoDB's driver refuses: ${reason}`
+      ? unclear(uri)
+      : `MONGODB_URI: ${shown(uri)} has an option that MongoDB's driver refuses: ${reason}`
   }
 }
 
@@ -34,5 +34,5 @@ const isAboutSecret =
 /** With an @ behind the first slash, a part of the password would be taken for the host. */
 const isPathUnclear = (uri: string): boolean => /^[^/]*\/\/[^/?]*\/[^?]*@/s.test(uri)
 
-const unclear = (variable: string, uri: string): string =>
-  `${variable}: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`
+const unclear = (uri: string): string =>
+  `MONGODB_URI: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`

@@ -3,7 +3,6 @@ import {
   commaList,
   decimal,
   type Given,
-  mongodbUri,
   oneOf,
   readVariables,
   wholeNumber,
@@ -26,24 +25,15 @@ export interface FeedConfig extends SettingValues {
   readonly entries: EntryContent
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
-  /** The cluster of stored timelines. Undefined: they are in the database. */
-  readonly timelinesUri: string | undefined
   /** Memory for pages and answers that are kept while they are unchanged, in MB. */
   readonly pageCacheMb: number
 }
-
-const writeConcernsIn = (uri: string) => [...uri.matchAll(/[?&]w=([^&]*)/g)].map(([, w]) => w)
 
 const common = z.object({
   FEED_STRATEGY: oneOf(feedStrategyNames).default('FANOUT_ON_READ'),
   FEED_MAINTAINED: commaList.pipe(z.array(oneOf(feedStrategyNames))).default([]),
   TIMELINE_ENTRIES: oneOf(entryContents).default('author'),
   FANOUT_INLINE_MAX: wholeNumber(0, 10_000).default(200),
-  TIMELINES_URI: mongodbUri
-    .refine((uri) => writeConcernsIn(uri).every((w) => w === '1' || w === 'majority'), {
-      error: 'must have the option w=1 or w=majority, or none',
-    })
-    .optional(),
   PAGE_CACHE_MB: decimal(0, 65_536).default(64),
 })
 const settingNames = Object.keys(settings) as SettingName[]
@@ -68,7 +58,6 @@ export function readFeedConfig(given: Given): { config: FeedConfig; problems: re
     maintained,
     entries: e.TIMELINE_ENTRIES,
     inlineMax: e.FANOUT_INLINE_MAX,
-    timelinesUri: e.TIMELINES_URI,
     pageCacheMb: e.PAGE_CACHE_MB,
     ...(Object.fromEntries(settingNames.map((name) => [name, valueFor(name)])) as SettingValues),
   }

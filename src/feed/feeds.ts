@@ -1,5 +1,4 @@
 import type { Collections } from '../db/collections.ts'
-import type { TimelinesCluster } from '../db/timelines-cluster.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
@@ -21,14 +20,11 @@ import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
-import { ReaderGuards } from './delivery/reader-guards.ts'
 import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
-import { ClusterRepair } from './registry/cluster-repair.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
-import { Placement } from './registry/placement.ts'
 import { RegistrationCopies } from './registry/registration-copies.ts'
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
@@ -44,7 +40,6 @@ import {
 } from './strategies/list.ts'
 import { checkedAway } from './strategies/retention.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
-import { boundedStrategy } from './timeline/bounded-strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
 import { KeptPages } from './timeline/kept-pages.ts'
 import { NewsReader } from './timeline/news.ts'
@@ -56,8 +51,6 @@ import { Watermarks } from './timeline/watermark.ts'
 /** The parts from which {@link createFeeds} builds the timeline services. */
 export interface FeedParts {
   readonly collections: Collections
-  /** Where timelines are stored. Undefined: in the database. */
-  readonly cluster: TimelinesCluster | undefined
   readonly core: {
     readonly follows: Follows
     readonly posts: Posts
@@ -85,8 +78,6 @@ export interface Feeds {
   readonly registry: Registry
   readonly registrations: Registrations
   readonly copies: RegistrationCopies
-  readonly placement: Placement
-  readonly clusterRepair: ClusterRepair
   readonly upkeep: TimelineUpkeep
   readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes from the configuration of this process. */
@@ -103,7 +94,7 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, cluster, core, outbox, transactions, versions, summaries, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, versions, summaries, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
@@ -113,9 +104,8 @@ export function createFeeds(
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
   const pulled = new PulledAuthors(collections.pulled_authors)
-  const placement = new Placement(cluster, transactions)
   const floorParts = {
-    runTransaction: placement.runTransaction.bind(placement),
+    transactions,
     isPreviousStopped: () => versions.isPreviousStopped(),
     notesVisits: config.timelineAwayDays !== checkedAway,
     requestFill: async (reader: UserId) => {
@@ -144,9 +134,8 @@ export function createFeeds(
   const strategies = createStrategies(parts, config)
   const filters = createFilters(parts)
   const registrations = new Registrations({
-    ...{ collections, outbox, transactions, mint, filters, placement, copies },
+    ...{ collections, outbox, transactions, mint, filters, copies },
   })
-  const clusterRepair = new ClusterRepair({ collections, placement, registrations, now })
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
   const watermarks = new Watermarks(pending, now)
@@ -157,16 +146,10 @@ export function createFeeds(
   const feed = new FeedService({
     strategies: {
       FANOUT_ON_READ: fanoutOnRead,
-      ...Object.fromEntries(
-        served.map((name) => [
-          name,
-          cluster ? boundedStrategy(strategies[name], placement) : strategies[name],
-        ]),
-      ),
+      ...Object.fromEntries(served.map((name) => [name, strategies[name]])),
     },
     standard: config.strategy,
     registry,
-    placement,
     pageFacts,
     pending,
     watermarks,
@@ -177,7 +160,7 @@ export function createFeeds(
   const news = new NewsReader(feed, watermarks, keptPages)
   const raiseTimelines = shareRaises(collections)
   const begunDeliveries = new BegunDeliveries({
-    ...{ strategies, filters, registry, placement, edges, versions, raiseTimelines },
+    ...{ strategies, filters, registry, edges, versions, raiseTimelines },
     ...{ contents: config.entries, inlineMax: config.inlineMax },
   })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
@@ -187,7 +170,6 @@ export function createFeeds(
     filters,
     registry,
     copies,
-    placement,
     facts: new DeliveryFactsReader({
       ...{ posts, collections, edges, registry, contents: config.entries },
     }),
@@ -201,8 +183,8 @@ export function createFeeds(
   const readers = new ReaderWalk(collections.user_stats)
   const backfill = new Backfill(
     {
-      ...{ filters, filler, registry, copies, ranges, delivery, entries, follows },
-      guards: new ReaderGuards({ collections, transactions, placement }),
+      ...{ collections, transactions, filters, filler, registry, copies },
+      ...{ ranges, delivery, entries, follows },
     },
     readers,
   )
@@ -210,7 +192,6 @@ export function createFeeds(
     delivery,
     registry,
     copies,
-    placement,
     walks,
     celebrities,
     pulled,
@@ -232,8 +213,6 @@ export function createFeeds(
     registry,
     registrations,
     copies,
-    placement,
-    clusterRepair,
     upkeep: new Upkeep(registrations, outbox),
     strategies,
     celebrities,

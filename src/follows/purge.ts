@@ -16,8 +16,6 @@ import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 const batchSize = 200
 /** Number of history events removed in one command. */
 const eventBatchSize = 1_000
-/** Number of pairs of a reader and a post that a step of {@link GraphPurge.removeAudience} removes from timelines. */
-const pairsMax = 50_000
 
 /** Edges of a user in one direction, and what the other users lose with them. */
 interface SomeEdges {
@@ -25,14 +23,6 @@ interface SomeEdges {
   readonly lost: StatsChange
   /** The other users. Default: all. */
   readonly range?: KeyRange | undefined
-}
-
-/** The history events that one step removes. */
-interface EventBatch {
-  /** Default: 1,000. */
-  readonly limit?: number
-  /** Receives the users whose history is removed next. */
-  readonly prepare?: (users: readonly UserId[]) => Promise<void>
 }
 
 /**
@@ -68,7 +58,7 @@ export class GraphPurge {
     const own = { index: following, lost: { followers: -1 } }
     await removeAll(removal, () => this.removeEdges(user, own, removal))
     await removeAll(removal, () => this.removeEvents({ user }, removal))
-    if (removal.isSettled && !removal.keepsAudience)
+    if (removal.isSettled)
       await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
     await removeAll(removal, () => this.removeRestrictions(user, removal))
     return undefined
@@ -88,26 +78,6 @@ export class GraphPurge {
       removal,
       () => this.removeEdges(user, some, removal),
       range && timeSlice(rangeSliceMs),
-    )
-    return isDone ? undefined : 'unfinished'
-  }
-
-  /**
-   * Removes the history of all who ever followed the user, for some seconds.
-   * @param retraction removes the posts from the timelines of some of them, before their history goes: of up to 1,000, and
-   *   with more than 50 posts of as many as have 50,000 entries.
-   * @returns 'unfinished' if history is left.
-   */
-  async removeAudience(
-    user: UserId,
-    removal: Removal,
-    { posts, retract }: { posts: number; retract: (readers: readonly UserId[]) => Promise<void> },
-  ): Promise<'unfinished' | undefined> {
-    const limit = Math.min(eventBatchSize, Math.max(1, Math.floor(pairsMax / posts)))
-    const isDone = await removeAll(
-      removal,
-      () => this.removeEvents({ followee: user }, removal, { limit, prepare: retract }),
-      timeSlice(),
     )
     return isDone ? undefined : 'unfinished'
   }
@@ -142,16 +112,14 @@ export class GraphPurge {
   private async removeEvents(
     end: { user: UserId } | { followee: UserId },
     { isDue }: Removal,
-    { limit = eventBatchSize, prepare }: EventBatch = {},
   ): Promise<number> {
     const { follow_events } = this.collections
     const found = await follow_events
       .find(end, { ...singleBatch, projection: { _id: 1, user: 1 } })
-      .limit(limit)
+      .limit(eventBatchSize)
       .toArray()
     if (found.length === 0) return 0
     const users = [...new Set(found.map(({ user }) => user as UserId))]
-    await prepare?.(users)
     // Checked after the query: documents that exist before the handle is free are not the next owner's.
     if (!(await isDue())) return 0
     const batch = {

@@ -15,10 +15,10 @@ export function addLiveness(http: FastifyInstance, path: string): void {
   http.get(path, { config }, async () => ({ status: 'up' }))
 }
 
-/** Adds `/readyz`: 200 if the process should get requests, otherwise 503. The body also has the state of its parts. */
+/** Adds `/readyz`: 200 if the process should get requests, otherwise 503. */
 export function addReadiness(http: FastifyInstance, readiness: Readiness): void {
   http.get('/readyz', { config }, async (_, reply) => {
     const status = await readiness.state()
-    return reply.code(status === 'ready' ? 200 : 503).send({ status, ...readiness.parts() })
+    return reply.code(status === 'ready' ? 200 : 503).send({ status })
   })
 }

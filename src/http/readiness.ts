@@ -12,14 +12,8 @@ export class Readiness {
   private stopping = false
   private readonly answers: () => Promise<boolean>
 
-  /**
-   * @param ping sends one command. However many probes come, it is called at most twice a second.
-   * @param parts the state of parts without which the process still gets requests. Sends no command.
-   */
-  constructor(
-    ping: () => Promise<unknown>,
-    readonly parts: () => Readonly<Record<string, string>> = () => ({}),
-  ) {
+  /** @param ping sends one command. However many probes come, it is called at most twice a second. */
+  constructor(ping: () => Promise<unknown>) {
     const answered = async () => {
       await ping()
       return true

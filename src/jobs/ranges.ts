@@ -126,43 +126,14 @@ export class RangeJobs {
 
   /**
    * Puts a split job back into a queue after its ranges have ended, so that its further work does not hold the slot of
-   * range jobs. Two commands, in a transaction if one is given.
+   * range jobs. Two commands.
    * @returns the pause of the job.
    * @throws LeaseLost
    */
-  async leave({ job, save }: Run, queue: QueueName, tx?: Tx): Promise<Pause> {
-    await save(null, tx)
-    const options = { ...requestTimeout, ...tx }
-    await this.parts.jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, options)
+  async leave({ job, save }: Run, queue: QueueName): Promise<Pause> {
+    await save(null)
+    await this.parts.jobs.updateOne(splitJob(job.id, job), { $set: { queue } }, requestTimeout)
     return { continuesInMs: 0, insertedJobs: true }
-  }
-
-  /**
-   * Ends the range jobs of a split job before their work is done, and puts the job back into a queue. One transaction of
-   * up to five commands, and those of `takeOver`.
-   * @param takeOver takes over their work. It receives the payload of the split, and returns false to leave it to them.
-   * @returns the pause of the job. Undefined if the range jobs go on.
-   * @throws LeaseLost
-   */
-  async abandon(
-    run: Run,
-    queue: QueueName,
-    takeOver: (tx: Tx, payload: NewJob['payload']) => Promise<boolean>,
-  ): Promise<Pause | undefined> {
-    const { checkpoint, job } = run
-    if (!isSplit(checkpoint)) return undefined
-    const { jobs, outbox, transactions } = this.parts
-    const own = {
-      about: { $in: [job.about, null] },
-      _id: { $in: checkpoint.ranges.map(toObjectId) },
-    }
-    return transactions.run(async (tx) => {
-      const open = await jobs.findOne(own, { session: tx.session })
-      if (!open || !(await takeOver(tx, open.payload))) return undefined
-      const pause = await this.leave(run, queue, tx)
-      await outbox.cancel(tx, own)
-      return pause
-    })
   }
 
   /**

@@ -2,14 +2,13 @@ import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
-import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { conforms, shapes } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../errors.ts'
 import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
+import type { UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
 import { nameProblem, type ReservedNames } from './names.ts'
@@ -42,8 +41,6 @@ export interface Leaver {
   readonly since: Date
   /** After this time, no write of the account is under way, in milliseconds. 0 or less: its writes are settled. */
   readonly settlesInMs: number
-  /** Number of its removed posts whose entries are still stored. */
-  readonly unretracted: number
 }
 
 /** The parts that {@link Users} works with. */
@@ -173,30 +170,13 @@ export class Users {
         projection: {
           createdAt: 1,
           settlesAt: { $subtract: ['$settlesAt', '$$NOW'] },
-          unretracted: { $size: { $ifNull: ['$unretracted', []] } },
         },
       },
     )
     if (!found) return undefined
     // The database's clock may have been set back since.
     const settlesInMs = Math.min(Number(found.settlesAt), writesSettleMs)
-    return { since: found.createdAt, settlesInMs, unretracted: Number(found.unretracted) }
-  }
-
-  /** Notes removed posts of a deleted account whose entries are still stored. One command. */
-  async deferRetraction(handle: UserId, posts: readonly PostId[], { session }: Tx): Promise<void> {
-    await this.parts.collections.users.updateOne(
-      leaving(handle),
-      { $addToSet: { unretracted: { $each: posts.map(toObjectId) } } },
-      { session },
-    )
-  }
-
-  /** Loads the posts that {@link deferRetraction} noted. One command. */
-  async loadUnretracted(handle: UserId): Promise<PostId[]> {
-    const options = { ...requestTimeout, projection: { unretracted: 1 } }
-    const found = await this.parts.collections.users.findOne(leaving(handle), options)
-    return (found?.unretracted ?? []).map((id) => fromObjectId<PostId>(id))
+    return { since: found.createdAt, settlesInMs }
   }
 
   /**

@@ -125,7 +125,6 @@ test('an embedded database is migrated when it is opened', async () => {
     const opened = await openDatabase(
       {
         database: { uri: undefined, mayEmbed: true, name: 'feedline', dataFolder, mongodBinary },
-        feed: { timelinesUri: undefined },
         following: 'reverse-index',
       },
       { profile: 'serving', prepare: true, log: (line) => said.push(line) },

@@ -85,7 +85,6 @@ describe('a wrong variable', () => {
     FEED_MAINTAINED: ['MAGIC', strategies],
     TIMELINE_ENTRIES: ['all', 'must be one of id, author, text'],
     FANOUT_INLINE_MAX: ['10001', whole(0, 10_000)],
-    TIMELINES_URI: ['mongodb://h/?w=2', 'must have the option w=1 or w=majority, or none'],
     PAGE_CACHE_MB: ['64MB', decimal(0, 65_536)],
     INBOX_ENTRIES_MAX: ['-1', whole(0, 1e9)],
     INBOX_DAYS_MAX: ['week', decimal(0, 3_660)],
@@ -131,6 +130,15 @@ describe('a wrong variable', () => {
       expect(sentence).not.toContain('hidden')
     },
   )
+
+  test('a variable that was removed is named beside the wrong ones, with the way back', async () => {
+    const env = { TIMELINES_URI: 'mongodb://timelines-1/?replicaSet=t', PORT: '80.5' }
+    for (const command of ['serve', 'worker', 'verify'])
+      expect(await sentenceOf(command, env)).toBe(
+        'invalid configuration: PORT: must be a whole number from 0 to 65535, not "80.5"; ' +
+          'TIMELINES_URI: this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it',
+      )
+  })
 
   const taken = createServer()
   afterAll(() => void taken.close())
@@ -468,13 +476,15 @@ describe('a database that cannot be used', () => {
     )
   })
 
-  test('a wrong cluster of timelines is explained by its own variable', async () => {
-    const env = {
-      ...{ MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: database.name },
-      TIMELINES_URI: `mongodb://${at('ghost')}/`,
-    }
-    expect(await sentenceOf('serve', env)).toBe(
-      `TIMELINES_URI: "mongodb://${at('ghost')}/" cannot be used: the replica set of ${at('ghost')} ${notInitiated}`,
-    )
+  test('a database with timelines on a cluster of their own is refused with the way back', async () => {
+    const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: `${database.name}-moved` }
+    const meta = database.client.db(env.MONGODB_DATABASE).collection<{ _id: string }>('meta')
+    await meta.insertOne({ _id: 'timelines', hosts: ['timelines-1:27017'] } as never)
+    for (const command of ['serve', 'worker'])
+      expect(await sentenceOf(command, env)).toBe(
+        'invalid configuration: TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
+      )
+    expect(await meta.countDocuments()).toBe(1)
+    await meta.drop()
   })
 })

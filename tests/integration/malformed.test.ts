@@ -29,7 +29,6 @@ const unshaped: Partial<Record<CollectionName, string>> = {
   rate_limits: 'what a client has used of a minute',
   versions: 'a version, which only tells kept pages that something changed',
   meta: 'the record of the schema, which each process checks when it starts',
-  timeline_marks: 'marks, whose values mean nothing but that they differ',
 }
 
 /** The beginnings of fields that may have any value of their type, or be absent, without a finding, and why. */

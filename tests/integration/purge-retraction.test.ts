@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { Job } from '../../src/jobs/queue.ts'
 import { Worker } from '../../src/jobs/worker.ts'
+import { failCommand } from '../support/mongo.ts'
 import { handle, openAccounts, settleDeletions, useServices } from '../support/services.ts'
 
 const [author, ...followers] = [handle('author'), handle('ann'), handle('ben'), handle('cat')]
@@ -105,4 +106,24 @@ test('a post that is committed during the removal of its author’s account leav
   await harness.rest()
   expect(await inbox.countDocuments({ author: user })).toBe(0)
   expect(await edges.countDocuments({ user })).toBe(0)
+})
+
+test('a removal whose split fails has no checkpoint of it', async () => {
+  const { services, database } = harness
+  const { outbox, posts } = services.collections
+  const gone = handle('gone')
+  await openAccounts(services, [gone])
+  await services.posts.create(gone, { text: 'bye' })
+  await harness.rest()
+  await services.users.delete(gone)
+  const job = await claimOnly('user.deleted')
+  {
+    const failure = { failCommands: ['commitTransaction'], errorCode: 8 }
+    await using _failpoint = await failCommand(database.client, failure)
+    await expect(runOnce(job)).rejects.toThrow()
+  }
+  expect((await outbox.findOne({ kind: 'user.deleted' }))?.checkpoint).toBeUndefined()
+  await services.queue.release(job)
+  await harness.rest()
+  expect(await posts.countDocuments({ author: gone })).toBe(0)
 })

@@ -1,7 +1,6 @@
 import { ObjectId } from 'mongodb'
 import { describe, expect, test } from 'vitest'
 import { copiesMark, versionsMark } from '../../src/db/marks.ts'
-import { noteState } from '../../src/feed/registry/place.ts'
 import { copyIdOf } from '../../src/feed/registry/registration-copies.ts'
 import { ann, ben, page, request, useCopiedRegistrations } from '../support/copied-registrations.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
@@ -26,13 +25,10 @@ describe('the copies of the registrations', () => {
     const { registrations, collections, upkeep, transactions, configured, copies } =
       harness.services
     const { strategies, registration_copies } = collections
-    const cluster = { mark: 'm', election: 'e' }
     const changes: (() => Promise<unknown>)[] = [
       () => registrations.setOption('HYBRID', 'threshold', 7),
       () => registrations.rebuild('INBOX'),
       () => transactions.run((tx) => upkeep.leaveJobs(tx, { follows: [], posts: [] }, 'LARGE')),
-      () => registrations.runExclusive((tx) => noteState(collections, tx, cluster)),
-      () => registrations.runExclusive((tx) => noteState(collections, tx, undefined)),
       () => registrations.drop('INBOX', AbortSignal.abort(new Error('cut'))).catch(() => {}),
       () => registrations.drop('INBOX'),
       () => registrations.register('INBOX', configured.INBOX),

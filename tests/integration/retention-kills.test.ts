@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { StrategyDoc, TimelineTx } from '../../src/db/collections.ts'
+import type { StrategyDoc } from '../../src/db/collections.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../src/db/object-id.ts'
+import type { Tx } from '../../src/db/transaction.ts'
 import type { FloorParts } from '../../src/feed/strategies/floor-parts.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
@@ -83,7 +84,7 @@ describe('a trim that is killed at any of its writes', () => {
       let right: ReadonlyMap<UserId, PostId> = new Map()
       const { removeBelow } = store
       Object.assign(store, {
-        removeBelow: (_: unknown, ...more: [StrategyDoc, TimelineTx]) =>
+        removeBelow: (_: unknown, ...more: [StrategyDoc, Tx]) =>
           removeBelow.call(store, right, ...more),
       })
       const raiseLess = async (found: typeof right, registration: StrategyDoc) => {
@@ -110,7 +111,7 @@ describe('a trim that is killed at any of its writes', () => {
         found: ReadonlyMap<UserId, PostId>,
         registration: StrategyDoc,
       ): Promise<void> => {
-        await alive.runTransaction((tx) => store.removeBelow(found, registration, tx))
+        await alive.transactions.run((tx) => store.removeBelow(found, registration, tx))
         for (const [_id, id] of found) {
           const raised = { $max: { floor: toObjectId(id) }, $set: { token: toObjectId(id) } }
           await collections.inbox_floors.updateOne({ _id }, raised, { upsert: true })

@@ -54,8 +54,6 @@ export function killedAtWrite(db: Db, at: number, effect: Effect) {
   }
   return {
     db: watched(db, around),
-    /** A second database of the process. */
-    watch: (other: Db) => watched(other, around),
     /** Waits for the commands that the process had sent when it died. */
     ended: async () => void (await Promise.all(underWay)),
   }
@@ -76,8 +74,7 @@ export function heldAtCall(db: Db, at: number, which: 'collections' | 'all' = 'c
     return go(args)
   }
   const held = watched(db, around, which === 'all')
-  const watch = (other: Db) => watched(other, around)
-  return { db: held, watch, reached: reached.opened, go: going.open }
+  return { db: held, reached: reached.opened, go: going.open }
 }
 
 /** The half of a bulk write that a killed server has written. */

@@ -2,7 +2,6 @@ import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import type { Collections } from '../../src/db/collections.ts'
-import type { TimelinesCluster } from '../../src/db/timelines-cluster.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
@@ -67,12 +66,11 @@ export function servicesOver(
   engagement: ServiceConfig['engagement'],
   following: FollowingMode = 'collection',
   feed: Partial<ServiceConfig['feed']> = {},
-  cluster?: TimelinesCluster,
 ): Services {
   const { followeesMax, users, feed: standard } = readConfig({})
   const config = { following, followeesMax, users, feed: { ...standard, ...feed } }
   const posts = { blockedWords: [], validatorModules: [] }
-  return createServices(client, db, { ...config, posts, engagement }, { now: clock.now, cluster })
+  return createServices(client, db, { ...config, posts, engagement }, { now: clock.now })
 }
 
 export function testClock(): TestClock {

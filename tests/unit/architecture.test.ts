@@ -24,7 +24,6 @@ const order = [
     'environment.ts',
     'services.ts',
     'subscribers.ts',
-    'open-timelines.ts',
     'open-database.ts',
     'open-process.ts',
     'observe.ts',

@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { MaxKey, MinKey } from 'mongodb'
 import { expect, test } from 'vitest'
-import {
-  type CollectionName,
-  type CollectionSpec,
-  catalogue,
-  timelineCollectionNames,
-} from '../../src/db/collections.ts'
+import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
 import { mongoshLine, rangesPerShard } from '../../src/db/sharding/plan.ts'
 import { splitHandles } from '../../src/db/sharding/split-handles.ts'
 import { Cluster, placeOf, textOf } from '../support/cluster-state.ts'
@@ -94,27 +89,6 @@ test('a plan that was interrupted anywhere goes on, and the plan of its result i
     }),
     { numRuns: 30 },
   )
-})
-
-test('a timelines cluster gets the ranges of a plan of its own, which an interruption does not change', () => {
-  const timelines = timelineCollectionNames.map((name) => [name, specs[name]] as const)
-  const whole = new Cluster('a', 'b')
-  whole.declared = Object.fromEntries(timelines)
-  whole.sample = ['ann', 'bob', 'zoe']
-  whole.run()
-  expect(whole.plan()).toEqual([])
-  expect(whole.ranges('users')).toEqual([])
-  for (const [name, { handleIn }] of timelines)
-    expect(whole.ranges(name).length, name).toBe(handleIn ? 2 * rangesPerShard : 0)
-  for (let done = 0; done < 60; done++) {
-    const cluster = new Cluster('a', 'b')
-    Object.assign(cluster, { declared: whole.declared, sample: whole.sample })
-    cluster.run(done)
-    cluster.sample = []
-    cluster.run()
-    expect(cluster.plan()).toEqual([])
-    expect(zoneOf(cluster, 'inbox', 'lea')).toEqual(zoneOf(cluster, 'timeline_cache', 'lea'))
-  }
 })
 
 test('a shard that is added takes whole ranges, and no other range moves', () => {

@@ -3,8 +3,6 @@ import { expect, test } from 'vitest'
 import { uriProblem } from '../../src/db/uri.ts'
 import { readConfig } from '../../src/environment.ts'
 
-const problemOf = (uri: string) => uriProblem('MONGODB_URI', uri)
-
 const configProblemOf = (uri: string): string => {
   try {
     readConfig({ MONGODB_URI: uri })
@@ -37,9 +35,9 @@ test.each([
   ['mongodb://u:a/hid$den@h/db', 'is not percent-encoded'],
   ['mongodb://h:99999/', 'a port is no number up to 65535'],
 ])('%s is refused with what is wrong with it', (uri, reason) => {
-  expect(problemOf(uri)).toContain(reason)
-  expect(problemOf(uri)).toMatch(/^MONGODB_URI: /)
-  expect(problemOf(uri)).not.toMatch(/hidden|hid.den/)
+  expect(uriProblem(uri)).toContain(reason)
+  expect(uriProblem(uri)).toMatch(/^MONGODB_URI: /)
+  expect(uriProblem(uri)).not.toMatch(/hidden|hid.den/)
 })
 
 test('no sentence about a URI has its password, whatever the password is', () => {
@@ -52,7 +50,7 @@ test('no sentence about a URI has its password, whatever the password is', () =>
   fc.assert(
     fc.property(scheme, password, tail, (start, secret, end) => {
       const uri = `${start}user:${secret}@${end}`
-      expect(problemOf(uri) ?? '').not.toMatch(/sesame|tango/)
+      expect(uriProblem(uri) ?? '').not.toMatch(/sesame|tango/)
       expect(configProblemOf(uri)).not.toMatch(/sesame|tango/)
     }),
     { numRuns: 1_000 },

@@ -45,14 +45,9 @@ export function toClusterState(database: string, answers: ClusterAnswers): Clust
 
 /**
  * Loads the state of the cluster. Writes nothing. Five commands, and one for each collection.
- * @param accounts the database of the accounts, if this one stores only timelines.
  * @throws {ShardingError} if the client is not connected to a router of a sharded cluster.
  */
-export async function loadClusterState(
-  client: MongoClient,
-  db: Db,
-  accounts = db,
-): Promise<ClusterState> {
+export async function loadClusterState(client: MongoClient, db: Db): Promise<ClusterState> {
   await checkRouter(db)
   const config = client.db('config')
   const present = await db.listCollections({}, { nameOnly: true }).toArray()
@@ -67,7 +62,7 @@ export async function loadClusterState(
     sharded: await config.collection('collections').find().toArray(),
     tags: await config.collection('tags').find().toArray(),
     indexes,
-    sample: await sampleHandles(accounts),
+    sample: await sampleHandles(db),
   })
 }
 

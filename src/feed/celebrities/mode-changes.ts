@@ -5,7 +5,6 @@ import type { UserId } from '../../lib/ids.ts'
 import { type Backfill, concurrentReaders } from '../delivery/backfill.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { FollowerWalks, Walked } from '../delivery/follower-walk.ts'
-import type { Placement } from '../registry/placement.ts'
 import type { RegistrationCopies } from '../registry/registration-copies.ts'
 import type { Registry } from '../registry/registry.ts'
 import { hybrid } from '../strategies/hybrid.ts'
@@ -17,7 +16,6 @@ export interface ModeChangesParts {
   readonly delivery: Delivery
   readonly registry: Registry
   readonly copies: RegistrationCopies
-  readonly placement: Placement
   readonly walks: FollowerWalks
   readonly celebrities: Celebrities
   readonly pulled: PulledAuthors
@@ -46,12 +44,8 @@ export class ModeChanges {
    * @param range of a range job. Default: all followers.
    */
   async promote({ author, promotion }: Promotion, run: Run, range?: KeyRange): Promise<Walked> {
-    const { celebrities, pulled, walks, placement, registry } = this.parts
+    const { celebrities, pulled, walks } = this.parts
     if (!(await celebrities.isChanging(author, 'promoting', promotion))) return undefined
-    const registration = placement.isSeparate
-      ? (await registry.readFor(author)).get(hybrid.name)
-      : undefined
-    if (registration) placement.check(registration)
     const note = async (readers: readonly UserId[]) => pulled.addNotes(readers, [author])
     const job = { kind: 'author.promoted', payload: { author, promotion } }
     if (range) return walks.walk({ user: author, run, range }, note)

@@ -1,4 +1,5 @@
-import type { Tx } from '../../db/transaction.ts'
+import type { Collections } from '../../db/collections.ts'
+import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { Run } from '../../jobs/lease.ts'
 import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
@@ -12,7 +13,6 @@ import { type AuthorFilters, descriptors, type MaterialisedName } from '../strat
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
-import type { ReaderGuards } from './reader-guards.ts'
 import type { ReaderWalk } from './reader-walk.ts'
 import type { TimelineFiller } from './timeline-filler.ts'
 
@@ -45,7 +45,8 @@ export interface BackfillParts {
   readonly delivery: Delivery
   readonly entries: EntryReader
   readonly follows: Follows
-  readonly guards: ReaderGuards
+  readonly collections: Pick<Collections, 'user_stats'>
+  readonly transactions: Transactions
 }
 
 /** Adds earlier posts to timelines, and removes posts that no longer belong there. Every method may be repeated. */
@@ -64,7 +65,6 @@ export class Backfill {
     const registered = await this.parts.registry.readFor(follower)
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.selectTargets(followee, registered)
-    await this.parts.guards.raise(follower)
     for (const { _id } of registered.values()) {
       await this.parts.filters.get(_id)?.noteFollow(follower, followee)
     }
@@ -120,13 +120,18 @@ export class Backfill {
     posts: readonly PostId[],
     targets: readonly StoredTimelines[],
   ): Promise<boolean> {
-    return this.parts.guards.removeUnless(
-      pair.follower,
-      (tx) => this.isEdge(pair, tx),
-      async (tx) => {
-        for (const strategy of targets) await strategy.remove([pair.follower], posts, tx)
-      },
-    )
+    const { collections, transactions } = this.parts
+    return transactions.run(async (tx) => {
+      // A new edge changes it too, so the removal and a follow, which adds the posts again, collide.
+      const guarded = await collections.user_stats.updateOne(
+        { _id: pair.follower },
+        { $inc: { guard: 1 } },
+        { session: tx.session },
+      )
+      if (guarded.matchedCount === 0 || (await this.isEdge(pair, tx))) return false
+      for (const strategy of targets) await strategy.remove([pair.follower], posts, tx)
+      return true
+    })
   }
 
   /**

@@ -7,7 +7,6 @@ import { groupBy } from '../../lib/batch.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { KnownPost } from '../../posts/publishing.ts'
 import { type EntryContent, toEntry } from '../entries.ts'
-import type { Placement } from '../registry/placement.ts'
 import {
   isSameRegistration,
   type Registration,
@@ -26,7 +25,6 @@ export interface BegunDeliveryParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly filters: AuthorFilters
   readonly registry: Registry
-  readonly placement: Placement
   readonly edges: Edges
   readonly versions: Versions
   readonly raiseTimelines: RaiseTimelines
@@ -55,8 +53,7 @@ export class BegunDeliveries {
 
   /**
    * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries. Two commands
-   * in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard, nor if
-   * timelines have a cluster of their own.
+   * in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard.
    * @returns for each job, what is left after the commit: new versions, trims, and the check of the registrations.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
@@ -77,8 +74,7 @@ export class BegunDeliveries {
       readers,
     }))
     if (entries.length > 0)
-      for (const { _id } of writers)
-        await this.parts.strategies[_id].insertAll?.(entries, this.parts.placement.join(tx))
+      for (const { _id } of writers) await this.parts.strategies[_id].insertAll?.(entries, tx)
     const readersOf = new Map(delivered.map(({ job, readers }) => [job, readers]))
     return jobs.map((job) => {
       const readers = readersOf.get(job)
@@ -111,11 +107,9 @@ export class BegunDeliveries {
   }
 
   private canInsert(writers: readonly Registration[]): boolean {
-    const { strategies, filters, placement } = this.parts
+    const { strategies, filters } = this.parts
     return (
-      !placement.isSeparate &&
       writers.length > 0 &&
-      writers.every((one) => placement.isUsable(one)) &&
       writers.every(({ _id }) => strategies[_id].insertAll !== undefined && !filters.has(_id))
     )
   }

@@ -3,7 +3,6 @@ import type { Run } from '../../jobs/lease.ts'
 import { deliveryLeadMs, type KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
-import type { Placement } from '../registry/placement.ts'
 import type { RegistrationCopies } from '../registry/registration-copies.ts'
 import {
   maintainedIn,
@@ -31,9 +30,6 @@ import {
 const deliveryJob = subscriptions['post.created'].timelines
 const retractionJob = subscriptions['post.deleted'].timelines
 
-/** Number of pairs of a reader and a post, and of posts, that one command removes from timelines. */
-const [removedPairsMax, removedPostsMax] = [25_000, 1_000]
-
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {
   /** All strategies. Deliveries go to the registered ones, also if this process does not serve them. */
@@ -41,7 +37,6 @@ export interface DeliveryParts {
   readonly filters: AuthorFilters
   readonly registry: Registry
   readonly copies: RegistrationCopies
-  readonly placement: Placement
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
   readonly raiseTimelines: RaiseTimelines
@@ -135,29 +130,6 @@ export class Delivery {
   }
 
   /**
-   * Creates a function that removes the entries of a deleted author's posts from the timelines of some readers. Two
-   * commands for each 25,000 pairs of a reader and a post, or 1,000 posts, and one more under HYBRID to create it.
-   */
-  async createRetraction(
-    author: UserId,
-    posts: readonly PostId[],
-    signal: AbortSignal,
-  ): Promise<(readers: readonly UserId[]) => Promise<void>> {
-    const holdings = await this.findHoldings(author, posts)
-    return async (readers) => {
-      for (const some of chunks(readers, batchSize)) {
-        const size = Math.min(removedPostsMax, Math.floor(removedPairsMax / some.length))
-        for (const { strategy, stored } of holdings) {
-          for (const gone of chunks(stored, size)) {
-            signal.throwIfAborted()
-            await strategy.remove(some, gone)
-          }
-        }
-      }
-    }
-  }
-
-  /**
    * Creates a function that removes an author's posts from the timelines of some readers. Undefined if no strategy can
    * hold the posts.
    */
@@ -235,13 +207,9 @@ export class Delivery {
     return this.selectTargets(author, registered)
   }
 
-  /**
-   * Opens the stored timelines of one strategy. Sends no command.
-   * @throws {TimelinesAway} if this process cannot use them now.
-   */
+  /** Opens the stored timelines of one strategy. Sends no command. */
   openTimeline(registration: Registration): StoredTimelines {
-    const { strategies, raiseTimelines, placement } = this.parts
-    placement.check(registration)
+    const { strategies, raiseTimelines } = this.parts
     return bindRegistration(strategies[registration._id], registration, raiseTimelines)
   }
 }

@@ -1,47 +1,44 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, JobDoc } from '../../db/collections.ts'
-import type { Tx } from '../../db/transaction.ts'
 import { subscriptions } from '../../events.ts'
 import { jobsAbout, type Outbox } from '../../jobs/outbox.ts'
-import { rangeKind } from '../../jobs/ranges.ts'
+import { type KeyRange, rangeKind } from '../../jobs/ranges.ts'
+import type { Pause } from '../../jobs/runner.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import type { TakenJobs } from '../../users/deletion.ts'
+import type { SplitRemoval } from '../../users/deletion.ts'
 
 const { timelines: delivery } = subscriptions['post.created']
 const { timelines: retraction } = subscriptions['post.deleted']
 const kinds = [delivery, rangeKind(delivery), retraction, rangeKind(retraction)]
-const retractions: ReadonlySet<string> = new Set([retraction, rangeKind(retraction)])
 
-/** Number of jobs that one transaction takes over. */
-const jobsMax = 1_000
+/** Number of jobs that one step takes over. */
+const jobsMax = 50
 
 /**
- * Finds jobs that still deliver or retract posts of a deleted author, also parked ones. They find readers by the edges of
- * the followers, so without edges they would leave entries of deleted posts. One command, and one to cancel them.
- * @returns up to 1,000 jobs, with the posts that may have entries. Undefined if there are none.
+ * Takes over jobs that still deliver or retract posts of a deleted author, also parked ones: they find readers by the
+ * edges of the followers, so without edges they would leave entries of deleted posts. The removal retracts the posts
+ * instead. Does nothing before the last writes are settled, because the edges stay until then. One command, and those of
+ * the split.
+ * @param cutFollowers cuts the author's followers into ranges.
+ * @returns undefined if no such job is left.
  */
-export async function findUnfinished(
-  jobs: Collections['outbox'],
-  outbox: Pick<Outbox, 'cancel'>,
+export async function retractUnfinished(
+  { jobs, outbox }: { readonly jobs: Collections['outbox']; readonly outbox: Outbox },
   author: UserId,
-  { session }: Tx,
-): Promise<TakenJobs | undefined> {
+  { isSettled, split }: SplitRemoval,
+  cutFollowers: () => Promise<readonly KeyRange[]>,
+): Promise<Pause | undefined> {
+  if (!isSettled) return undefined
   const own = { ...jobsAbout(author), 'payload.author': author }
-  const found = await jobs
-    .find({ ...own, kind: { $in: kinds } }, { ...singleBatch, session })
-    .project<Pick<JobDoc, '_id' | 'kind' | 'payload' | 'fence'>>({
-      kind: 1,
-      fence: 1,
-      'payload.post': 1,
-    })
+  const unfinished = await jobs
+    .find({ ...own, kind: { $in: kinds } }, singleBatch)
+    .project<Pick<JobDoc, '_id' | 'payload'>>({ 'payload.post': 1 })
     .limit(jobsMax)
     .toArray()
-  if (found.length === 0) return undefined
-  // A delivery that has never begun has written nothing, and its post is deleted.
-  const begun = found.filter(({ kind, fence }) => retractions.has(kind) || fence > 0)
-  const _id = { $in: found.map((job) => job._id) }
-  return {
-    posts: [...new Set(begun.map(({ payload }) => payload.post as PostId))],
-    cancel: (tx) => outbox.cancel(tx, { ...own, _id }),
-  }
+  if (unfinished.length === 0) return undefined
+  const _id = { $in: unfinished.map((job) => job._id) }
+  return split(await cutFollowers(), {
+    ids: [...new Set(unfinished.map(({ payload }) => payload.post as PostId))],
+    remove: (tx) => outbox.cancel(tx, { ...own, _id }),
+  })
 }

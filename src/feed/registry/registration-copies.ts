@@ -162,15 +162,8 @@ export class RegistrationCopies {
 }
 
 /** With its fields in this order, so that equal registrations are equal as text. */
-const toCopied = ({
-  _id,
-  epoch,
-  dropping,
-  options,
-  cluster,
-}: StrategyDoc | CopiedRegistration) => ({
+const toCopied = ({ _id, epoch, dropping, options }: StrategyDoc | CopiedRegistration) => ({
   ...{ _id, epoch },
   ...(dropping ? { dropping } : {}),
   options,
-  ...(cluster ? { cluster: { mark: cluster.mark, election: cluster.election } } : {}),
 })

@@ -23,10 +23,8 @@ import {
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options, sharedOptions } from './options.ts'
-import { checkPlace } from './place.ts'
-import type { Placement } from './placement.ts'
 import type { RegistrationCopies } from './registration-copies.ts'
-import { StoredRemoval, takenOver } from './remove-stored.ts'
+import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
@@ -35,7 +33,6 @@ export interface RegistrationParts {
   readonly transactions: Transactions
   readonly mint: IdMint
   readonly filters: AuthorFilters
-  readonly placement: Placement
   readonly copies: RegistrationCopies
 }
 
@@ -45,18 +42,13 @@ export interface RegistrationParts {
  * A registration that does not cover all readers has a back-fill job from the same transaction.
  */
 export class Registrations {
-  private readonly removal: StoredRemoval
-
-  constructor(private readonly parts: RegistrationParts) {
-    this.removal = new StoredRemoval(parts.collections, parts.placement)
-  }
+  constructor(private readonly parts: RegistrationParts) {}
 
   /**
    * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
    * A registered strategy only takes the options that it lacks.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * @throws {TimelinesAway} if the timelines cluster cannot be used now.
    * Cost: one command if there is nothing to do, otherwise up to 17.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
@@ -68,7 +60,7 @@ export class Registrations {
     const epoch = this.mintEpoch()
     const job = await this.runExclusive(async (tx) => {
       const found = await strategies.findOne({ _id: name }, tx)
-      if (found?.dropping || (await this.removal.isDisturbed(tx, name))) {
+      if (found?.dropping) {
         throw new ConfigError([
           `${name} is being dropped: wait until that ends, or repeat "feedline timelines drop"`,
         ])
@@ -78,9 +70,6 @@ export class Registrations {
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, tx)
         return undefined
       }
-      const cluster = this.parts.placement.currentState()
-      await checkPlace(this.parts.collections, tx, cluster)
-      await this.removal.end(name)
       await strategies.insertOne(
         {
           _id: name,
@@ -89,7 +78,6 @@ export class Registrations {
           complete: !backfilled,
           readers: { done: 0, total },
           options: await sharedOptions(strategies, tx, name, options),
-          ...(cluster ? { cluster } : {}),
         },
         tx,
       )
@@ -117,23 +105,18 @@ export class Registrations {
       if (matchedCount === 1) await this.parts.outbox.cancel(tx, backfillsAndRanges([name]))
       return matchedCount === 1 ? tx : undefined
     })
-    // A drop may have been interrupted after its last transaction.
-    if (!begun) await this.removal.end(name)
     if (!begun) return false
     await this.parts.copies.awaitVisible(begun)
     for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
-    await this.removal.begin(name, epoch)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
         if (!(await strategies.findOne(own, tx))) throw takenOver(name)
-        if (await this.removal.removeBatch(tx, name, epoch)) return true
+        if (await removeStoredBatch(this.parts.collections, tx, name)) return true
         await strategies.deleteOne(own, tx)
         return false
       })
     }
-    // Not before the commit: a further try of the last transaction needs the mark.
-    await this.removal.end(name, epoch)
     return true
   }
 

@@ -96,12 +96,7 @@ export const splitRanges = ({ split, epoch }: StrategyDoc): readonly CoveredRang
 export const isSameRegistration = (
   then: StrategyDoc | undefined,
   now: StrategyDoc | undefined,
-): boolean =>
-  then !== undefined &&
-  now !== undefined &&
-  then.epoch.equals(now.epoch) &&
-  then.cluster?.mark === now.cluster?.mark &&
-  then.cluster?.election === now.cluster?.election
+): boolean => then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
 
 /**
  * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is

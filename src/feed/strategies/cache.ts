@@ -1,16 +1,11 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
-import type {
-  Collections,
-  EntryDoc,
-  StrategyDoc,
-  TimelineCacheDoc,
-  TimelineTx,
-} from '../../db/collections.ts'
+import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
 import { isDuplicateKey } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { AnyBulkWriteOperation, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import { shareReads } from '../../db/shared-reads.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { type IdMint, neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { decimal } from '../../lib/variables.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
@@ -196,7 +191,7 @@ export class Cache implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: TimelineTx,
+    tx?: Tx,
   ): Promise<void> {
     const gone = posts.map(toObjectId)
     const { epoch } = registration

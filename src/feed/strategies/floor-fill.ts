@@ -1,7 +1,6 @@
 import type { TimelineFloorDoc } from '../../db/collections.ts'
-import type { ObjectId } from '../../db/mongo.ts'
+import type { Collection, ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
-import type { TimelineCollection } from '../../db/timeline-collection.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 
 /** A back-fill of some readers' timelines, from the newest post on, that sets their floors. */
@@ -25,7 +24,7 @@ export interface FloorFill {
  * @param token a new id.
  */
 export async function beginFloorFill(
-  floors: TimelineCollection<TimelineFloorDoc>,
+  floors: Collection<TimelineFloorDoc>,
   token: ObjectId,
   readers: readonly UserId[],
   bounds: Pick<FloorFill, 'entriesMax' | 'firstKept'>,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { StrategyDoc, TimelineFloorDoc, TimelineTx } from '../../db/collections.ts'
-import type { TimelineCollection } from '../../db/timeline-collection.ts'
+import type { StrategyDoc, TimelineFloorDoc } from '../../db/collections.ts'
+import type { Collection } from '../../db/mongo.ts'
+import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import type { Retention } from './retention.ts'
 
@@ -22,16 +23,15 @@ export interface TrimmedStore {
   removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     registration: StrategyDoc,
-    tx: TimelineTx,
+    tx: Tx,
   ): Promise<boolean>
 }
 
 /** The parts that {@link Floors} work with. */
 export interface FloorParts {
-  readonly floors: TimelineCollection<TimelineFloorDoc>
+  readonly floors: Collection<TimelineFloorDoc>
   readonly store: TrimmedStore
-  /** Runs a transaction where the timelines are stored. */
-  readonly runTransaction: <T>(work: (tx: TimelineTx) => Promise<T>) => Promise<T>
+  readonly transactions: Transactions
   /**
    * Whether no process of the previous release runs. Its pages ignore floors, so until then nothing is left out or
    * removed.

@@ -38,12 +38,12 @@ export async function raiseAndRemove(
 
 /** Removes entries below floors that were raised with a token, some in each transaction. */
 export async function removeBelowFloors(
-  { floors, store, runTransaction }: FloorParts,
+  { floors, store, transactions }: FloorParts,
   raised: ReadonlyMap<UserId, PostId>,
   { token, registration }: Removal,
 ): Promise<void> {
   for (let more = true; more; ) {
-    more = await runTransaction(async (tx) => {
+    more = await transactions.run(async (tx) => {
       const { session } = tx
       const own = { _id: { $in: [...raised.keys()] }, token }
       const checked = await floors.updateMany(own, { $inc: { removals: 1 } }, { session })

@@ -1,9 +1,8 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { StrategyDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
-import type { Document, ObjectId } from '../../db/mongo.ts'
+import type { Collection, Document, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, highestId, toObjectId } from '../../db/object-id.ts'
-import type { TimelineCollection } from '../../db/timeline-collection.ts'
 import { chunks } from '../../lib/batch.ts'
 import { type PostId, timeIdAt, timeOf, type UserId } from '../../lib/ids.ts'
 import { within } from '../../lib/within.ts'
@@ -53,7 +52,7 @@ export class Floors {
    */
   async readStored<Row extends object>(
     reader: UserId,
-    { collectionName }: Pick<TimelineCollection<Document>, 'collectionName'>,
+    { collectionName }: Pick<Collection<Document>, 'collectionName'>,
     pipeline: Document[],
     limit?: number,
   ): Promise<{ readonly rows: Row[]; readonly states: readonly (ReaderState | undefined)[] }> {

@@ -1,4 +1,5 @@
-import type { StrategyDoc, TimelineTx } from '../../db/collections.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { wholeNumber } from '../../lib/variables.ts'
@@ -110,7 +111,7 @@ export class Hybrid implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: TimelineTx,
+    tx?: Tx,
   ): Promise<void> {
     await this.inbox.remove(readers, posts, registration, tx)
   }

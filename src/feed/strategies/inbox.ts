@@ -1,15 +1,10 @@
 import { singleBatch } from '../../db/client.ts'
-import type {
-  Collections,
-  EntryDoc,
-  InboxDoc,
-  StrategyDoc,
-  TimelineTx,
-} from '../../db/collections.ts'
+import type { Collections, EntryDoc, InboxDoc, StrategyDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { chunks } from '../../lib/batch.ts'
 import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
@@ -146,7 +141,7 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /** One command. No other write has these keys. */
-  async insertAll(deliveries: readonly NewEntry[], { session }: TimelineTx): Promise<void> {
+  async insertAll(deliveries: readonly NewEntry[], { session }: Tx): Promise<void> {
     await this.inbox.insertMany(deliveries.flatMap(toDocs), { session })
   }
 
@@ -182,7 +177,7 @@ export class Inbox implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     _: StrategyDoc,
-    tx?: TimelineTx,
+    tx?: Tx,
   ): Promise<void> {
     const keys = readers.flatMap((reader) =>
       posts.map((post) => ({ reader, post: toObjectId(post) })),
@@ -252,7 +247,7 @@ class TrimmedInboxes implements TrimmedStore {
   async removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     _: StrategyDoc,
-    { session }: TimelineTx,
+    { session }: Tx,
   ): Promise<boolean> {
     let left = removalMax
     for (const [reader, floor] of floors) {

@@ -1,14 +1,9 @@
 import { singleBatch } from '../../db/client.ts'
-import type {
-  Collections,
-  EntryDoc,
-  SizedBucketDoc,
-  StrategyDoc,
-  TimelineTx,
-} from '../../db/collections.ts'
+import type { Collections, EntryDoc, SizedBucketDoc, StrategyDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { chunks, groupBy } from '../../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import { toEntryDoc } from '../entries.ts'
@@ -163,7 +158,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     _: StrategyDoc,
-    tx?: TimelineTx,
+    tx?: Tx,
   ): Promise<void> {
     const gone = [...posts].sort().map(toObjectId)
     const [first, last] = [gone[0], gone.at(-1)]

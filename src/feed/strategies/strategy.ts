@@ -1,4 +1,5 @@
-import type { StrategyDoc, TimelineTx } from '../../db/collections.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
+import type { Tx } from '../../db/transaction.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import type { FloorFill } from './floor-fill.ts'
@@ -79,7 +80,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
    * Adds new posts to timelines in the transaction that creates the posts. Only strategies have it whose deliveries
    * never collide with other writes. At most about 1,000 entries.
    */
-  insertAll?(deliveries: readonly NewEntry[], tx: TimelineTx): Promise<void>
+  insertAll?(deliveries: readonly NewEntry[], tx: Tx): Promise<void>
   /** Adds a segment of earlier posts, at most 500, to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**
@@ -95,7 +96,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: TimelineTx,
+    tx?: Tx,
   ): Promise<void>
   /** Deletes a reader's stored timeline. */
   deleteReader(reader: UserId): Promise<void>
@@ -123,7 +124,7 @@ export interface StoredTimelines {
   merge(reader: UserId, segment: Segment): Promise<boolean>
   /** Begins to fill timelines from the newest post on, down to new floors. At most 50 readers. */
   beginFill(readers: readonly UserId[]): Promise<Fill>
-  remove(readers: readonly UserId[], posts: readonly PostId[], tx?: TimelineTx): Promise<void>
+  remove(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
   deleteReader(reader: UserId): Promise<void>
 }
 

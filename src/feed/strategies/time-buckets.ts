@@ -1,14 +1,9 @@
 import { singleBatch } from '../../db/client.ts'
-import type {
-  Collections,
-  EntryDoc,
-  StrategyDoc,
-  TimedBucketDoc,
-  TimelineTx,
-} from '../../db/collections.ts'
+import type { Collections, EntryDoc, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
 import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { PostId, TimeId, UserId } from '../../lib/ids.ts'
 import { decimal } from '../../lib/variables.ts'
@@ -200,7 +195,7 @@ export class TimeBuckets implements MaterialisedStrategy {
     readers: readonly UserId[],
     posts: readonly PostId[],
     registration: StrategyDoc,
-    tx?: TimelineTx,
+    tx?: Tx,
   ): Promise<void> {
     const periods = [...new Set(posts.map((post) => this.periodOf(post, registration)))]
     const keys = readers.flatMap((reader) => periods.map((period) => ({ reader, period })))

@@ -1,7 +1,8 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, SizedBucketDoc, StrategyDoc, TimelineTx } from '../../db/collections.ts'
+import type { Collections, SizedBucketDoc, StrategyDoc } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { fromObjectId, highestId, toObjectId } from '../../db/object-id.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { highestFloors, type TrimBounds, type TrimmedStore } from './floor-parts.ts'
 
@@ -73,7 +74,7 @@ export class TrimmedBuckets implements TrimmedStore {
   async removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     _: StrategyDoc,
-    { session }: TimelineTx,
+    { session }: Tx,
   ): Promise<boolean> {
     // An open bucket has the highest id as its newest. Only a dropped timeline has this floor.
     const deletions = [...floors].map(([reader, floor]) => ({

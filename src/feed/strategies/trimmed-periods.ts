@@ -1,6 +1,7 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, StrategyDoc, TimedBucketDoc, TimelineTx } from '../../db/collections.ts'
+import type { Collections, StrategyDoc, TimedBucketDoc } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
+import type { Tx } from '../../db/transaction.ts'
 import { type PostId, type TimeId, timeIdAt, timeOf, type UserId } from '../../lib/ids.ts'
 import { highestFloors, type TrimBounds, type TrimmedStore } from './floor-parts.ts'
 import { optionOf } from './setting.ts'
@@ -67,7 +68,7 @@ export class TrimmedPeriods implements TrimmedStore {
   async removeBelow(
     floors: ReadonlyMap<UserId, PostId>,
     registration: StrategyDoc,
-    { session }: TimelineTx,
+    { session }: Tx,
   ): Promise<boolean> {
     const periodMs = optionOf(registration, 'periodMs')
     const deletions = [...floors].map(([reader, floor]) => {

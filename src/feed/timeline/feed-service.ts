@@ -7,7 +7,6 @@ import type { UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
-import type { Placement } from '../registry/placement.ts'
 import {
   isBackfilled,
   isSameRegistration,
@@ -45,7 +44,6 @@ export interface FeedServiceParts extends EntryFactsParts {
   /** The strategy of requests that name none. */
   readonly standard: FeedStrategyName
   readonly registry: Registry
-  readonly placement: Placement
   readonly pending: Pending
   readonly watermarks: Watermarks
   readonly keptPages: KeptPages
@@ -222,20 +220,16 @@ export class FeedService {
    * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
    * registrations, it reads again under these.
    * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
-   * So it does while a timelines cluster cannot be used.
    * Cost: the strategy's commands and one for facts, and the same again for each refill. With a stamp, one for the
-   * versions of authors, shared. With a timelines cluster, one for its mark, shared.
+   * versions of authors, shared.
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
-    const { registry, placement } = this.parts
+    const { registry } = this.parts
     let registered = await registry.lastSeenWithProgress()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered =
-        tries <= triesMax &&
-        registration !== undefined &&
-        isBackfilled(registration, query.reader) &&
-        placement.isUsable(registration)
+        tries <= triesMax && registration !== undefined && isBackfilled(registration, query.reader)
       if (!isCovered) query.stamp?.spoilPage()
       const slice = isCovered
         ? await this.fillStored(name, registration, query)
@@ -249,25 +243,17 @@ export class FeedService {
     }
   }
 
-  /**
-   * Reads a slice from stored timelines, or from FANOUT_ON_READ if a timelines cluster cannot be used, or if a document of
-   * the timeline is malformed.
-   */
+  /** Reads a slice from stored timelines, or from FANOUT_ON_READ if a document of the timeline is malformed. */
   private async fillStored(
     name: FeedStrategyName,
     registration: Registration,
     query: TimelineQuery,
   ): Promise<TimelineSlice> {
-    const { placement } = this.parts
     try {
-      const slice = await this.fillSlice(name, registration, query)
-      if (!placement.isSeparate || (await placement.isIntact(registration))) return slice
+      return await this.fillSlice(name, registration, query)
     } catch (error) {
       const isUnexpected = error instanceof TypeError
-      const isUnreadable = isMalformedData(error) || isUnexpected || isNotFound(error)
-      const isOutage =
-        placement.isSeparate && (await placement.isOutage(error, registration.cluster))
-      if (!isUnreadable && !isOutage) throw error
+      if (!isMalformedData(error) && !isUnexpected && !isNotFound(error)) throw error
       if (isUnexpected) this.warn(error)
     }
     timelineFallbacks.inc()

@@ -21,8 +21,6 @@ interface RunOptions {
 interface Drain {
   readonly next: (tries: number) => Services
   readonly newestFirst: boolean
-  /** Runs before each job. */
-  readonly before?: () => Promise<void>
 }
 
 /**
@@ -57,9 +55,8 @@ export class Deliveries {
   }
 
   /** Runs every job to its end. A job that waits for other jobs runs after them. */
-  async drain({ next, newestFirst, before }: Drain): Promise<void> {
+  async drain({ next, newestFirst }: Drain): Promise<void> {
     for (let tries = 0; tries < 500; tries++) {
-      await before?.()
       const jobs = await this.waiting()
       if (jobs.length === 0) return
       const due = jobs.filter(isDue)

@@ -36,8 +36,6 @@ interface KillPlan {
   readonly variables: readonly Readonly<Record<string, string>>[]
   /** The pause after each post, in milliseconds. */
   readonly pauseMs: number
-  /** Runs after each kill. @param killed the number of kills so far. */
-  readonly onKill?: (killed: number) => Promise<void>
 }
 
 /** The users of a plan. */
@@ -93,7 +91,7 @@ export async function openAudience(
 export async function publishUnderKills(
   { services, database }: Deployment,
   { authors }: Audience,
-  { kills, variables, pauseMs, onKill }: KillPlan,
+  { kills, variables, pauseMs }: KillPlan,
 ): Promise<Published> {
   await using processes = new DeliveryProcesses()
   const { acknowledged } = processes
@@ -108,7 +106,6 @@ export async function publishUnderKills(
     await processes.acknowledgedAnother()
     await sleep(20 + 200 * randomAt(seed, killed, 0))
     await processes.killOne(randomAt(seed, killed, 1), roles.length - 1)
-    await onKill?.(killed + 1)
   }
   await processes.allStarted()
   await processes.acknowledgedAnother()

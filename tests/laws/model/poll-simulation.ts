@@ -24,13 +24,6 @@ import { heldAtRead } from './held-poll.ts'
 import { Actors, Model, outcomeOf } from './model.ts'
 import type { LatePostStep, PollPlan, PollPlanStep, PollStep, SlowPollStep } from './poll-plans.ts'
 import { begin, emptied, noteReleased, type Setting } from './setting.ts'
-import {
-  type ClusterSetting,
-  checkClusters,
-  checkOnce,
-  clusterOf,
-  loseSometimes,
-} from './timelines-cluster.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -43,7 +36,6 @@ export class PollSimulation {
   private readonly actors: Actors
   private readonly model = new Model()
   private readonly deliveries: Deliveries
-  private readonly clusters: ClusterSetting & Pick<Setting, 'tally'>
   /** The strategy that is polled. */
   private readonly strategy: FeedStrategyName
   private readonly pollers = new Map<UserId, Poller>()
@@ -64,8 +56,7 @@ export class PollSimulation {
   ) {
     this.services = this.process(setting.harness.database.db)
     this.polling = this.services
-    const { asked, cluster, tally } = setting
-    this.clusters = { cluster, clock: this.clock, tally }
+    const { asked } = setting
     this.strategy = asked[plan.strategy % asked.length] as FeedStrategyName
     this.actors = new Actors(this.services)
     this.deliveries = new Deliveries(this.services.collections, (what) => this.count(what))
@@ -75,7 +66,6 @@ export class PollSimulation {
   static async open(setting: Setting, plan: PollPlan): Promise<PollSimulation> {
     const simulation = new PollSimulation(setting, plan)
     const { services, actors, model, clock } = simulation
-    await checkClusters([services], simulation.clusters)
     await emptied(services, setting)
     await registerStrategies(services, setting.registered)
     await simulation.drain()
@@ -85,10 +75,7 @@ export class PollSimulation {
 
   /** Runs all steps and all jobs. Then each poller polls, and must hold its timeline. */
   async run(): Promise<void> {
-    for (const [at, step] of this.plan.steps.entries()) {
-      await loseSometimes(this.clusters, [this.services], at)
-      await this.apply(step)
-    }
+    for (const step of this.plan.steps) await this.apply(step)
     await this.drain()
     for (const [reader, poller] of this.pollers) {
       if (!this.model.users().includes(reader)) continue
@@ -128,14 +115,8 @@ export class PollSimulation {
       case 'kill': {
         const job = await deliveries.nth(step.job)
         if (!job) return
-        const { db, watch, ended } = killedAtWrite(
-          this.setting.harness.database.db,
-          step.at,
-          step.effect,
-        )
-        const killed = this.process(db, this.clock, watch)
-        const work = checkOnce(killed).then(() => deliveries.run(killed, job))
-        await work.catch((error) => {
+        const { db, ended } = killedAtWrite(this.setting.harness.database.db, step.at, step.effect)
+        await deliveries.run(this.process(db), job).catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)
         })
@@ -171,7 +152,7 @@ export class PollSimulation {
     const polled = await poller.poll()
     const { changed, count } = polled.news
     this.count(`${this.strategy} ${changed ? 'changed' : count > 0 ? 'news' : 'nothing'}`)
-    if (this.plan.isQuiet && changed && !this.clusters.cluster) {
+    if (this.plan.isQuiet && changed) {
       const undelivered = this.undelivered.get(poller) ?? []
       expect([...undelivered], `${this.strategy} changed by posts alone`).not.toEqual([])
       const last = poller.held.at(-1) ?? ''
@@ -274,19 +255,17 @@ export class PollSimulation {
     }
   }
 
-  private process(db: Db, clock = this.clock, watch?: (db: Db) => Db): Services {
+  private process(db: Db, clock = this.clock): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
-    const cluster = clusterOf(this.setting.cluster, watch)
     const { following } = harness
-    const services = servicesOver({ client, db }, clock, engagement, following, feed, cluster)
+    const services = servicesOver({ client, db }, clock, engagement, following, feed)
     mutate?.(services)
     return services
   }
 
   private async drain(): Promise<void> {
-    const before = () => checkClusters([this.services], this.clusters)
-    await this.deliveries.drain({ next: () => this.services, newestFirst: true, before })
+    await this.deliveries.drain({ next: () => this.services, newestFirst: true })
     await noteReleased(this.services, this.model)
   }
 

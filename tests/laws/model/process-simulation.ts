@@ -6,7 +6,6 @@ import type { UserId } from '../../../src/lib/ids.ts'
 import { patient } from '../../support/patience.ts'
 import { Poller } from '../../support/poller.ts'
 import type { ServicesHarness } from '../../support/services.ts'
-import type { TimelinesSet } from '../../support/timelines-set.ts'
 import { FeedTraffic } from './feed-traffic.ts'
 import { type PollCosts, pollByGet } from './http-poll.ts'
 import { modelOf } from './plain-model.ts'
@@ -36,8 +35,6 @@ interface RunOptions {
   readonly seed: number
   /** A fault of all servers. */
   readonly fault?: PollFault
-  /** The cluster of the timelines, which is lost in the middle. Default: timelines are in the database. */
-  readonly timelines?: TimelinesSet
 }
 
 /** Several processes over one database, with clients that write, clients that poll, and workers that are killed. */
@@ -74,9 +71,9 @@ export class ProcessSimulation {
 
   private async play(): Promise<ReadonlyMap<string, number>> {
     const { harness, world, processes } = this
-    const { seed, fault, timelines } = this.options
+    const { seed, fault } = this.options
     const strategies = maintainedSets[seed % maintainedSets.length] ?? maintainedSets[0]
-    const { servers, workers } = ordersOf(harness.database, strategies, timelines?.uri)
+    const { servers, workers } = ordersOf(harness.database, strategies)
     const [first, ...others] = servers.map((orders) => () => processes.start({ ...orders, fault }))
     const started = [await first?.(), ...(await Promise.all(others.map((start) => start())))]
     this.urls = started.flatMap((one) => one?.line ?? [])
@@ -98,11 +95,9 @@ export class ProcessSimulation {
 
   /** Writes in bursts. Before the last changes, servers answer polls from memory and nothing else changes these answers. */
   private async write(traffic: FeedTraffic): Promise<void> {
-    const { size, timelines } = this.options
-    const { rounds, burstMs, starMs } = size
+    const { rounds, burstMs, starMs } = this.options.size
     for (; this.round < rounds; this.round++) {
-      const isMiddle = this.round === Math.floor(rounds / 2)
-      await Promise.all([traffic.run(burstMs, starMs), isMiddle && timelines && lose(timelines)])
+      await traffic.run(burstMs, starMs)
       await this.calm()
     }
     for (const change of [() => traffic.publishAll(), () => traffic.removeAll()]) {
@@ -183,18 +178,11 @@ export class ProcessSimulation {
       const nothing = { count: 0, hasMore: false, changed: false }
       expect((await poller.poll()).news, `${strategy} of ${reader} again`).toMatchObject(nothing)
     }
-    // After a loss, clients load their first page again.
-    if (!this.options.timelines) expect(this.needless, 'changed by posts alone').toEqual([])
+    expect(this.needless, 'changed by posts alone').toEqual([])
     for (const [author, ids] of traffic.posts) {
       const own = new Set(model.timeline(author))
       const lost = ids.filter((id) => !own.has(parsePostNodeId('id', id).id))
       expect(lost, `acknowledged posts of ${author}`).toEqual([])
     }
   }
-}
-
-/** Loses all timelines: the cluster is killed, and starts again without its data. */
-async function lose(timelines: TimelinesSet): Promise<void> {
-  await timelines.kill()
-  await timelines.start('empty')
 }

@@ -77,18 +77,13 @@ export async function openWorld(
   return world
 }
 
-/**
- * Options that differ between the servers of a run, and within what the laws allow.
- * @param timelinesUri undefined: timelines are in the database.
- */
+/** Options that differ between the servers of a run, and within what the laws allow. */
 export function ordersOf(
   { uri, name }: ServicesHarness['database'],
   strategies: readonly FeedStrategyName[],
-  timelinesUri: string | undefined,
 ): { readonly servers: readonly PollOrders[]; readonly workers: readonly PollOrders[] } {
   const database = { MONGODB_URI: uri, MONGODB_DATABASE: name }
-  const timelines = timelinesUri === undefined ? {} : { TIMELINES_URI: timelinesUri }
-  const common = { NODE_ENV: 'test', ...database, ...timelines, PORT: '0' }
+  const common = { NODE_ENV: 'test', ...database, PORT: '0' }
   const all = { ...common, FEED_MAINTAINED: strategies.join(), HYBRID_THRESHOLD: '500' }
   const servers = [
     {

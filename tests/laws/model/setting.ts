@@ -1,8 +1,6 @@
 import { copiesMark, versionsMark } from '../../../src/db/marks.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
-import type { TimelinesCluster } from '../../../src/db/timelines-cluster.ts'
 import { reactionsTo } from '../../../src/events.ts'
-import { placeId } from '../../../src/feed/registry/place.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
   type EdgeId,
@@ -27,8 +25,6 @@ export interface Setting {
   readonly registered: readonly FeedStrategyName[]
   /** Mutates the services of a process. */
   readonly mutate?: ((services: Services) => void) | undefined
-  /** The cluster of the timelines. Undefined: they are in the database. */
-  readonly cluster?: TimelinesCluster
   /** Counts events of the simulation, by name. */
   readonly tally: Map<string, number>
 }
@@ -67,13 +63,12 @@ export async function emptied(
   { collections, registrations }: Services,
   { registered }: Setting,
 ): Promise<void> {
-  const { strategies, registration_copies: _, meta, timeline_marks, ...others } = collections
+  const { strategies, registration_copies: _, meta, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
-    meta.deleteMany({ _id: { $nin: [versionsMark, copiesMark, placeId] } }),
-    timeline_marks.deleteMany({ _id: { $ne: 'cluster' } }),
+    meta.deleteMany({ _id: { $nin: [versionsMark, copiesMark] } }),
   ])
   await registrations.restoreCopies()
 }

@@ -15,13 +15,6 @@ import { PlannedPages } from './planned-pages.ts'
 import { begin, drop, emptied, noteReleased, type Setting } from './setting.ts'
 import { leftoversStored } from './stored-timelines.ts'
 import { type Seen, Timelines } from './timelines.ts'
-import {
-  type ClusterSetting,
-  checkClusters,
-  checkOnce,
-  clusterOf,
-  loseSometimes,
-} from './timelines-cluster.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -34,7 +27,6 @@ export class Simulation {
   private readonly pages: PlannedPages
   /** The readers from whose timelines purges have removed a post, by post. */
   private readonly removed = new Map<PostId, readonly UserId[]>()
-  private readonly clusters: ClusterSetting & Pick<Setting, 'tally'>
   /** Records the timelines while a page is held. Undefined without a held page. */
   private snapshots: (() => void) | undefined
 
@@ -50,15 +42,12 @@ export class Simulation {
     this.deliveries = new Deliveries(processes[0].collections, count)
     const timelines = new Timelines(model, actors, this.deliveries, count)
     this.pages = new PlannedPages({ setting, plan, processes, actors, model, timelines })
-    const { cluster, harness, tally } = setting
-    this.clusters = { cluster, clock: harness.clock, tally }
   }
 
   /** Opens an empty database with four users, the edges of the plan, and undelivered posts. */
   static async open(setting: Setting, plan: Plan): Promise<Simulation> {
     const simulation = new Simulation(setting, plan)
     const { processes, actors, model } = simulation
-    await checkClusters(processes, simulation.clusters)
     await emptied(processes[0], setting)
     await simulation.register(setting.registered)
     await begin(processes[0], plan, actors, model, setting.harness.clock.now)
@@ -70,29 +59,18 @@ export class Simulation {
    * account still stores its posts.
    */
   async run(): Promise<void> {
-    for (const [at, step] of this.plan.steps.entries()) {
-      await loseSometimes(this.clusters, this.processes, at + this.plan.turn)
-      await this.applyStep(step)
-    }
+    for (const step of this.plan.steps) await this.applyStep(step)
     await this.settle(this.plan.turn % 2 === 0)
     await this.pages.compareAll()
     const left = await leftoversStored(this.processes[0].collections, this.removed)
     expect(left, `${this.setting.registered} after purges`).toEqual([])
   }
 
-  private process(db: Db, by: number, watch?: (db: Db) => Db): Services {
+  private process(db: Db, by: number): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
     const own = { ...feed, entries: this.plan.entries[by] ?? 'author' }
-    const cluster = clusterOf(this.setting.cluster, watch)
-    const services = servicesOver(
-      { client, db },
-      harness.clock,
-      engagement,
-      harness.following,
-      own,
-      cluster,
-    )
+    const services = servicesOver({ client, db }, harness.clock, engagement, harness.following, own)
     mutate?.(services)
     return services
   }
@@ -137,21 +115,14 @@ export class Simulation {
       case 'kill': {
         const job = await deliveries.nth(step.job)
         if (!job) return
-        const { db, watch, ended } = killedAtWrite(
-          this.setting.harness.database.db,
-          step.at,
-          step.effect,
-        )
-        const killed = this.process(db, 1, watch)
-        const work = checkOnce(killed).then(() => deliveries.run(killed, job, step))
-        await work.catch((error) => {
+        const { db, ended } = killedAtWrite(this.setting.harness.database.db, step.at, step.effect)
+        await deliveries.run(this.process(db, 1), job, step).catch((error) => {
           if (!(error instanceof Killed)) throw error
           this.count(`killed ${job.kind}`)
         })
         return ended()
       }
       case 'drop':
-        await checkClusters(this.processes, this.clusters)
         return drop(other, this.pages.materialised(step.strategy), step.cut)
       case 'register':
         return this.register([this.pages.materialised(step.strategy)])
@@ -184,8 +155,8 @@ export class Simulation {
 
   /** Holds one call of a page or a job while other steps run. Then requests a held page again. */
   private async runHeld({ held, at, expired, concurrent }: SlowStep): Promise<void> {
-    const { db, watch, reached, go } = heldAtCall(this.setting.harness.database.db, at)
-    const process = this.process(db, held.by, watch)
+    const { db, reached, go } = heldAtCall(this.setting.harness.database.db, at)
+    const process = this.process(db, held.by)
     const job = held.kind === 'work' ? await this.deliveries.nth(held.job) : undefined
     // A held deletion would run into the next owner of the handle.
     if (job?.kind === 'user.deleted') return
@@ -237,8 +208,7 @@ export class Simulation {
   }
 
   private async drain(newestFirst: boolean): Promise<void> {
-    const before = () => checkClusters(this.processes, this.clusters)
-    await this.deliveries.drain({ next: (tries) => this.by(tries), newestFirst, before })
+    await this.deliveries.drain({ next: (tries) => this.by(tries), newestFirst })
     await this.noteReleased()
   }
 
@@ -254,7 +224,6 @@ export class Simulation {
 
   private async register(names: readonly FeedStrategyName[]): Promise<void> {
     const [main] = this.processes
-    await checkClusters(this.processes, this.clusters)
     const registered = await main.registry.read()
     const missing = names.filter((name) => !registered.has(name))
     await registerStrategies(main, missing).catch((error) => {

@@ -3,7 +3,6 @@ import { connect } from '../../../src/db/client.ts'
 import { readConfig } from '../../../src/environment.ts'
 import { Worker } from '../../../src/jobs/worker.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
-import { openTimelines } from '../../../src/open-timelines.ts'
 import { createServices } from '../../../src/services.ts'
 
 /** The options of a child process. */
@@ -24,10 +23,8 @@ async function main({ env, authors, leaseMs, pauseMs }: DeliveryOrders) {
   const config = readConfig({ FANOUT_INLINE_MAX: '200', ...env })
   const client = await connect(env.MONGODB_URI ?? '')
   const db = client.db(env.MONGODB_DATABASE)
-  const cluster = await openTimelines(config, db, { profile: 'serving', prepare: true })
-  const services = createServices(client, db, config, { cluster })
+  const services = createServices(client, db, config)
   const log = pino({ level: 'silent' })
-  services.clusterRepair.start(log)
   const options = { concurrency: 4, pollMs: 100, leaseMs }
   new Worker(services.queue, services.tasks, log, options).start()
   console.log('ready')

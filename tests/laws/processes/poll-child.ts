@@ -6,7 +6,6 @@ import { connect } from '../../../src/db/client.ts'
 import { DatabaseClock } from '../../../src/db/clock.ts'
 import { readConfig } from '../../../src/environment.ts'
 import { Worker } from '../../../src/jobs/worker.ts'
-import { openTimelines } from '../../../src/open-timelines.ts'
 import { createServices } from '../../../src/services.ts'
 import { type PollFault, pollFaults } from '../model/poll-faults.ts'
 
@@ -36,10 +35,8 @@ async function main({ env, skewMs, hostSkewMs, worker, fault }: PollOrders): Pro
     const client = await connect(env.MONGODB_URI ?? '')
     const clock = await DatabaseClock.start(client, () => {})
     const db = client.db(env.MONGODB_DATABASE)
-    const cluster = await openTimelines(config, db, { profile: 'serving', prepare: true })
-    const services = createServices(client, db, config, { now: clock.now, cluster })
-    const { queue, tasks, clusterRepair } = services
-    clusterRepair.start(log)
+    const services = createServices(client, db, config, { now: clock.now })
+    const { queue, tasks } = services
     new Worker(queue, tasks, log, { ...worker, pollMs: 20 }).start()
     console.log('ready')
     return
